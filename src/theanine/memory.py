@@ -1,0 +1,194 @@
+"""What is remembered, how memories are linked, and what is given back before a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from theanine.conversation import Turn
+
+
+class Relation(StrEnum):
+    """How an older memory A stands to a newer memory B (Theanine, appendix A.1)."""
+
+    CHANGED = "Changed"
+    CAUSE = "Cause"
+    REASON = "Reason"
+    HINDERED_BY = "HinderedBy"
+    REACT = "React"
+    WANT = "Want"
+    SAME_TOPIC = "SameTopic"
+
+
+LOCAL = "local"
+"""The model's name on everything that was made without a language model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered statement.
+
+    Attributes:
+        id: its number in the scope, from 1, in the order of commit.
+        session: the number of the session that it came from.
+        text: the statement.
+        at: the time of the last turn that supports it, aware, UTC.
+        made_at: when its session ended (the paper's time of a memory), aware, UTC.
+        kind: what sort of memory; ``statement`` for Theanine's.
+        speakers: who it is about.
+        sources: ids of the turns that support it, ascending; empty only for ready-made memories
+            whose file names no turns.
+        method: the method that made it.
+        made_by: the model that made it, ``local`` or ``given``.
+        prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
+    """
+
+    id: int
+    session: int
+    text: str
+    at: datetime
+    made_at: datetime
+    kind: str = "statement"
+    speakers: tuple[str, ...] = ()
+    sources: tuple[int, ...] = ()
+    method: str = "theanine"
+    made_by: str = LOCAL
+    prompt: str = ""
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """Sorts memories as they happened: by time, then by number."""
+        return (self.at, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A directed edge from an older memory to a newer one.
+
+    Attributes:
+        older, newer: memory ids.
+        relation: None when linked by similarity and order alone (``relation_aware=False``).
+        explanation: why, in the words of the model or the local cue that fired.
+        similarity: cosine of the two memories' vectors, -1 to 1.
+        made_by: the model, or ``local``.
+        prompt: name and version of the prompt; empty without a model.
+    """
+
+    older: int
+    newer: int
+    relation: Relation | None
+    explanation: str = ""
+    similarity: float = 0.0
+    made_by: str = LOCAL
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A directed path of linked memories, oldest first.
+
+    ``links[i]`` joins ``memories[i]`` to ``memories[i + 1]``. ``retrieved`` is the id of the memory
+    whose retrieval brought this path up.
+    """
+
+    memories: tuple[Memory, ...]
+    links: tuple[Link, ...]
+    retrieved: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One piece of a recollection, with where it came from.
+
+    Attributes:
+        text: the words that the responder is given.
+        memories: the memories that it rests on, in the order of ``text``.
+        sources: the turns that those memories rest on, in time order.
+        timeline: the path behind it, or None when the part is no timeline.
+        score: how well its retrieved memory fits the dialogue; higher is better, no fixed scale.
+        made_by: the model that worded it, or ``local``.
+    """
+
+    text: str
+    memories: tuple[Memory, ...]
+    sources: tuple[Turn, ...]
+    timeline: Timeline | None = None
+    score: float = 0.0
+    made_by: str = LOCAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """What a method hands the responder before a reply: empty when nothing is remembered."""
+
+    query: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All parts, one a line."""
+        return "\n".join(part.text for part in self.parts)
+
+    @property
+    def timelines(self) -> tuple[Timeline, ...]:
+        """The paths behind the parts."""
+        return tuple(part.timeline for part in self.parts if part.timeline is not None)
+
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """Every memory behind any part, once, in order of first appearance."""
+        return tuple({m.id: m for part in self.parts for m in part.memories}.values())
+
+    @property
+    def sources(self) -> tuple[Turn, ...]:
+        """Every source turn behind any part, once, in time order."""
+        turns = {t.id: t for part in self.parts for t in part.sources}
+        return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A memory that a method has made and that the store has not numbered yet."""
+
+    text: str
+    at: datetime
+    sources: tuple[int, ...]
+    speakers: tuple[str, ...] = ()
+    kind: str = "statement"
+    made_by: str = LOCAL
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLink:
+    """A link to a new memory: ``newer`` is its index in the same batch, ``older`` a stored id."""
+
+    older: int
+    newer: int
+    relation: Relation | None
+    explanation: str = ""
+    similarity: float = 0.0
+    made_by: str = LOCAL
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """All that a method makes of one session; the store commits it whole or not at all.
+
+    Attributes:
+        memories: new memories, in order.
+        vectors: ``(n, d)`` float32, unit norm; row i belongs to ``memories[i]``.
+        links: edges into the new memories.
+        pairs: how many (older, newer) pairs were related.
+    """
+
+    memories: Sequence[NewMemory] = ()
+    vectors: object = None
+    links: Sequence[NewLink] = ()
+    pairs: int = 0

@@ -1,0 +1,89 @@
+"""The method's port: two verbs, ``remember`` and ``recall``, and the reply that uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
+from theanine.memory import LOCAL, Recollection, Remembered
+from theanine.models.base import Embedder
+from theanine.models.chat import Caller
+from theanine.retrieval.view import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a method may use: ports only, all of one scope.
+
+    Attributes:
+        scope: whose memory it is.
+        chat: the language model, or None: then the local versions of all steps work.
+        embedder: turns texts into vectors.
+        view: the scope's memories, vectors, links and turns, as of now.
+        rng: the only source of randomness.
+    """
+
+    scope: Scope
+    chat: Caller | None
+    embedder: Embedder
+    view: View
+    rng: Random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the agent says next.
+
+    Attributes:
+        text: the words to say.
+        rationale: which memories apply and how, when the method was asked to reason first.
+        recollection: what it had in front of it.
+        made_by: the model, or ``local``.
+    """
+
+    text: str
+    recollection: Recollection
+    rationale: str = ""
+    made_by: str = LOCAL
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Method(Protocol):
+    """A way to remember. Pure with respect to the clock and to randomness."""
+
+    @property
+    def name(self) -> str:
+        """The method's id, such as ``theanine``."""
+        ...
+
+    async def remember(
+        self,
+        session: Session,
+        turns: Sequence[Turn],
+        given: Sequence[GivenMemory],
+        context: Context,
+    ) -> Remembered:
+        """Make memories and links of a session that ended. Nothing is committed here.
+
+        ``given`` are ready-made memories; where there are any, they are taken as they are.
+        """
+        ...
+
+    async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        """Bring back what matters for the dialogue at hand; empty when nothing is remembered."""
+        ...
+
+    async def respond(
+        self,
+        dialogue: Sequence[Utterance],
+        recollection: Recollection,
+        speaker: str,
+        context: Context,
+    ) -> Reply:
+        """Say what ``speaker``, the agent, says next."""
+        ...

@@ -1,0 +1,341 @@
+"""The store's port: what every store must offer. One contract suite holds them all to it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from theanine.conversation import GivenMemory, Scope, Session, Transcript, Turn, Utterance
+from theanine.memory import Link, Memory, Remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Which version of a scope's contents a cache holds.
+
+    Attributes:
+        scope_id: the store's own number of the scope; 0 when the scope is unknown.
+        epoch: rises whenever something is erased or re-embedded: everything cached is then stale.
+        memories: the highest memory number that was ever committed.
+        turns: the highest turn number that was ever logged.
+        embedder: the name of the embedder whose vectors are in use; empty before the first vector.
+    """
+
+    scope_id: int = 0
+    epoch: int = 0
+    memories: int = 0
+    turns: int = 0
+    embedder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logged:
+    """What became of a transcript.
+
+    Attributes:
+        session: the session's number.
+        new_turns: how many of its turns were not in the log yet.
+        new: whether the session itself was unknown.
+    """
+
+    session: int
+    new_turns: int
+    new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A session that ended and waits to be remembered by a method."""
+
+    scope: Scope
+    session: int
+    method: str
+    attempts: int = 0
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One model call and what came of it.
+
+    Attributes:
+        key: hash of step, version, model, settings and input (hexadecimal SHA-256).
+        step: name of the step, such as ``relate``.
+        version: version of its prompt.
+        model: the model's name.
+        settings: the settings it was called with.
+        prompt: the whole input as sent, JSON.
+        reply: the raw reply; empty when the call failed.
+        error: why the call or its reply was no use; empty when it was used.
+        rejected: True when the reply ended in a failure: kept for the record, never replayed.
+        input_tokens, output_tokens: as the provider counted them.
+        cost: US dollars, or None when the model's price is unknown.
+        seconds: how long the call took.
+        at: when it was answered.
+        session: the session that was being remembered, or None for calls before a reply.
+        touches: numbers of the sessions whose words are in the prompt; erasing one of them erases
+            the words of this entry.
+    """
+
+    key: str
+    step: str
+    version: int
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    prompt: str = ""
+    reply: str = ""
+    error: str = ""
+    rejected: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    seconds: float = 0.0
+    at: datetime
+    session: int | None = None
+    touches: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostLine:
+    """The journal's sum for one step, model and session."""
+
+    scope: Scope
+    session: int | None
+    step: str
+    model: str
+    calls: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What ``forget`` erased.
+
+    Attributes:
+        scope: whose.
+        sessions, turns, memories, links, vectors, journal: how many rows of each are gone; for the
+            journal, how many entries lost their words (their token counts stay for the accounts).
+        kept: what was named but had to stay, and why.
+        verified: True when afterwards no erased text was found in any file of the store.
+    """
+
+    scope: Scope
+    sessions: int = 0
+    turns: int = 0
+    memories: int = 0
+    links: int = 0
+    vectors: int = 0
+    journal: int = 0
+    kept: tuple[str, ...] = ()
+    verified: bool = False
+
+
+class Store(Protocol):
+    """Keeps turns, memories, links, vectors and the journal of many scopes.
+
+    Every call is one transaction: it happens whole or not at all, whatever kills the process.
+    All are safe to call from several processes at once. Unknown scopes read as empty; writing
+    creates them. Times are aware; vectors are ``(n, d)`` float32 with unit norm.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where it is, as the user named it, without secrets."""
+        ...
+
+    async def open(self) -> None:
+        """Create or migrate it if need be. Raises NotAStore."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything. A second call does nothing."""
+        ...
+
+    # the log
+
+    async def start_session(
+        self, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
+    ) -> int:
+        """Begin an open session and give its number. ``holder`` names the process that talks."""
+        ...
+
+    async def hear(
+        self, scope: Scope, session: int, utterances: Sequence[Utterance]
+    ) -> list[Turn]:
+        """Append to an open session, durably. An utterance whose key is known is given back as logged.
+
+        Raises BadInput for a turn earlier than the last one; NotFound for an unknown session, or
+        one that has ended.
+        """
+        ...
+
+    async def end_session(self, scope: Scope, session: int, at: datetime, method: str) -> bool:
+        """Mark the session ended and let ``method`` remember it. False if it had ended before.
+
+        A session without turns is removed instead.
+        """
+        ...
+
+    async def log_transcript(
+        self, scope: Scope, transcript: Transcript, method: str
+    ) -> Logged:
+        """Log a whole session that has ended, in one transaction; known turns are left alone.
+
+        A session that was remembered and now gains turns waits to be remembered again: its new
+        turns alone are remembered.
+        """
+        ...
+
+    async def scopes(self) -> list[Scope]:
+        """All scopes that hold anything, sorted."""
+        ...
+
+    async def sessions(self, scope: Scope, method: str) -> list[Session]:
+        """All sessions in time order, with the state of their remembering by ``method``."""
+        ...
+
+    async def turns(
+        self,
+        scope: Scope,
+        *,
+        session: int | None = None,
+        ids: Sequence[int] | None = None,
+        last: int | None = None,
+    ) -> list[Turn]:
+        """Turns in order of number: of one session, of given numbers, or the last so many."""
+        ...
+
+    # remembering
+
+    async def pending(self, method: str, scope: Scope | None = None) -> list[Pending]:
+        """Ended sessions that ``method`` has not remembered, per scope in time order."""
+        ...
+
+    async def unremembered(
+        self, scope: Scope, session: int, method: str
+    ) -> tuple[list[Turn], list[GivenMemory]]:
+        """What of an ended session ``method`` has not remembered: turns and ready-made memories."""
+        ...
+
+    async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
+        """Take or renew the right to remember in this scope. False while another holds it.
+
+        The lease of a process of this machine that is no longer alive counts as free.
+        """
+        ...
+
+    async def release(self, scope: Scope, holder: str) -> None:
+        """Give the lease back, if ``holder`` still has it."""
+        ...
+
+    async def commit(
+        self,
+        scope: Scope,
+        session: int,
+        method: str,
+        remembered: Remembered,
+        *,
+        embedder: str,
+        holder: str,
+        at: datetime,
+    ) -> list[Memory]:
+        """Commit memories, vectors, links and the remembered mark in one transaction.
+
+        Doing it twice changes nothing: the second call gives an empty list. Raises LeaseLost when
+        ``holder`` no longer has the lease, NotFound when the session was forgotten meanwhile, and
+        EmbedderMismatch when the store's vectors are another embedder's.
+        """
+        ...
+
+    async def record_failure(
+        self, scope: Scope, session: int, method: str, reason: str
+    ) -> None:
+        """Note why remembering failed, for the user to see; the session stays pending."""
+        ...
+
+    # memories
+
+    async def state(self, scope: Scope) -> State:
+        """The version of the scope's contents: one cheap read."""
+        ...
+
+    async def memories(
+        self, scope: Scope, *, method: str | None = None, after: int = 0
+    ) -> list[Memory]:
+        """Memories numbered above ``after``, in order of number."""
+        ...
+
+    async def vectors(
+        self, scope: Scope, *, method: str | None = None, after: int = 0
+    ) -> tuple[list[int], Any]:
+        """Memory numbers and their ``(n, d)`` float32 vectors in the embedder in use."""
+        ...
+
+    async def links(
+        self, scope: Scope, *, method: str | None = None, after: int = 0
+    ) -> list[Link]:
+        """Links whose newer memory is numbered above ``after``, by (newer, older)."""
+        ...
+
+    # the journal
+
+    async def journalled(self, scope: Scope, key: str) -> JournalEntry | None:
+        """The usable entry of this key, if the call was made before."""
+        ...
+
+    async def journal(self, scope: Scope, entry: JournalEntry) -> None:
+        """Keep a call, durably. Does nothing if the session it belongs to was forgotten meanwhile."""
+        ...
+
+    async def reject(self, scope: Scope, keys: Sequence[str], error: str) -> None:
+        """Mark entries as failures: never replayed again."""
+        ...
+
+    async def costs(self, scope: Scope | None = None) -> list[CostLine]:
+        """Sums of the journal by scope, session, step and model."""
+        ...
+
+    # upkeep
+
+    async def forget(
+        self, scope: Scope, *, session: int | None = None, memory: int | None = None
+    ) -> Receipt:
+        """Erase a whole scope, one session or one memory, from every file. Raises NotFound."""
+        ...
+
+    async def embedder(self) -> tuple[str, int] | None:
+        """Name and dimension of the embedder whose vectors are in use; None before the first."""
+        ...
+
+    async def reembed_batch(
+        self, name: str, size: int
+    ) -> tuple[list[tuple[Scope, int, str]], int]:
+        """Up to ``size`` memories that lack a vector by ``name``, and how many lack one in all."""
+        ...
+
+    async def add_vectors(
+        self, name: str, owners: Sequence[tuple[Scope, int]], vectors: Any
+    ) -> None:
+        """Store vectors by another embedder beside those in use."""
+        ...
+
+    async def use_embedder(self, name: str, dimension: int) -> bool:
+        """Switch to another embedder once every memory has its vector, and drop the old ones.
+
+        False when a memory was added meanwhile: embed what is missing, then try again.
+        """
+        ...
+
+    def dump(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
+        """Everything, as JSON-ready records, for a lossless export; see ``docs/storage.md``."""
+        ...
+
+    async def restore(self, records: Sequence[dict[str, Any]]) -> int:
+        """Take in records of :meth:`dump`; known ones are left alone. Gives how many were new."""
+        ...

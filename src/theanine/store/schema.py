@@ -1,0 +1,167 @@
+"""The tables, as every SQL store has them. Every key begins with the scope.
+
+``scope.epoch`` rises with each erasure; ``next_*`` are the counters that number a scope's rows.
+Times are microseconds since 1970 UTC; a turn also keeps its own UTC offset in minutes.
+Alembic's ``migrations/`` create them; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData()
+
+
+def _table(name: str, *columns: sa.Column[object] | sa.Constraint | sa.Index) -> sa.Table:
+    return sa.Table(name, metadata, *columns, sqlite_with_rowid=False)
+
+
+def _key(name: str, kind: type[sa.types.TypeEngine[object]] = sa.Integer) -> sa.Column[object]:
+    return sa.Column(name, kind, primary_key=True, autoincrement=False)
+
+
+setting = _table(
+    "setting",
+    _key("name", sa.Text),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+scope = sa.Table(
+    "scope",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("tenant", sa.Text, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("user", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("next_session", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_turn", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_memory", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("lease_holder", sa.Text),
+    sa.Column("lease_until", sa.BigInteger),
+    sa.UniqueConstraint("tenant", "agent", "user"),
+    sqlite_autoincrement=True,  # a forgotten scope's number must never come back
+)
+
+session = _table(
+    "session",
+    _key("scope"),
+    _key("id"),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("started_at", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("dated", sa.Boolean, nullable=False),
+    sa.Column("holder", sa.Text, nullable=False, server_default=""),
+    sa.Index("session_key", "scope", "key", unique=True),
+)
+
+turn = _table(
+    "turn",
+    _key("scope"),
+    _key("id"),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("key", sa.Text),
+    sa.Column("speaker", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("zone", sa.Integer, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("shared", sa.Text, nullable=False),
+    sa.Column("recalled", sa.Text, nullable=False),
+    sa.Index("turn_session", "scope", "session"),
+    sa.Index("turn_key", "scope", "session", "key", unique=True),
+)
+
+given = _table(
+    "given",  # ready-made memories of an imported session, until it is remembered and after
+    _key("scope"),
+    _key("session"),
+    _key("position"),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("speakers", sa.Text, nullable=False),
+    sa.Column("source_keys", sa.Text, nullable=False),
+)
+
+remembering = _table(
+    "remembering",  # one row for each ended session and method
+    _key("scope"),
+    _key("session"),
+    _key("method", sa.Text),
+    sa.Column("remembered_at", sa.BigInteger),
+    sa.Column("upto", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("failure", sa.Text),
+)
+
+memory = _table(
+    "memory",
+    _key("scope"),
+    _key("id"),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("method", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("made_at", sa.BigInteger, nullable=False),
+    sa.Column("speakers", sa.Text, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+)
+
+source = _table(
+    "source",
+    _key("scope"),
+    _key("memory"),
+    _key("turn"),
+)
+
+link = _table(
+    "link",
+    _key("scope"),
+    _key("newer"),
+    _key("older"),
+    sa.Column("method", sa.Text, nullable=False),
+    sa.Column("relation", sa.Text),
+    sa.Column("explanation", sa.Text, nullable=False),
+    sa.Column("similarity", sa.Float, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+)
+
+embedder = sa.Table(
+    "embedder",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("dimension", sa.Integer, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+)
+
+vector = _table(
+    "vector",
+    _key("scope"),
+    _key("embedder"),
+    _key("memory"),
+    sa.Column("data", sa.LargeBinary, nullable=False),  # float16, unit norm
+)
+
+journal = _table(
+    "journal",
+    _key("scope"),
+    _key("key", sa.Text),
+    sa.Column("step", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("settings", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("reply", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("rejected", sa.Boolean, nullable=False),
+    sa.Column("input_tokens", sa.Integer, nullable=False),
+    sa.Column("output_tokens", sa.Integer, nullable=False),
+    sa.Column("cost", sa.Float),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("session", sa.Integer),
+    sa.Column("touches", sa.Text, nullable=False),
+)
