@@ -1,0 +1,66 @@
+"""How remembered and spoken words stand in a prompt: quoted, attributed, and unable to break out.
+
+A prompt fences quoted material between ``<<<name`` and ``>>>``. Everything that goes inside passes
+through :func:`one_line`, so no quoted word can close a fence, open one, or start a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from theanine.conversation import Turn, Utterance
+from theanine.steps.words import day
+
+NAME_LIMIT = 80
+_MARKER = re.compile(r"<{3,}|>{3,}")
+_BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """A text as data for a prompt: one line, no fence marker, no control characters.
+
+    ``limit`` cuts to that many characters, marked by ``…``.
+    """
+    flat = _BREAKS.sub(" ", text).strip()
+    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), flat)
+    return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
+
+
+def name_of(speaker: str) -> str:
+    """A speaker's name as data for a prompt."""
+    return one_line(speaker, NAME_LIMIT)
+
+
+def spoken(turn: Utterance) -> str:
+    """``Ana: the words [shares a picture of …]`` on one line."""
+    return f"{name_of(turn.speaker)}: {one_line(turn.words)}"
+
+
+def dialogue_lines(dialogue: Iterable[Utterance]) -> str:
+    """A dialogue, one utterance a line, without numbers or dates."""
+    return "\n".join(map(spoken, dialogue))
+
+
+def dated_lines(turns: Sequence[Turn], undated: Collection[int] = ()) -> str:
+    """Turns, one a line, under a line for each new day; sessions in ``undated`` show no day."""
+    lines: list[str] = []
+    shown = ""
+    for turn in turns:
+        today = "" if turn.session in undated else day(turn.at)
+        if today != shown:
+            lines.append(f"-- {today or 'date unknown'}")
+            shown = today
+        lines.append(spoken(turn))
+    return "\n".join(lines)
+
+
+def when(at: datetime, session: int, undated: Collection[int]) -> str:
+    """The day in round brackets with a space after it, or nothing for an undated session."""
+    return "" if session in undated else f"({day(at)}) "
+
+
+def rough_tokens(text: str) -> int:
+    """An upper guess of a text's tokens for any common tokenizer; fit for limits, not for bills."""
+    return len(text.encode("utf-8", "replace")) // 3 + 1

@@ -1,0 +1,197 @@
+"""Turn a session into statements, each with the turns that support it: by a model, or locally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from theanine.conversation import Turn
+from theanine.memory import NewMemory
+from theanine.models.step import load_step
+from theanine.steps.concurrently import concurrently
+from theanine.steps.local_summarize import local_summarize
+from theanine.steps.quoting import name_of, one_line, rough_tokens
+from theanine.steps.words import contained, content, day
+
+if TYPE_CHECKING:
+    from theanine.models.chat import Caller
+
+LONGEST_STATEMENT = 600
+"""Characters; the prompt asks for 60 words."""
+WINDOW_TOKENS = 12_000
+"""A session whose turns pass this (by a rough upper count) is summarized in several calls."""
+REPEATED = 0.75
+"""Share of a statement's content words in a recalled memory from which it is no news."""
+
+
+class Statement(BaseModel):
+    """One thing worth remembering, as the model words it."""
+
+    text: str = Field(description="the statement, third person")
+    speakers: list[str] = Field(description="names of those it is about")
+    turns: list[int] = Field(description="numbers of the turns that support it")
+
+
+class Summary(BaseModel):
+    """The model's answer for one session, or for one window of a long one."""
+
+    statements: list[Statement]
+
+
+SUMMARIZE = load_step("theanine.steps", "summarize", 1, Summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of the prompt: a turn, or a piece of a very long one."""
+
+    number: int
+    turn: Turn
+    text: str
+
+
+async def summarize(
+    turns: Sequence[Turn],
+    caller: Caller | None,
+    *,
+    dated: bool = True,
+    recalled: Mapping[int, str] | None = None,
+) -> list[NewMemory]:
+    """The memories of one session, in the model's order; local where there is no caller.
+
+    Args:
+        turns: the whole session, in order.
+        caller: the language model, or None.
+        dated: False when the session's times only keep its order.
+        recalled: texts of the memories that the agent had in front of it, by id; what only repeats
+            them is not remembered again.
+
+    Raises ModelError when the model fails or keeps answering unusably.
+    """
+    if caller is None:
+        made = local_summarize(turns, dated=dated)
+    else:
+        made = await _with_model(turns, caller, dated)
+    return drop_recalled(made, turns, recalled or {})
+
+
+def drop_recalled(
+    memories: Sequence[NewMemory], turns: Sequence[Turn], texts: Mapping[int, str]
+) -> list[NewMemory]:
+    """Without the memories that only repeat what the agent had just been reminded of.
+
+    Dropped is a memory whose every source is an agent's turn with recalled memories, and whose
+    content words stand almost all (``REPEATED``) in one of those memories' ``texts``.
+    """
+    by_id = {turn.id: turn for turn in turns}
+    return [memory for memory in memories if not _repeats(memory, by_id, texts)]
+
+
+def _repeats(memory: NewMemory, by_id: Mapping[int, Turn], texts: Mapping[int, str]) -> bool:
+    sources = [by_id[source] for source in memory.sources]
+    if not sources or any(turn.role != "agent" or not turn.recalled for turn in sources):
+        return False
+    said = content(memory.text) - content(" ".join(memory.speakers))
+    reminded = {id for turn in sources for id in turn.recalled if id in texts}
+    return any(contained(said, content(texts[id])) >= REPEATED for id in reminded)
+
+
+async def _with_model(turns: Sequence[Turn], caller: Caller, dated: bool) -> list[NewMemory]:
+    async def ask(window: Sequence[_Row]) -> list[Statement]:
+        summary = await caller.ask(
+            SUMMARIZE,
+            touches={row.turn.session for row in window},
+            check=_checker(window),
+            turns=_lines(window, dated),
+        )
+        return summary.statements
+
+    answers = await concurrently([partial(ask, window) for window in _windows(_rows(turns))])
+    return [_memory(s, turns, caller.model) for statements in answers for s in statements]
+
+
+def _rows(turns: Sequence[Turn]) -> list[_Row]:
+    rows: list[_Row] = []
+    size = WINDOW_TOKENS  # characters: a third of a window at most, so windows stay well filled
+    for number, turn in enumerate(turns, 1):
+        text = one_line(turn.words)
+        pieces = [text[i : i + size] for i in range(0, len(text), size)] or [""]
+        rows += [_Row(number, turn, piece) for piece in pieces]
+    return rows
+
+
+def _windows(rows: Sequence[_Row]) -> list[list[_Row]]:
+    windows: list[list[_Row]] = []
+    used = WINDOW_TOKENS
+    for row in rows:
+        cost = rough_tokens(row.text) + 30
+        if used + cost > WINDOW_TOKENS:
+            windows.append([])
+            used = 0
+        windows[-1].append(row)
+        used += cost
+    return windows
+
+
+def _lines(window: Sequence[_Row], dated: bool) -> str:
+    lines: list[str] = []
+    shown = None
+    for row in window:
+        today = day(row.turn.at) if dated else "dates unknown"
+        if today != shown:
+            lines.append(f"-- {today}")
+            shown = today
+        recalled = ", recalled" if row.turn.role == "agent" and row.turn.recalled else ""
+        who = f"{name_of(row.turn.speaker)} ({row.turn.role}{recalled})"
+        lines.append(f"[{row.number}] {who}: {row.text}")
+    return "\n".join(lines)
+
+
+def _checker(window: Sequence[_Row]) -> Callable[[Summary], str | None]:
+    numbers = {row.number for row in window}
+    names = {name_of(row.turn.speaker).casefold() for row in window}
+    most = max(12, 2 * len(window))
+
+    def check(summary: Summary) -> str | None:
+        if len(summary.statements) > most:
+            return f"{len(summary.statements)} statements are too many: keep at most {most}"
+        for position, statement in enumerate(summary.statements, 1):
+            if fault := _fault(statement, numbers, names):
+                return f"statement {position}: {fault}"
+        return None
+
+    return check
+
+
+def _fault(statement: Statement, numbers: set[int], names: set[str]) -> str | None:
+    if not statement.text.strip():
+        return "its text is empty"
+    if len(statement.text) > LONGEST_STATEMENT:
+        return f"its text is too long, keep it under {LONGEST_STATEMENT} characters"
+    if not statement.turns:
+        return "it names no turn that supports it"
+    if wrong := sorted(set(statement.turns) - numbers):
+        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
+    strangers = [s for s in statement.speakers if name_of(s).casefold() not in names]
+    if strangers:
+        return f"{strangers} do not speak here; the speakers are {sorted(names)}"
+    return None
+
+
+def _memory(statement: Statement, turns: Sequence[Turn], model: str) -> NewMemory:
+    supporting = [turns[number - 1] for number in sorted(set(statement.turns))]
+    names = {name_of(turn.speaker).casefold(): turn.speaker for turn in turns}
+    about = [names[name_of(speaker).casefold()] for speaker in statement.speakers]
+    return NewMemory(
+        text=" ".join(statement.text.split()),
+        at=max(turn.at for turn in supporting).astimezone(UTC),
+        sources=tuple(sorted(turn.id for turn in supporting)),
+        speakers=tuple(dict.fromkeys(about or [turn.speaker for turn in supporting])),
+        made_by=model,
+        prompt=SUMMARIZE.label,
+    )
