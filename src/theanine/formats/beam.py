@@ -1,0 +1,67 @@
+"""BEAM: one user's long chat with an assistant, in batches.
+
+``[{"turns": [[{"role", "content", "id", "time_anchor"?}]], "time_anchor"?}]``: a session a batch,
+its date the first time anchor in it (``March-15-2024``, no time, no zone: noon). The history is
+named after the file's folder, as each chat's file is called ``chat.json``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from theanine.conversation import History
+from theanine.errors import BadInput
+from theanine.formats.base import Format, Intake, Sample, history
+from theanine.formats.chat import said
+from theanine.formats.dates import ZONELESS, day_time
+from theanine.formats.fields import as_list, as_object, member, optional_text
+from theanine.formats.placing import Said, Sitting, on_calendar, on_dates
+
+
+def _sniff(sample: Sample) -> bool:
+    return "turns" in sample.first and "batch_number" in sample.first
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    with intake.catching():
+        notes = Counter[str]()
+        folder = intake.source.path.resolve().parent.name if intake.source.path else ""
+        name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
+        sittings: list[Sitting] = []
+        for where, batch in intake.records():
+            with intake.catching():
+                sittings.append(_sitting(intake, f"{name}/{len(sittings) + 1}", batch, where))
+        if all(sitting.at is None for sitting in sittings):
+            transcripts = list(on_calendar(intake, sittings, notes))
+        else:
+            for sitting in sittings:
+                if sitting.at is None:
+                    reason = "a batch without a time_anchor where others have one; give it one"
+                    raise BadInput(reason, sitting.where)
+            transcripts = list(on_dates(intake, sittings, notes))
+            notes[ZONELESS] += 0 if intake.options.zone else len(transcripts)
+        if transcripts:
+            yield history(name, transcripts, +notes)
+
+
+def _sitting(intake: Intake, key: str, batch: Mapping[str, object], where: str) -> Sitting:
+    turns: list[Said] = []
+    anchor = optional_text(batch, "time_anchor", where)
+    for g, group in enumerate(as_list(member(batch, "turns", where), f"{where}.turns")):
+        for i, item in enumerate(as_list(group, f"{where}.turns[{g}]")):
+            spot = f"{where}.turns[{g}][{i}]"
+            with intake.catching():
+                turn = as_object(item, spot)
+                anchor = anchor or optional_text(turn, "time_anchor", spot)
+                turns.append(said(turn, spot, key=str(turn.get("id", len(turns) + 1))))
+    at = day_time(anchor, ("%B-%d-%Y",), where, intake.options.local) if anchor else None
+    return Sitting(key, turns, where, at)
+
+
+FORMAT = Format(
+    name="beam",
+    summary="BEAM: a long chat with an assistant in dated batches (chat.json)",
+    sniff=_sniff,
+    read=_read,
+)
