@@ -8,7 +8,7 @@ the reader goes on with the next item, and ``read_histories`` decides what fault
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -90,7 +90,7 @@ class Intake:
         return self.source.path.stem if self.source.path else "stdin"
 
     @contextmanager
-    def catching(self) -> Iterator[None]:
+    def catching(self) -> Generator[None]:
         """Turns a BadInput inside the block into a fault; the block's rest is skipped."""
         try:
             yield
@@ -103,7 +103,8 @@ class Intake:
         if self.kind == "lines":
             yield from self._line_records()
             return
-        items = cast("list[object]", self.document) if isinstance(self.document, list) else None
+        document = self.document
+        items = cast("list[object]", document) if isinstance(document, list) else None
         for i, item in enumerate([self.document] if items is None else items):
             where = self.name if items is None else f"{self.name}, [{i}]"
             with self.catching():

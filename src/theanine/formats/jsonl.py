@@ -45,7 +45,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import cast
 
 from theanine.conversation import GivenMemory, History, Role, Transcript, Utterance
 from theanine.errors import BadInput
@@ -131,7 +130,7 @@ def _role(record: Mapping[str, object], where: str) -> Role:
     role = record.get("role", "user")
     if role not in ("user", "agent"):
         raise BadInput(f'the role {str(role)[:40]!r} is neither "user" nor "agent"', where)
-    return cast("Role", role)
+    return role
 
 
 def _take_memory(intake: Intake, person: _Person, record: Mapping[str, object], where: str) -> None:

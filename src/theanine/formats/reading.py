@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TextIO, cast
 
-from theanine.conversation import History
+from theanine.conversation import History, Transcript
 from theanine.errors import BadInput, SettingsError
 from theanine.formats import (
     beam,
@@ -100,8 +100,8 @@ def read_histories(
     is_folder = isinstance(source, Path) and source.is_dir()
     sources = files_of(source) if is_folder and isinstance(source, Path) else [source]
     parts = [_read(part, format, options) for part in sources]
-    histories = _once([history for part in parts for history in part.histories])
     rejected = [item for part in parts for item in part.rejected]
+    histories = _once([history for part in parts for history in part.histories], rejected)
     if rejected and not keep_going:
         raise _refusal(rejected)
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
@@ -113,24 +113,40 @@ def read_histories(
     )
 
 
-def _once(histories: Sequence[History]) -> list[History]:
-    """One history a name: a folder's files may hold the same one, then the first is the longest.
+def _once(histories: Sequence[History], rejected: list[Rejected]) -> list[History]:
+    """One history a name, one session a key, the first of each; times may differ, words may not.
 
-    Histories of one name whose sessions differ in name are parts of one, and are joined.
+    A folder's files overlap, and nothing but this keeps a file from using a name twice.
     """
-    found: dict[str, History] = {}
+    found: dict[str, dict[str, Transcript]] = {}
+    notes: dict[str, Counter[str]] = {}
     for history in histories:
-        have = found.get(history.name)
-        if have is None:
-            found[history.name] = history
-            continue
-        keys = {transcript.key for transcript in have.transcripts}
-        more = [transcript for transcript in history.transcripts if transcript.key not in keys]
-        if more:
-            joined = sorted([*have.transcripts, *more], key=lambda t: t.at)
-            notes = Counter(have.notes) + Counter(history.notes)
-            found[history.name] = History(name=history.name, transcripts=joined, notes=dict(notes))
-    return list(found.values())
+        sessions = found.setdefault(history.name, {})
+        fresh = False
+        for transcript in history.transcripts:
+            have = sessions.setdefault(transcript.key, transcript)
+            fresh = fresh or have is transcript
+            if not _same(have, transcript):
+                where = f"{history.name}, session {transcript.key}"
+                reason = "the name of two sessions with different words; give each its own"
+                rejected.append(Rejected(where, reason))
+        if fresh:
+            notes[history.name] = notes.get(history.name, Counter()) + Counter(history.notes)
+    return [
+        History(
+            name=name,
+            transcripts=sorted(sessions.values(), key=lambda t: t.at),
+            notes=dict(notes[name]),
+        )
+        for name, sessions in found.items()
+    ]
+
+
+def _same(one: Transcript, other: Transcript) -> bool:
+    if one is other:
+        return True
+    words = [[(turn.speaker, turn.words) for turn in t.turns] for t in (one, other)]
+    return words[0] == words[1] and list(one.memories) == list(other.memories)
 
 
 def _refusal(rejected: Sequence[Rejected]) -> BadInput:
@@ -188,15 +204,16 @@ def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
 def _sample(intake: Intake, head: Sequence[str]) -> Sample:
     if intake.kind == "text":
         return Sample("text", {}, head)
+    nothing: Mapping[str, object] = {}
     if intake.kind == "lines":
-        return Sample("lines", next((o for line in head if (o := _object(line))), {}))
+        return Sample("lines", next((o for line in head if (o := _object(line))), nothing))
     document = parse(intake.source.text(), intake.name)
     intake.document = document
     if document in ([], {}):
         raise BadInput("the file holds no items; nothing to import", intake.name)
     items = cast("list[object]", document) if isinstance(document, list) else [document]
-    first = next((item for item in items if is_object(item)), {})
-    return Sample("json", as_object(first, intake.name))
+    first = next((as_object(item, "") for item in items if is_object(item)), nothing)
+    return Sample("json", first)
 
 
 def _object(line: str) -> Mapping[str, object] | None:

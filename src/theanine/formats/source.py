@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -86,7 +86,7 @@ def decode(data: bytes, where: str, offset: int = 0) -> str:
 
 
 @contextmanager
-def opened(source: Path | TextIO) -> Iterator[Source]:
+def opened(source: Path | TextIO) -> Generator[Source]:
     """A file or a text stream as a Source. A stream is left open; its bytes are used if it has any.
 
     Raises:
