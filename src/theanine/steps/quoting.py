@@ -7,7 +7,7 @@ through :func:`one_line`, so no quoted word can close a fence, open one, or star
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from theanine.conversation import Turn, Utterance
@@ -43,17 +43,26 @@ def dialogue_lines(dialogue: Iterable[Utterance]) -> str:
     return "\n".join(map(spoken, dialogue))
 
 
-def dated_lines(turns: Sequence[Turn], undated: Collection[int] = ()) -> str:
-    """Turns, one a line, under a line for each new day; sessions in ``undated`` show no day."""
-    lines: list[str] = []
-    shown = ""
-    for turn in turns:
-        today = "" if turn.session in undated else day(turn.at)
+def under_days(lines: Iterable[tuple[str, str]]) -> str:
+    """Lines, each with its day, as one text: a day stands above its lines, as ``-- 8 May 2023``."""
+    found: list[str] = []
+    shown: str | None = None
+    for today, line in lines:
         if today != shown:
-            lines.append(f"-- {today or 'date unknown'}")
+            found.append(f"-- {today}")
             shown = today
-        lines.append(spoken(turn))
-    return "\n".join(lines)
+        found.append(line)
+    return "\n".join(found)
+
+
+def day_of(at: datetime, session: int, undated: Collection[int]) -> str:
+    """The day, or what to say of an undated session."""
+    return "date unknown" if session in undated else day(at)
+
+
+def dated_lines(turns: Iterable[Turn], undated: Collection[int] = ()) -> str:
+    """Turns, one a line, under their days."""
+    return under_days((day_of(turn.at, turn.session, undated), spoken(turn)) for turn in turns)
 
 
 def when(at: datetime, session: int, undated: Collection[int]) -> str:

@@ -15,8 +15,8 @@ from theanine.memory import NewMemory
 from theanine.models.step import load_step
 from theanine.steps.concurrently import concurrently
 from theanine.steps.local_summarize import local_summarize
-from theanine.steps.quoting import name_of, one_line, rough_tokens
-from theanine.steps.words import contained, content, day
+from theanine.steps.quoting import name_of, one_line, rough_tokens, under_days
+from theanine.steps.words import contained, content, day, weekday
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
@@ -139,17 +139,17 @@ def _windows(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _lines(window: Sequence[_Row], dated: bool) -> str:
-    lines: list[str] = []
-    shown = None
-    for row in window:
-        today = day(row.turn.at) if dated else "dates unknown"
-        if today != shown:
-            lines.append(f"-- {today}")
-            shown = today
-        recalled = ", recalled" if row.turn.role == "agent" and row.turn.recalled else ""
-        who = f"{name_of(row.turn.speaker)} ({row.turn.role}{recalled})"
-        lines.append(f"[{row.number}] {who}: {row.text}")
-    return "\n".join(lines)
+    return under_days((_day(row.turn, dated), _line(row)) for row in window)
+
+
+def _day(turn: Turn, dated: bool) -> str:
+    """With its weekday, so that "last Friday" can be worked out."""
+    return f"{weekday(turn.at)}, {day(turn.at)}" if dated else "dates unknown"
+
+
+def _line(row: _Row) -> str:
+    recalled = ", recalled" if row.turn.role == "agent" and row.turn.recalled else ""
+    return f"[{row.number}] {name_of(row.turn.speaker)} ({row.turn.role}{recalled}): {row.text}"
 
 
 def _checker(window: Sequence[_Row]) -> Callable[[Summary], str | None]:

@@ -20,6 +20,8 @@ _MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
 
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
 FUNCTION_WORDS = frozenset(
     """
     a about after again all also always am an and any anything are as at back be because been
@@ -89,6 +91,11 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def weekday(at: datetime) -> str:
+    """The English name of the day of the week."""
+    return _WEEKDAYS[at.weekday()]
 
 
 def day(at: datetime) -> str:

@@ -20,7 +20,15 @@ from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.models.step import load_step
 from theanine.steps.concurrently import concurrently
-from theanine.steps.quoting import dated_lines, one_line, rough_tokens, spoken, when
+from theanine.steps.quoting import (
+    dated_lines,
+    day_of,
+    one_line,
+    rough_tokens,
+    spoken,
+    under_days,
+    when,
+)
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
@@ -37,7 +45,7 @@ NOT_KEPT = "(not kept)"
 PAIRS_PER_CALL = 24
 SESSION_TOKENS = 12_000
 """A new session that passes this (by a rough upper count) is shown around its memories only."""
-NEIGHBOUR_LIMIT = 200
+NEIGHBOUR_LIMIT = 60
 """Characters shown of a turn that is only a neighbour of a source turn."""
 
 RelationName = Literal[
@@ -149,7 +157,7 @@ async def _ask_pair(pair: Pair, scene: Scene, caller: Caller) -> Judgement:
 
 
 async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: Caller) -> list[Judgement]:
-    older = list({pair.older.id: pair.older for pair in pairs}.values())
+    older = sorted({pair.older.id: pair.older for pair in pairs}.values(), key=lambda m: m.order)
     newer = list({pair.newer_index: pair.newer for pair in pairs}.values())
     context = await scene.around(sorted({turn for memory in older for turn in memory.sources}))
     touched = {memory.session for memory in older} | {turn.session for turn in context}
@@ -159,10 +167,7 @@ async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: Caller) -> lis
         check=partial(_unanswered, len(pairs)),
         earlier=_earlier(older, context, scene),
         session=dated_lines(_shown(scene.turns, newer), scene.undated) or NOT_KEPT,
-        new="\n".join(
-            f"N{label} {_statement(memory, scene.session, scene)}"
-            for label, memory in enumerate(newer, 1)
-        ),
+        new=_labelled("N", newer, [(scene.session, "")] * len(newer), scene),
         pairs=_pair_lines(pairs, older),
     )
     found = {one.pair: one for one in answer.judgements}
@@ -177,15 +182,34 @@ def _earlier(older: Sequence[Memory], context: Sequence[Turn], scene: Scene) -> 
     """Each older memory, then the turns behind them all, once each, in order."""
     sources = {source for memory in older for source in memory.sources}
     numbers = {turn.id: number for number, turn in enumerate(context, 1)}
-    lines: list[str] = []
-    for label, memory in enumerate(older, 1):
-        shown = [str(numbers[source]) for source in memory.sources if source in numbers]
-        behind = f" [{','.join(shown)}]" if shown else ""
-        lines.append(f"M{label} {_statement(memory, memory.session, scene)}{behind}")
+    behind = [
+        [str(numbers[source]) for source in memory.sources if source in numbers] for memory in older
+    ]
+    marks = [
+        (memory.session, f" [{','.join(shown)}]" if shown else "")
+        for memory, shown in zip(older, behind, strict=True)
+    ]
+    lines = [_labelled("M", older, marks, scene)]
     for turn in context:
         limit = None if turn.id in sources else NEIGHBOUR_LIMIT
         lines.append(f"[{numbers[turn.id]}] {one_line(spoken(turn), limit)}")
     return "\n".join(lines)
+
+
+def _labelled(
+    letter: str,
+    memories: Sequence[Memory | NewMemory],
+    marks: Sequence[tuple[int, str]],
+    scene: Scene,
+) -> str:
+    """``M1 statement [its turns]`` under its day; ``marks`` are each one's session and turns."""
+    return under_days(
+        (
+            day_of(memory.at, session, scene.undated),
+            f"{letter}{label} {one_line(memory.text)}{mark}",
+        )
+        for label, (memory, (session, mark)) in enumerate(zip(memories, marks, strict=True), 1)
+    )
 
 
 def _pair_lines(pairs: Sequence[Pair], older: Sequence[Memory]) -> str:

@@ -66,8 +66,10 @@ def _repeated(places: Sequence[int], timeline: Timeline) -> set[int]:
     kept: list[tuple[frozenset[str], bool]] = []
     centre = _retrieved(timeline)
     for place in places:
-        said = own_words(timeline.memories[place].text)
-        about, denied = content(said), NEGATION.search(normal(said)) is not None
+        memory = timeline.memories[place]
+        said = own_words(memory.text)
+        about = content(said) - content(" ".join(memory.speakers))
+        denied = NEGATION.search(normal(said)) is not None
         may_repeat = place not in (0, centre) and (
             timeline.links[place - 1].relation in _SAYS_NOTHING_NEW
         )

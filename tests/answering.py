@@ -1,0 +1,111 @@
+"""A caller that answers from a list and keeps what it was asked, and turns to ask it about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from theanine.conversation import Role, Turn
+from theanine.errors import UnusableReply
+from theanine.memory import Memory
+from theanine.models.step import Step
+
+T = TypeVar("T")
+MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+@dataclass
+class Asked:
+    """One call: the step, its whole prompt, the sessions it touches."""
+
+    step: str
+    prompt: str
+    touches: set[int]
+
+
+@dataclass
+class Answering:
+    """Answers each call with the next of ``answers``, again while ``check`` finds a fault.
+
+    An answer may be a function of the prompt.
+    """
+
+    answers: Sequence[object]
+    model: str = "scripted:test"
+    asked: list[Asked] = field(default_factory=list[Asked])
+    faults: list[str] = field(default_factory=list[str])
+    _next: int = 0
+
+    async def ask(
+        self,
+        step: Step[T],
+        *,
+        touches: Iterable[int] = (),
+        check: Callable[[T], str | None] | None = None,
+        **values: str,
+    ) -> T:
+        """The next usable answer. Raises UnusableReply when they run out."""
+        prompt = step.render(**values)
+        self.asked.append(Asked(step.label, prompt, set(touches)))
+        while self._next < len(self.answers):
+            answer = self.answers[self._next]
+            self._next += 1
+            if callable(answer):
+                answer = cast("Callable[[str], object]", answer)(prompt)
+            reply = TypeAdapter(step.result).validate_python(answer)
+            fault = check(reply) if check else None
+            if fault is None:
+                return reply
+            self.faults.append(fault)
+        raise UnusableReply("no usable answer")
+
+
+def turn(
+    id: int,
+    text: str,
+    speaker: str = "Ana",
+    *,
+    session: int = 1,
+    role: Role = "user",
+    shared: str = "",
+    recalled: tuple[int, ...] = (),
+) -> Turn:
+    """A turn, one minute after the one before it and a week after the last session."""
+    at = MONDAY + timedelta(days=7 * (session - 1), minutes=id)
+    return Turn(
+        id=id,
+        session=session,
+        text=text,
+        speaker=speaker,
+        at=at,
+        role=role,
+        shared=shared,
+        recalled=recalled,
+    )
+
+
+def memory(
+    id: int,
+    text: str,
+    *,
+    session: int = 1,
+    speakers: tuple[str, ...] = ("Ana",),
+    sources: tuple[int, ...] = (),
+    made_by: str = "scripted:test",
+) -> Memory:
+    """A stored memory of the session's day."""
+    at = MONDAY + timedelta(days=7 * (session - 1))
+    return Memory(
+        id=id,
+        session=session,
+        text=text,
+        at=at,
+        made_at=at,
+        speakers=speakers,
+        sources=sources,
+        made_by=made_by,
+    )
