@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from theanine.conversation import GivenMemory, Scope, Session, Transcript, Turn, Utterance
+from theanine.conversation import (
+    GivenMemory,
+    Scope,
+    Session,
+    Transcript,
+    Turn,
+    Utterance,
+)
 from theanine.memory import Link, Memory, Remembered
 
 
@@ -165,9 +172,7 @@ class Store(Protocol):
         """Begin an open session and give its number. ``holder`` names the process that talks."""
         ...
 
-    async def hear(
-        self, scope: Scope, session: int, utterances: Sequence[Utterance]
-    ) -> list[Turn]:
+    async def hear(self, scope: Scope, session: int, utterances: Sequence[Utterance]) -> list[Turn]:
         """Append to an open session, durably. An utterance whose key is known is given back as logged.
 
         Raises BadInput for a turn earlier than the last one; NotFound for an unknown session, or
@@ -182,9 +187,7 @@ class Store(Protocol):
         """
         ...
 
-    async def log_transcript(
-        self, scope: Scope, transcript: Transcript, method: str
-    ) -> Logged:
+    async def log_transcript(self, scope: Scope, transcript: Transcript, method: str) -> Logged:
         """Log a whole session that has ended, in one transaction; known turns are left alone.
 
         A session that was remembered and now gains turns waits to be remembered again: its new
@@ -253,9 +256,7 @@ class Store(Protocol):
         """
         ...
 
-    async def record_failure(
-        self, scope: Scope, session: int, method: str, reason: str
-    ) -> None:
+    async def record_failure(self, scope: Scope, session: int, method: str, reason: str) -> None:
         """Note why remembering failed, for the user to see; the session stays pending."""
         ...
 
@@ -277,9 +278,7 @@ class Store(Protocol):
         """Memory numbers and their ``(n, d)`` float32 vectors in the embedder in use."""
         ...
 
-    async def links(
-        self, scope: Scope, *, method: str | None = None, after: int = 0
-    ) -> list[Link]:
+    async def links(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Link]:
         """Links whose newer memory is numbered above ``after``, by (newer, older)."""
         ...
 
@@ -313,9 +312,7 @@ class Store(Protocol):
         """Name and dimension of the embedder whose vectors are in use; None before the first."""
         ...
 
-    async def reembed_batch(
-        self, name: str, size: int
-    ) -> tuple[list[tuple[Scope, int, str]], int]:
+    async def reembed_batch(self, name: str, size: int) -> tuple[list[tuple[Scope, int, str]], int]:
         """Up to ``size`` memories that lack a vector by ``name``, and how many lack one in all."""
         ...
 

@@ -88,7 +88,8 @@ remembering = _table(
     _key("session"),
     _key("method", sa.Text),
     sa.Column("remembered_at", sa.BigInteger),
-    sa.Column("upto", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("upto", sa.Integer, nullable=False, server_default="0"),  # the last turn
+    sa.Column("given", sa.Integer, nullable=False, server_default="0"),  # the last ready-made
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("failure", sa.Text),
 )

@@ -1,0 +1,72 @@
+"""Everything in the store as records, for a lossless export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from theanine.conversation import Scope
+from theanine.store import schema as t
+from theanine.store.embeddings import active_embedder
+from theanine.store.records import FORMAT, TABLES, encode, scope_record
+from theanine.store.rows import find_scope, scope_of
+
+_COUNTERS = ("next_session", "next_turn", "next_memory")
+
+
+def records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
+    """A header, then scope by scope its rows by type and number; made while they are read."""
+    yield {"type": "theanine", "format": FORMAT}
+    query = sa.select(t.scope).order_by(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
+    if scope is not None:
+        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
+    for row in db.execute(query).all():
+        names = scope_of(row)
+        counters = {name: getattr(row, name) for name in _COUNTERS}
+        yield {"type": "scope", "scope": scope_record(names), **counters}
+        for type_, table in TABLES.items():
+            if type_ == "vector":
+                yield from _vectors(db, row.id, names)
+            else:
+                yield from _rows(db, row.id, names, type_, table)
+
+
+def _rows(
+    db: sa.Connection, scope_id: int, scope: Scope, type_: str, table: sa.Table
+) -> Iterator[dict[str, Any]]:
+    query = sa.select(table).where(table.c.scope == scope_id).order_by(*table.primary_key.columns)
+    sources = _sources(db, scope_id) if type_ == "memory" else {}
+    for row in db.execute(query):
+        record = encode(type_, scope, row._asdict())
+        if type_ == "memory":
+            record["sources"] = sources.get(row.id, [])
+        yield record
+
+
+def _sources(db: sa.Connection, scope_id: int) -> dict[int, list[int]]:
+    query = sa.select(t.source).where(t.source.c.scope == scope_id).order_by(t.source.c.turn)
+    found: dict[int, list[int]] = {}
+    for row in db.execute(query):
+        found.setdefault(row.memory, []).append(row.turn)
+    return found
+
+
+def _vectors(db: sa.Connection, scope_id: int, scope: Scope) -> Iterator[dict[str, Any]]:
+    """Those in use; an unfinished re-embedding starts again elsewhere."""
+    active = active_embedder(db)
+    if active is None:
+        return
+    query = (
+        sa.select(t.vector)
+        .where(t.vector.c.scope == scope_id, t.vector.c.embedder == active.id)
+        .order_by(t.vector.c.memory)
+    )
+    for row in db.execute(query):
+        values = {
+            **row._asdict(),
+            "embedder": active.name,
+            "dimension": active.dimension,
+        }
+        yield encode("vector", scope, values)

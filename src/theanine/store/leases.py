@@ -1,0 +1,118 @@
+"""Who may remember in a scope: one process at a time, and a dead one never blocks the next."""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from theanine.conversation import Scope, Session
+from theanine.store import schema as t
+from theanine.store.rows import find_scope, micros, scope_names, scope_of, session_of
+
+
+def process_holder() -> str:
+    """This process as ``host:pid:starttime``, the name under which it holds leases and sessions.
+
+    The start time tells it from a later process with the same number; 0 where ``/proc`` is missing.
+    """
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
+
+
+def is_dead(holder: str) -> bool:
+    """True when the holder is a process of this machine that has ended.
+
+    False for processes of other machines and for names of another form: nothing can be told.
+    """
+    host, *numbers = holder.rsplit(":", 2)
+    if host != socket.gethostname() or len(numbers) != 2:
+        return False
+    if not all(number.isdigit() for number in numbers):
+        return False
+    pid, started = map(int, numbers)
+    now = _start_time(pid)
+    if now is not None:
+        return started not in (0, now)
+    return not _alive(pid)
+
+
+def _start_time(pid: int) -> int | None:
+    """Clock ticks between boot and the start of the process; None when it can't be read.
+
+    A zombie, which has ended and only waits to be reaped, gets -1: no process ever has that.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name in brackets may hold blanks
+    if len(fields) < 20:
+        return None
+    return -1 if fields[0] == "Z" else int(fields[19])
+
+
+def _alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it exists and belongs to somebody else
+    return True
+
+
+def lease(db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
+    """Take or renew. A scope that holds nothing (any more) has nothing to lease."""
+    query = sa.select(t.scope.c.id, t.scope.c.lease_holder, t.scope.c.lease_until)
+    row = db.execute(query.where(*_named(scope)).with_for_update()).one_or_none()
+    if row is None:
+        return False
+    mine = row.lease_holder in (None, holder)
+    if not mine and row.lease_until > micros(now) and not is_dead(row.lease_holder):
+        return False
+    db.execute(
+        t.scope.update()
+        .where(t.scope.c.id == row.id)
+        .values(lease_holder=holder, lease_until=micros(until))
+    )
+    return True
+
+
+def release(db: sa.Connection, scope: Scope, holder: str) -> None:
+    """Give the lease back if it is still the holder's."""
+    db.execute(
+        t.scope.update()
+        .where(*_named(scope), t.scope.c.lease_holder == holder)
+        .values(lease_holder=None, lease_until=None)
+    )
+
+
+def abandoned(db: sa.Connection, scope: Scope | None) -> list[tuple[Scope, Session]]:
+    """Open sessions whose process has ended without ending them."""
+    count = (
+        sa.select(sa.func.count())
+        .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
+        .scalar_subquery()
+    )
+    query = (
+        sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user, t.session)
+        .add_columns(count.label("turn_count"))
+        .add_columns(sa.null().label("remembered_at"), sa.null().label("failure"))
+        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
+        .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
+        .order_by(t.session.c.scope, t.session.c.id)
+    )
+    if scope is not None:
+        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
+    rows = db.execute(query).all()
+    return [(scope_of(row), session_of(row)) for row in rows if is_dead(row.holder)]
+
+
+def _named(scope: Scope) -> list[sa.ColumnElement[bool]]:
+    return [t.scope.c[name] == value for name, value in scope_names(scope).items()]

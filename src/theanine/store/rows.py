@@ -1,0 +1,205 @@
+"""How things look in the tables, and back: times, lists and whole rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
+from theanine.errors import NotFound
+from theanine.memory import Link, Memory, Relation
+from theanine.store import schema as t
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_CHUNK = 5_000  # stays under every database's limit of bound values
+
+T = TypeVar("T")
+
+
+def micros(at: datetime) -> int:
+    """Microseconds since 1970 UTC."""
+    return (at - EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """The aware UTC datetime of :func:`micros`."""
+    return EPOCH + timedelta(microseconds=value)
+
+
+def minutes(at: datetime) -> int:
+    """The UTC offset, rounded to whole minutes."""
+    return round((at.utcoffset() or timedelta()).total_seconds() / 60)
+
+
+def local(value: int, zone: int) -> datetime:
+    """The aware datetime at an offset of ``zone`` minutes."""
+    return moment(value).astimezone(timezone(timedelta(minutes=zone)) if zone else UTC)
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON, readable in every script."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def keepable(text: str) -> str:
+    """Foreign text with what no store can keep (NUL, lone surrogates) spelt as JSON escapes."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Runs short enough for one ``IN`` clause."""
+    for start in range(0, len(items), _CHUNK):
+        yield items[start : start + _CHUNK]
+
+
+def insert(db: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert any number of rows, none included, in one go."""
+    if rows:
+        db.execute(table.insert(), rows)
+
+
+_find = sa.select(t.scope.c.id).where(
+    t.scope.c.tenant == sa.bindparam("tenant"),
+    t.scope.c.agent == sa.bindparam("agent"),
+    t.scope.c.user == sa.bindparam("user"),
+)
+
+
+def scope_names(scope: Scope) -> dict[str, str]:
+    """The columns that name a scope."""
+    return {"tenant": scope.tenant, "agent": scope.agent, "user": scope.user}
+
+
+def find_scope(db: sa.Connection, scope: Scope) -> int | None:
+    """The scope's number, or None when nothing was ever written to it."""
+    return db.execute(_find, scope_names(scope)).scalar_one_or_none()
+
+
+def ensure_scope(db: sa.Connection, scope: Scope) -> int:
+    """The scope's number, created if need be; its row is locked where the database locks rows."""
+    found = db.execute(_find.with_for_update(), scope_names(scope)).scalar_one_or_none()
+    if found is not None:
+        return int(found)
+    created = db.execute(t.scope.insert().values(scope_names(scope))).inserted_primary_key
+    return int(created[0]) if created else 0
+
+
+def need_session(db: sa.Connection, scope_id: int | None, session: int) -> sa.Row[Any]:
+    """The session's row. Raises NotFound."""
+    row = None
+    if scope_id is not None:
+        query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == session)
+        row = db.execute(query).one_or_none()
+    if row is None:
+        raise NotFound(f"there is no session {session} here; see the list of sessions")
+    return row
+
+
+def scope_of(row: sa.Row[Any]) -> Scope:
+    """A scope from a row that has its three names."""
+    return Scope(user=row.user, agent=row.agent, tenant=row.tenant)
+
+
+def turn_row(scope_id: int, session: int, number: int, said: Utterance) -> dict[str, Any]:
+    """The row of a new turn."""
+    return {
+        "scope": scope_id,
+        "id": number,
+        "session": session,
+        "key": said.key,
+        "speaker": said.speaker,
+        "role": said.role,
+        "at": micros(said.at),
+        "zone": minutes(said.at),
+        "text": said.text,
+        "shared": said.shared,
+        "recalled": dumps(said.recalled),
+    }
+
+
+def turn_of(row: Any) -> Turn:
+    """A turn from its row."""
+    return Turn(
+        id=row.id,
+        session=row.session,
+        key=row.key,
+        speaker=row.speaker,
+        role=row.role,
+        at=local(row.at, row.zone),
+        text=row.text,
+        shared=row.shared,
+        recalled=tuple(json.loads(row.recalled)) if row.recalled != "[]" else (),
+    )
+
+
+def logged(number: int, session: int, said: Utterance) -> Turn:
+    """The turn that :func:`turn_row` keeps, as reading it back would give it."""
+    return Turn(
+        id=number,
+        session=session,
+        key=said.key,
+        speaker=said.speaker,
+        role=said.role,
+        at=local(micros(said.at), minutes(said.at)),
+        text=said.text,
+        shared=said.shared,
+        recalled=tuple(said.recalled),
+    )
+
+
+def session_of(row: Any) -> Session:
+    """A session from its row, joined with its count of turns and the state of its remembering."""
+    return Session(
+        id=row.id,
+        key=row.key,
+        started_at=moment(row.started_at),
+        ended_at=None if row.ended_at is None else moment(row.ended_at),
+        dated=bool(row.dated),
+        turn_count=row.turn_count or 0,
+        remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
+        failure=row.failure,
+    )
+
+
+def given_of(row: Any) -> GivenMemory:
+    """A ready-made memory from its row."""
+    return GivenMemory(
+        text=row.text,
+        speakers=tuple(json.loads(row.speakers)),
+        source_keys=tuple(json.loads(row.source_keys)),
+    )
+
+
+def memory_of(row: Any, sources: Iterable[int]) -> Memory:
+    """A memory from its row and the numbers of its source turns."""
+    return Memory(
+        id=row.id,
+        session=row.session,
+        text=row.text,
+        at=moment(row.at),
+        made_at=moment(row.made_at),
+        kind=row.kind,
+        speakers=tuple(json.loads(row.speakers)),
+        sources=tuple(sources),
+        method=row.method,
+        made_by=row.made_by,
+        prompt=row.prompt,
+    )
+
+
+def link_of(row: Any) -> Link:
+    """A link from its row."""
+    return Link(
+        older=row.older,
+        newer=row.newer,
+        relation=None if row.relation is None else Relation(row.relation),
+        explanation=row.explanation,
+        similarity=row.similarity,
+        made_by=row.made_by,
+        prompt=row.prompt,
+    )

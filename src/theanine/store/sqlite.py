@@ -1,0 +1,252 @@
+"""The store in one SQLite file: the default."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from theanine.conversation import Scope
+from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.store import erase, traces, upgrade
+from theanine.store import schema as t
+from theanine.store.base import Receipt
+from theanine.store.sql import SqlStore
+
+APPLICATION_ID = 0x74686561
+"""Marks a file as a store of ours: "thea", in SQLite's header."""
+
+_WAIT = 30.0  # seconds that a writer waits for another process
+_PAUSE = 0.02
+_ERASING = "erasing"  # set with the deletion, removed once the files are clean
+
+
+class SqliteStore(SqlStore):
+    """One file beside its write-ahead log; any number of processes and threads may share it.
+
+    Every commit is on disk before a call returns (``synchronous=FULL``), and erased content is
+    overwritten (``secure_delete``).
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(str(path))
+        if not str(path) or str(path) == ":memory:":
+            raise SettingsError("a store lives in a file; name one, such as memory.db")
+        self.path = Path(path).expanduser()
+        self._writer = threading.Lock()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Every file that may hold content."""
+        name = str(self.path)
+        return (
+            self.path,
+            *(Path(name + tail) for tail in ("-wal", "-shm", "-journal")),
+        )
+
+    # opening
+
+    def _connect(self) -> sa.Engine:
+        self._check_path()
+        engine = sa.create_engine(
+            "sqlite://",
+            creator=self._open_file,
+            poolclass=sa.pool.QueuePool,
+            pool_size=4,
+            max_overflow=-1,
+        )
+        try:
+            with engine.connect() as db:
+                self._check_owner(db)
+                self._use_wal(db)
+                self._migrate(db)
+                unfinished = self._unfinished(db)
+            if unfinished:
+                self._clean(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        return engine
+
+    def _open_file(self) -> sqlite3.Connection:
+        # isolation_level=None: transactions begin where we say BEGIN, never by themselves.
+        db = sqlite3.connect(
+            self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            db.execute("PRAGMA synchronous=FULL")
+            db.execute("PRAGMA secure_delete=ON")
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def _check_path(self) -> None:
+        path, folder = self.path, self.path.parent
+        if path.is_dir():
+            raise NotAStore(f"{path} is a folder; name a file in it, such as {path / 'memory.db'}")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise StoreError(
+                f"the folder {folder} can't be written to, and SQLite keeps its log beside the "
+                "store; change its permissions or choose another place"
+            )
+        if path.exists() and not os.access(path, os.R_OK | os.W_OK):
+            raise StoreError(
+                f"{path} can't be written to; change its permissions or choose another file"
+            )
+
+    def _check_owner(self, db: sa.Connection) -> None:
+        """Raises NotAStore for a file that some other application made; nothing is changed yet."""
+        mark = db.exec_driver_sql("PRAGMA application_id").scalar_one()
+        if mark == APPLICATION_ID:
+            return
+        tables = db.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
+        if mark or tables:
+            raise NotAStore(
+                f"{self.path} is another application's SQLite database; name another file"
+            )
+
+    def _use_wal(self, db: sa.Connection) -> None:
+        """The switch needs the file for itself, and SQLite does not wait for that by itself."""
+        deadline = time.monotonic() + _WAIT
+        while True:
+            try:
+                db.exec_driver_sql("PRAGMA journal_mode=WAL")
+                return
+            except sa.exc.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+
+    def _migrate(self, db: sa.Connection) -> None:
+        if upgrade.version(db) == upgrade.HEAD:
+            return
+        db.exec_driver_sql("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated it, or made it another application's, meanwhile.
+            self._check_owner(db)
+            upgrade.upgrade(db, str(self.path))
+            db.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+            db.exec_driver_sql("COMMIT")
+        except BaseException:
+            if db.connection.dbapi_connection and _in_transaction(db):
+                db.exec_driver_sql("ROLLBACK")
+            raise
+
+    # transactions
+
+    @contextmanager
+    def _reading(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+        with engine.connect() as db:
+            db.exec_driver_sql("BEGIN")
+            yield db
+
+    @contextmanager
+    def _writing(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+        # IMMEDIATE takes the write lock at once and waits for it; a later upgrade would not wait.
+        with self._writer, engine.connect() as db:
+            db.exec_driver_sql("BEGIN IMMEDIATE")
+            yield db
+            db.commit()
+
+    def _failure(self, error: Exception) -> Exception:
+        cause = getattr(error, "orig", error)
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        path = self.path
+        if code == sqlite3.SQLITE_NOTADB:
+            return NotAStore(f"{path} is no SQLite database; name another file")
+        advice = _ADVICE.get(code)
+        if advice:
+            return StoreError(f"{path}: {advice} ({cause})")
+        if isinstance(error, OSError):
+            return StoreError(f"{path} can't be used: {error}; choose another place")
+        return StoreError(f"{path}: the database failed: {cause}")
+
+    # erasing
+
+    def _erase(
+        self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
+    ) -> tuple[Receipt, set[str]]:
+        erased = erase.forget(db, scope, session, memory)
+        if not self._unfinished(db):
+            db.execute(t.setting.insert().values(name=_ERASING, value="1"))
+        return erased
+
+    def _unfinished(self, db: sa.Connection) -> bool:
+        query = sa.select(t.setting.c.name).where(t.setting.c.name == _ERASING)
+        return db.execute(query).one_or_none() is not None
+
+    def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
+        self._clean(engine)
+        found = traces.find(self.files, traces.probes(texts))
+        if not found:
+            return True
+        with self._reading(engine) as db:  # the same words may stand in something that stays
+            return all(_still_said(db, probe) for probe in found)
+
+    def _clean(self, engine: sa.Engine) -> None:
+        """Rewrite the file without what was deleted, and empty the write-ahead log."""
+        with self._writer, engine.connect() as db:
+            try:
+                db.exec_driver_sql("VACUUM")
+            except sa.exc.OperationalError as error:
+                # No room for a second copy, or a reader stands in the way: what was deleted is
+                # overwritten with zeros all the same, and the search afterwards has the last word.
+                if not _is_busy(error) and _code(error) != sqlite3.SQLITE_FULL:
+                    raise
+            if not self._empty_log(db):
+                return
+            db.exec_driver_sql("BEGIN IMMEDIATE")
+            db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
+            db.commit()
+
+    def _empty_log(self, db: sa.Connection) -> bool:
+        """Move the log into the file; False when readers elsewhere hold on to it too long."""
+        deadline = time.monotonic() + _WAIT
+        while True:
+            busy = db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
+            if not busy:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE)
+
+
+_ADVICE = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space, then try again",
+    sqlite3.SQLITE_READONLY: "it can't be written to; change its permissions or move it",
+    sqlite3.SQLITE_CANTOPEN: "it can't be opened; check the path and its permissions",
+    sqlite3.SQLITE_IOERR: "the disk failed or a limit on file sizes was met; check the disk",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; bring back a backup or an export",
+    sqlite3.SQLITE_BUSY: f"another process kept it locked for {_WAIT:.0f} s; try again",
+    sqlite3.SQLITE_LOCKED: "another connection kept it locked; try again",
+    sqlite3.SQLITE_NOMEM: "memory ran out; close something, then try again",
+}
+
+
+def _code(error: sa.exc.DBAPIError) -> int:
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+
+
+def _is_busy(error: sa.exc.DBAPIError) -> bool:
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _in_transaction(db: sa.Connection) -> bool:
+    return bool(getattr(db.connection.dbapi_connection, "in_transaction", False))
+
+
+def _still_said(db: sa.Connection, probe: bytes) -> bool:
+    """True when the bytes stand in a row that stays."""
+    for column in erase.TEXT_COLUMNS:
+        place = sa.func.instr(sa.cast(column, sa.LargeBinary), probe)
+        if db.execute(sa.select(sa.literal(1)).where(place > 0).limit(1)).one_or_none():
+            return True
+    return False
