@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar, cast
 
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from theanine.conversation import Role, Turn
 from theanine.errors import UnusableReply
 from theanine.memory import Memory
+from theanine.models.chat import Caller
 from theanine.models.step import Step
 
 T = TypeVar("T")
@@ -27,22 +28,26 @@ class Asked:
     touches: set[int]
 
 
-@dataclass
-class Answering:
+class Answering(Caller):
     """Answers each call with the next of ``answers``, again while ``check`` finds a fault.
 
-    An answer may be a function of the prompt.
+    An answer may be a function of the prompt. Journal and retries are tested with ``Chat``.
     """
 
-    answers: Sequence[object]
-    model: str = "scripted:test"
-    asked: list[Asked] = field(default_factory=list[Asked])
-    faults: list[str] = field(default_factory=list[str])
-    _next: int = 0
+    def __init__(self, answers: Iterable[object]) -> None:
+        self.answers = iter(answers)
+        self.asked: list[Asked] = []
+        self.faults: list[str] = []
+
+    @property
+    def model(self) -> str:
+        """The name on all that it words."""
+        return "scripted:test"
 
     async def ask(
         self,
         step: Step[T],
+        /,
         *,
         touches: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
@@ -51,9 +56,7 @@ class Answering:
         """The next usable answer. Raises UnusableReply when they run out."""
         prompt = step.render(**values)
         self.asked.append(Asked(step.label, prompt, set(touches)))
-        while self._next < len(self.answers):
-            answer = self.answers[self._next]
-            self._next += 1
+        for answer in self.answers:
             if callable(answer):
                 answer = cast("Callable[[str], object]", answer)(prompt)
             reply = TypeAdapter(step.result).validate_python(answer)

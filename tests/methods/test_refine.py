@@ -37,7 +37,7 @@ async def test_the_model_is_given_the_chain_and_the_dialogue() -> None:
     caller = Answering(["", " Ana came to fear ships and booked a train. "])
     assert await refine(PATH, DIALOGUE, caller) == "Ana came to fear ships and booked a train."
     assert caller.faults == ["the account is empty"]
-    assert caller.asked[0].touches == {1, 2, 3}
+    assert caller.asked[0].touches == {1, 2, 3, 4}
     prompt = caller.asked[0].prompt
     assert "\n—Changed→ (15 May 2023) Ana said" in prompt
     assert "\n—Want→ (22 May 2023) Ana booked a train" in prompt

@@ -28,7 +28,7 @@ async def test_the_model_answers_from_what_is_remembered() -> None:
     assert said.text == "A train might be kinder to you."
     assert (said.made_by, said.rationale) == ("scripted:test", "")
     assert caller.faults == ["the reply is empty"]
-    assert caller.asked[0].touches == {1, 2}
+    assert caller.asked[0].touches == {1, 2, 4}
     assert "- Ana fears ships." in caller.asked[0].prompt
 
 

@@ -65,7 +65,8 @@ async def test_more_statements_than_turns_can_hold_are_refused() -> None:
 
 async def test_a_long_session_goes_in_windows_and_a_huge_turn_in_pieces() -> None:
     turns = [turn(1, "word " * 20_000), turn(2, "I sold the boat.")]
-    caller = Answering([{"statements": []}] * 20)
+    nothing: dict[str, object] = {"statements": []}
+    caller = Answering([nothing] * 20)
     await summarize(turns, caller)
     assert 3 <= len(caller.asked) <= 8
     assert sum(asked.prompt.count("word") for asked in caller.asked) >= 20_000

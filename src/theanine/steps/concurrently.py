@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import anyio
 
@@ -25,10 +25,12 @@ async def concurrently(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
             for index, call in enumerate(calls):
                 group.start_soon(run, index, call)
     except ExceptionGroup as failures:
-        raise _first(failures) from failures
+        raise _first(cast("ExceptionGroup[Exception]", failures)) from failures
     return [results[index] for index in range(len(calls))]
 
 
 def _first(failures: ExceptionGroup[Exception]) -> Exception:
     failure = failures.exceptions[0]
-    return _first(failure) if isinstance(failure, ExceptionGroup) else failure
+    while isinstance(failure, ExceptionGroup):
+        failure = cast("ExceptionGroup[Exception]", failure).exceptions[0]
+    return failure

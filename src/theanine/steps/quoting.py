@@ -43,6 +43,11 @@ def dialogue_lines(dialogue: Iterable[Utterance]) -> str:
     return "\n".join(map(spoken, dialogue))
 
 
+def sessions_of(dialogue: Iterable[Utterance]) -> set[int]:
+    """The sessions whose words a dialogue shows; one not in the log yet has none."""
+    return {said.session for said in dialogue if isinstance(said, Turn)}
+
+
 def under_days(lines: Iterable[tuple[str, str]]) -> str:
     """Lines, each with its day, as one text: a day stands above its lines, as ``-- 8 May 2023``."""
     found: list[str] = []

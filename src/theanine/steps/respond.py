@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from theanine.conversation import Utterance
 from theanine.memory import LOCAL, Memory, Part, Recollection
 from theanine.models.step import load_step
-from theanine.steps.quoting import dialogue_lines, name_of, one_line
+from theanine.steps.quoting import dialogue_lines, name_of, one_line, sessions_of
 from theanine.steps.words import contained, content, day
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def respond(
     """
     if caller is None:
         return local_respond(dialogue, recollection, undated)
-    touches = {memory.session for memory in recollection.memories}
+    touches = {memory.session for memory in recollection.memories} | sessions_of(dialogue)
     touches |= {turn.session for turn in recollection.sources}
     remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
     values = {

@@ -10,7 +10,7 @@ from theanine.memory import Timeline
 from theanine.methods.theanine.local_refine import local_refine
 from theanine.methods.theanine.shorten import told
 from theanine.models.step import load_step
-from theanine.steps.quoting import dialogue_lines, one_line, when
+from theanine.steps.quoting import dialogue_lines, one_line, sessions_of, when
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
@@ -43,7 +43,7 @@ async def refine(
         lines.append(f"{arrow}{date}{one_line(step.memory.text)}")
     text = await caller.ask(
         REFINE,
-        touches={memory.session for memory in timeline.memories},
+        touches={memory.session for memory in timeline.memories} | sessions_of(dialogue),
         check=lambda reply: None if reply.strip() else "the account is empty",
         chain="\n".join(lines),
         most=str(min(150, 20 + WORDS_PER_STATEMENT * len(steps))),
