@@ -8,8 +8,8 @@ from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
-import format_samples as samples
 import pytest
+from formats import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

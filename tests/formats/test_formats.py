@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-import format_samples as samples
 import pytest
+from formats import samples
 
 from theanine.conversation import GivenMemory, History
 from theanine.errors import BadInput, SettingsError

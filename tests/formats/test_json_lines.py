@@ -9,7 +9,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from format_samples import line, save
+from formats.samples import line, save
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
