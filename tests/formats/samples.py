@@ -84,8 +84,8 @@ def memorybank() -> Json:
     return {" Mia ": {"name": "Mia", "summary": {}, "history": days}}
 
 
-def message(role: str, text: object, at: float | None, **more: object) -> Json:
-    parts = text if isinstance(text, list) else [text]
+def message(role: str, text: str | list[object], at: float | None, **more: object) -> Json:
+    parts: list[object] = [text] if isinstance(text, str) else text
     content: Json = {"content_type": "text", "parts": parts}
     return {"author": {"role": role}, "create_time": at, "content": content, **more}
 
