@@ -38,10 +38,10 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     query = sa.select(table).where(table.c.scope == scope_id).order_by(*table.primary_key.columns)
     sources = _sources(db, scope_id) if type_ == "memory" else {}
-    for row in db.execute(query):
-        record = encode(type_, scope, row._asdict())
+    for row in db.execute(query).mappings():
+        record = encode(type_, scope, row)
         if type_ == "memory":
-            record["sources"] = sources.get(row.id, [])
+            record["sources"] = sources.get(row["id"], [])
         yield record
 
 
@@ -63,9 +63,9 @@ def _vectors(db: sa.Connection, scope_id: int, scope: Scope) -> Iterator[dict[st
         .where(t.vector.c.scope == scope_id, t.vector.c.embedder == active.id)
         .order_by(t.vector.c.memory)
     )
-    for row in db.execute(query):
-        values = {
-            **row._asdict(),
+    for row in db.execute(query).mappings():
+        values: dict[Any, Any] = {
+            **row,
             "embedder": active.name,
             "dimension": active.dimension,
         }

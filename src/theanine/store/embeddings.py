@@ -97,7 +97,7 @@ def vectors(
     return [row.memory for row in rows], unpack([row.data for row in rows], active.dimension)
 
 
-def _lacking(name: str) -> sa.Select[Any]:
+def _lacking(name: str) -> sa.Select[Any, Any]:
     """Memories without a vector by the embedder of this name."""
     has_one = (
         sa.exists()

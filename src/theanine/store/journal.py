@@ -119,7 +119,7 @@ def wordless() -> dict[str, str]:
     return {"key": f"erased~{token_hex(16)}", "prompt": "", "reply": "", "error": ""}
 
 
-def _old(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
+def _old(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any, Any] | None:
     query = sa.select(t.journal.c.at, t.journal.c.reply)
     here = (t.journal.c.scope == scope_id, t.journal.c.key == key)
     return db.execute(query.where(*here)).one_or_none()

@@ -146,7 +146,7 @@ _last = (
 )
 
 
-def last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any] | None:
+def last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
     """Number, time and offset of a session's latest turn."""
     return db.execute(_last, {"scope_id": scope_id, "number": session}).one_or_none()
 

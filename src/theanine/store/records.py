@@ -65,7 +65,7 @@ def scope_record(scope: Scope) -> dict[str, str]:
     return {name: value for name, value in names.items() if name == "user" or value != "default"}
 
 
-def encode(type_: str, scope: Scope, row: Mapping[str, Any]) -> dict[str, Any]:
+def encode(type_: str, scope: Scope, row: Mapping[Any, Any]) -> dict[str, Any]:
     """The record of a row."""
     record: dict[str, Any] = {"type": type_, "scope": scope_record(scope)}
     for name, value in row.items():
@@ -74,7 +74,7 @@ def encode(type_: str, scope: Scope, row: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _encode_value(name: str, value: Any, row: Mapping[str, Any]) -> Any:
+def _encode_value(name: str, value: Any, row: Mapping[Any, Any]) -> Any:
     if value is None:
         return None
     if name in TIMES:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from theanine.conversation import Scope
 from theanine.errors import BadInput
@@ -45,7 +46,7 @@ def restore(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> int:
     new = 0
     for place, record in enumerate(records, 1):
         where = f"record {place}"
-        kind = cast("object", record.get("type")) if isinstance(record, Mapping) else None
+        kind = record.get("type") if isinstance(cast("object", record), dict) else None
         if kind == "theanine":
             _check_format(record, where)
         elif kind == "scope":
@@ -56,7 +57,7 @@ def restore(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> int:
     try:
         for (scope, type_), items in decoded.items():
             new += _restore_rows(db, scope, type_, items)
-    except sa.exc.IntegrityError:
+    except exc.IntegrityError:
         raise BadInput(
             "a session or turn in these records has a key that the store gave another number; "
             "restore into an empty store, or under another user"
@@ -119,20 +120,20 @@ def _restore_rows(db: sa.Connection, scope: Scope, type_: str, items: Sequence[D
 
 def _known(
     db: sa.Connection, scope_id: int, type_: str, items: Sequence[Decoded]
-) -> dict[tuple[Any, ...], Mapping[str, Any]]:
+) -> dict[tuple[Any, ...], Mapping[Any, Any]]:
     """Stored rows that any of the items could be, by key."""
     table, names = TABLES[type_], _KEYS[type_]
     query = sa.select(table).where(table.c.scope == scope_id)
     if type_ == "vector" and items:
         query = query.where(table.c.embedder == items[0].row["embedder"])
-    found: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    found: dict[tuple[Any, ...], Mapping[Any, Any]] = {}
     for some in chunks(sorted({item.row[names[0]] for item in items})):
         for row in db.execute(query.where(table.c[names[0]].in_(some))).mappings():
             found[tuple(row[name] for name in names)] = row
     return found
 
 
-def _check_same(known: Mapping[str, Any], item: Decoded) -> None:
+def _check_same(known: Mapping[Any, Any], item: Decoded) -> None:
     for name in _FIXED.get(item.type, ()):
         if known[name] != item.row[name]:
             numbers = ", ".join(str(item.row[key]) for key in _KEYS[item.type])

@@ -7,16 +7,18 @@ Alembic's ``migrations/`` create them; a test holds the two together.
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
 
-def _table(name: str, *columns: sa.Column[object] | sa.Constraint | sa.Index) -> sa.Table:
+def _table(name: str, *columns: sa.Column[Any] | sa.Constraint | sa.Index) -> sa.Table:
     return sa.Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 
-def _key(name: str, kind: type[sa.types.TypeEngine[object]] = sa.Integer) -> sa.Column[object]:
+def _key(name: str, kind: type[sa.types.TypeEngine[Any]] = sa.Integer) -> sa.Column[Any]:
     return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from theanine.conversation import (
     GivenMemory,
@@ -110,7 +111,7 @@ class SqlStore:
     def _translated(self, work: Callable[[], T]) -> T:
         try:
             return work()
-        except (sa.exc.DBAPIError, sa.exc.TimeoutError, OSError) as error:
+        except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
             raise self._failure(error) from error
 
     async def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -256,6 +257,7 @@ class SqlStore:
     ) -> Receipt:
         receipt, texts = await self._write(self._erase, scope, session, memory)
         engine = self.engine
+        verified = False
         with anyio.CancelScope(shield=True):  # what is erased must leave the files too
             verified = await anyio.to_thread.run_sync(
                 self._translated, lambda: self._scrub(engine, texts)

@@ -6,11 +6,12 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy import exc, pool
 
 from theanine.conversation import Scope
 from theanine.errors import NotAStore, SettingsError, StoreError
@@ -57,7 +58,7 @@ class SqliteStore(SqlStore):
         engine = sa.create_engine(
             "sqlite://",
             creator=self._open_file,
-            poolclass=sa.pool.QueuePool,
+            poolclass=pool.QueuePool,
             pool_size=4,
             max_overflow=-1,
         )
@@ -120,7 +121,7 @@ class SqliteStore(SqlStore):
             try:
                 db.exec_driver_sql("PRAGMA journal_mode=WAL")
                 return
-            except sa.exc.OperationalError as error:
+            except exc.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_PAUSE)
@@ -143,13 +144,13 @@ class SqliteStore(SqlStore):
     # transactions
 
     @contextmanager
-    def _reading(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+    def _reading(self, engine: sa.Engine) -> Generator[sa.Connection]:
         with engine.connect() as db:
             db.exec_driver_sql("BEGIN")
             yield db
 
     @contextmanager
-    def _writing(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+    def _writing(self, engine: sa.Engine) -> Generator[sa.Connection]:
         # IMMEDIATE takes the write lock at once and waits for it; a later upgrade would not wait.
         with self._writer, engine.connect() as db:
             db.exec_driver_sql("BEGIN IMMEDIATE")
@@ -196,7 +197,7 @@ class SqliteStore(SqlStore):
         with self._writer, engine.connect() as db:
             try:
                 db.exec_driver_sql("VACUUM")
-            except sa.exc.OperationalError as error:
+            except exc.OperationalError as error:
                 # No room for a second copy, or a reader stands in the way: what was deleted is
                 # overwritten with zeros all the same, and the search afterwards has the last word.
                 if not _is_busy(error) and _code(error) != sqlite3.SQLITE_FULL:
@@ -231,11 +232,11 @@ _ADVICE = {
 }
 
 
-def _code(error: sa.exc.DBAPIError) -> int:
+def _code(error: exc.DBAPIError) -> int:
     return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
 
 
-def _is_busy(error: sa.exc.DBAPIError) -> bool:
+def _is_busy(error: exc.DBAPIError) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
