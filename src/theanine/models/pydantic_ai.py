@@ -1,0 +1,249 @@
+"""Chat models and embedders of any provider, through pydantic-ai. Imported only when configured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import Any, Literal
+
+import anyio
+import numpy as np
+from pydantic_ai.direct import model_request
+from pydantic_ai.embeddings import EmbeddingModel, infer_embedding_model
+from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.settings import ModelSettings
+
+from theanine.errors import ModelError, ModelRejected
+from theanine.models.base import Message, RawReply, Vectors
+from theanine.models.bundled import clean
+from theanine.models.limits import Limits
+from theanine.models.provider import (
+    built,
+    openai_name,
+    openai_provider,
+    translated,
+    without_secrets,
+)
+from theanine.models.retry import retrying
+from theanine.models.unit import unit_rows
+
+Structured = Literal["prompt", "schema"]
+"""How a typed reply is asked for: in words, or through the provider's JSON-schema mode."""
+
+BATCH_TEXTS = 256
+BATCH_CHARACTERS = 200_000
+LONGEST = 8_000
+"""Characters of a text that a remote embedder is sent; within 8,192 tokens in any script."""
+
+
+class PydanticAIChatModel:
+    """One chat model by its name, such as ``openai:gpt-4o-mini``.
+
+    ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio speak as well: give
+    their address as ``base_url``. Keys come from the environment; with a base URL none is needed.
+
+    Args:
+        name: ``provider:model``; with a base URL the bare model name will do.
+        base_url: address of an OpenAI-compatible server.
+        temperature: None leaves it to the provider.
+        max_tokens: longest reply; None leaves it to the provider.
+        structured: ``prompt`` works everywhere; ``schema`` needs a provider with JSON schemas.
+
+    Raises SettingsError for a name, key or package that is wrong or missing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str | None = None,
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = None,
+        structured: Structured = "prompt",
+    ) -> None:
+        bare = openai_name(name, base_url)
+        self._model = _chat_model(name, bare, base_url)
+        self._name = name if bare is None else f"openai:{bare}"
+        self._address = without_secrets(self._model.base_url or "")
+        self._structured = structured
+        self._settings: dict[str, Any] = {
+            "base_url": self._address,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "structured": structured,
+        }
+        self._sent = ModelSettings(max_retries=0)
+        if temperature is not None:
+            self._sent["temperature"] = temperature
+        if max_tokens is not None:
+            self._sent["max_tokens"] = max_tokens
+
+    @property
+    def name(self) -> str:
+        """The full name, always with its provider."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What changes its answers."""
+        return self._settings
+
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+    ) -> RawReply:
+        """Ask once, without retries."""
+        asked = ModelRequestParameters()
+        if schema is not None and self._structured == "schema":
+            wanted = OutputObjectDefinition(json_schema=dict(schema), name="answer")
+            asked = ModelRequestParameters(output_mode="native", output_object=wanted)
+        elif schema is not None:
+            messages = _asking_for_json(messages, schema)
+        with translated(self._name, self._address):
+            response = await model_request(
+                self._model,
+                [_message(message) for message in messages],
+                model_settings=self._sent,
+                model_request_parameters=asked,
+            )
+        return _raw(response)
+
+
+class PydanticAIEmbedder:
+    """One embedding model by its name, such as ``openai:text-embedding-3-small``.
+
+    Texts are cut at ``LONGEST`` characters and sent in batches; blank ones give a row of zeros.
+    Calls are retried within ``limits``; its budgets are not used.
+
+    Raises SettingsError for a name, key or package that is wrong or missing.
+    """
+
+    def __init__(
+        self, name: str, base_url: str | None = None, *, limits: Limits | None = None
+    ) -> None:
+        bare = openai_name(name, base_url)
+        self._model = _embedding_model(name, bare, base_url)
+        self._name = name if bare is None else f"openai:{bare}"
+        self._address = without_secrets(self._model.base_url or "")
+        self._limits = limits or Limits()
+        self._gate = anyio.CapacityLimiter(self._limits.concurrency)
+        self._rng = Random()
+        self._dimension = 0
+
+    @property
+    def name(self) -> str:
+        """The full name, always with its provider."""
+        return self._name
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, in order. The dimension is asked for once, with the first words sent."""
+        sent = [clean(text[:LONGEST]) for text in texts]
+        filled = [row for row, text in enumerate(sent) if text.strip()]
+        if not filled and not self._dimension:
+            await self._batch(["dimension"])
+        found = [await self._batch([sent[row] for row in rows]) for rows in _batches(filled, sent)]
+        vectors = np.zeros((len(texts), self._dimension), np.float32)
+        if found:
+            vectors[filled] = np.concatenate(found)
+        return vectors
+
+    async def _batch(self, texts: Sequence[str]) -> Vectors:
+        rows = await retrying(
+            partial(self._call, texts),
+            self._name,
+            limits=self._limits,
+            gate=self._gate,
+            rng=self._rng,
+            failed=_unrecorded,
+        )
+        self._dimension = self._dimension or rows.shape[1]
+        if rows.shape != (len(texts), self._dimension) or not np.isfinite(rows).all():
+            raise ModelRejected(
+                f"{self._name} gave vectors of shape {rows.shape} for {len(texts)} texts, or some "
+                f"that are no numbers; expected {self._dimension} numbers each. Is it an embedder?"
+            )
+        return rows
+
+    async def _call(self, texts: Sequence[str]) -> Vectors:
+        with translated(self._name, self._address):
+            result = await self._model.embed(list(texts), input_type="document")
+        try:
+            return unit_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
+        except ValueError as error:
+            raise ModelRejected(f"{self._name} gave vectors of unequal length") from error
+
+
+def _chat_model(name: str, bare: str | None, base_url: str | None) -> Model[Any]:
+    if bare is not None:
+        return OpenAIChatModel(bare, provider=openai_provider(base_url))
+    return built(lambda: infer_model(name), name)
+
+
+def _embedding_model(name: str, bare: str | None, base_url: str | None) -> EmbeddingModel:
+    if bare is not None:
+        return OpenAIEmbeddingModel(bare, provider=openai_provider(base_url))
+    return built(lambda: infer_embedding_model(name), name)
+
+
+def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
+    wanted = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    first, *rest = messages
+    text = f"{first.text}\n\nAnswer with one JSON object of this schema, nothing else:\n{wanted}"
+    return [Message(first.role, text), *rest]
+
+
+def _message(message: Message) -> ModelMessage:
+    if message.role == "assistant":
+        return ModelResponse(parts=[TextPart(message.text)])
+    part = SystemPromptPart if message.role == "system" else UserPromptPart
+    return ModelRequest(parts=[part(message.text)])
+
+
+def _raw(response: ModelResponse) -> RawReply:
+    refusal = (response.provider_details or {}).get("refusal")
+    return RawReply(
+        text=refusal or response.text or "",
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        cost=_cost(response),
+        finish="refusal" if refusal else response.finish_reason or "stop",
+    )
+
+
+def _cost(response: ModelResponse) -> float | None:
+    """US dollars by the price list that came with the installation; None when it has no price."""
+    if not response.model_name or not response.usage.has_values():
+        return None
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError):
+        return None
+
+
+def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    batch: list[int] = []
+    size = 0
+    for row in rows:
+        if len(batch) == BATCH_TEXTS or (batch and size + len(texts[row]) > BATCH_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += len(texts[row])
+    if batch:
+        yield batch
+
+
+async def _unrecorded(_error: ModelError, _seconds: float) -> None:
+    """Embedders keep no journal: their last error alone reaches the caller."""

@@ -1,0 +1,132 @@
+"""A chat model that follows a script and an embedder that hashes words: for tests and dry runs.
+
+Both are adapters like any other: deterministic, in this process, no network.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from theanine.errors import ModelRejected
+from theanine.models.base import Message, RawReply, Vectors
+from theanine.models.bundled import clean, count_tokens
+from theanine.models.unit import unit_rows
+
+Answer = str | RawReply | Exception
+"""What a script answers: words, a whole reply, or an error to raise."""
+Script = Callable[[str], Answer] | Mapping[str, Answer | Callable[[str], Answer]] | Sequence[Answer]
+
+_TASK = re.compile(r"\s*Task: *(\S+)")
+_LONGEST = 4_000
+
+
+def task_of(prompt: str) -> str | None:
+    """The step that a prompt of theanine's belongs to: its first line is ``Task: <step>``."""
+    match = _TASK.match(prompt)
+    return match[1] if match else None
+
+
+class ScriptedModel:
+    """Answers by a script, and counts tokens with the bundled tokenizer; it costs nothing.
+
+    Args:
+        reply: a function of the prompt (all messages of a request, a blank line between), answers
+            by step name, or answers to be used up in order.
+        name: the model's name.
+
+    Attributes:
+        prompts: every prompt that it was asked, in order.
+
+    A request for which the script has no answer raises ModelRejected.
+    """
+
+    def __init__(self, reply: Script, name: str = "scripted") -> None:
+        self.prompts: list[str] = []
+        self._name = name
+        self._script = reply
+        self._rest: Iterator[Answer] = iter(())
+        if isinstance(reply, Sequence) and not isinstance(reply, str):
+            self._rest = iter(reply)
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The name that it was given."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """None: only the script changes its answers."""
+        return {}
+
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+    ) -> RawReply:
+        """The script's answer; ``schema`` is ignored."""
+        prompt = "\n\n".join(message.text for message in messages)
+        with self._lock:
+            self.prompts.append(prompt)
+            answer = self._answer(prompt)
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, RawReply):
+            return answer
+        return RawReply(
+            text=answer,
+            input_tokens=count_tokens(prompt),
+            output_tokens=count_tokens(answer),
+            cost=0.0,
+        )
+
+    def _answer(self, prompt: str) -> Answer:
+        missing = ModelRejected(f"the script of {self._name} has no answer for: {prompt[:80]!r}")
+        script = self._script
+        if isinstance(script, Mapping):
+            found = script.get(task_of(prompt) or "", missing)
+            return found(prompt) if callable(found) else found
+        return script(prompt) if callable(script) else next(self._rest, missing)
+
+
+class HashEmbedder:
+    """Hashes a text's words and letter triples into a vector: alike texts get alike vectors.
+
+    Needs no files. Case is ignored; characters after the 4,000th are left out. Its quality is
+    far below the built-in embedder's: use it where only determinism and a small size matter.
+    """
+
+    def __init__(self, dimension: int = 64, name: str | None = None) -> None:
+        self.dimension = dimension
+        self._name = name or f"hash:{dimension}"
+
+    @property
+    def name(self) -> str:
+        """``hash:`` and the dimension, unless another was given."""
+        return self._name
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text; a text without a character gives zeros."""
+        return self.vectors(texts)
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """The same, without ``await``."""
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for feature in _features(text):
+                code = zlib.crc32(feature.encode())
+                row[(code >> 1) % self.dimension] += 1 if code & 1 else -1
+        return unit_rows(rows)
+
+
+def _features(text: str) -> Iterator[str]:
+    plain = clean(text[:_LONGEST]).casefold()
+    for word in re.findall(r"\w+", plain):
+        yield from (word, word)  # a shared word says more than a shared triple
+    padded = f" {' '.join(plain.split())} "
+    if padded.strip():
+        yield from (padded[i : i + 3] for i in range(len(padded) - 2))
