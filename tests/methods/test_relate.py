@@ -169,6 +169,7 @@ LOCAL = [
     (Relation.CHANGED, "I eat fish and meat.", "I don't eat fish or meat at home."),
     (Relation.CAUSE, "A storm broke our mast.", "I sold it because of the storm and the mast."),
     (Relation.REASON, "I left the choir.", "I left the choir because my knee hurts."),
+    (Relation.CHANGED, "The wedding is on 14 May.", "We moved the wedding because of the roof."),
     (Relation.HINDERED_BY, "I signed up for the marathon.", "I can't run the marathon now."),
     (Relation.REACT, "The storm broke our mast.", "I'm terrified since that storm and the mast."),
     (Relation.WANT, "Our mast broke in the storm.", "I hope for a new mast before a storm."),

@@ -25,7 +25,7 @@ async def concurrently(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
             for index, call in enumerate(calls):
                 group.start_soon(run, index, call)
     except ExceptionGroup as failures:
-        raise _first(cast("ExceptionGroup[Exception]", failures)) from failures
+        raise _first(failures) from failures
     return [results[index] for index in range(len(calls))]
 
 

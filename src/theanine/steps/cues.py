@@ -36,8 +36,9 @@ CHANGE = _cue(
     r"stopped|sold|became|turned into|replaced|broke up|divorced|over now|from now on|"
     r"recovered|got over|overcame|cancell?ed|retired|resigned|rather than|upgraded|converted|"
     r"promoted|fired|laid off|got (?:married|engaged|better|worse)|moved (?:in|out|to|away|"
-    r"back)"
+    r"back|the|my|our|his|her)|rescheduled"
 )
+NO_LONGER = _cue(r"no longer|any ?more")
 HINDRANCE = _cue(
     r"can't(?! wait| help| believe)|cannot(?! wait)|couldn't(?! be| wait)|unable|"
     r"won't be able|wasn't able|isn't able|aren't able|weren't able|not able|too (?:busy|"
@@ -85,6 +86,8 @@ def normal(text: str) -> str:
     return text.lower().replace("’", "'")
 
 
+CLAUSE = re.compile(r",\s|\b(?:and|but|so|then)\b")
+"""Where a clause may begin."""
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bwithout)\s+(?:\w+\s+)?$")
 
 

@@ -86,7 +86,7 @@ def _judge(pair: Pair, older: _Reading, newer: _Reading) -> Judgement:
     needed = 1 if pair.similarity >= TOPIC_FLOOR else 2
     tied = [s for s in newer.sentences if len(s.content & older.content) >= needed]
     for sentence in tied if _one_subject(pair) else ():
-        found = _by_connective(older, sentence) or _by_cue(older, sentence)
+        found = _relation(older, sentence)
         if found is not None:
             relation, cue = found
             shared = sentence.content & older.content
@@ -112,26 +112,47 @@ def _subject(text: str) -> list[str]:
     return first if first[:1] and first[0] in _ROLES else first[:1]
 
 
-def _by_connective(older: _Reading, sentence: _Sentence) -> tuple[Relation, str] | None:
-    """A causal connective: which half of the sentence does the older memory speak of?"""
-    for pattern, cause_first in (
-        (cues.EFFECT_THEN_CAUSE, False),
-        (cues.CAUSE_THEN_EFFECT, True),
-    ):
-        match = pattern.search(sentence.text)
-        if match is None:
-            continue
-        before = len(content(sentence.text[: match.start()]) & older.content)
-        after = len(content(sentence.text[match.end() :]) & older.content)
-        if before == after:
-            continue
-        in_cause = (before > after) == cause_first
-        relation = Relation.CAUSE if in_cause else Relation.REASON
-        return (
-            relation,
-            f"“{match[0]}” {'makes it the cause' if in_cause else 'explains it'}",
-        )
-    return None
+_Found = tuple[Relation, str]
+"""A relation and the cue for it, in words."""
+
+
+def _relation(older: _Reading, sentence: _Sentence) -> _Found | None:
+    """The strongest cue of the sentence: a cause outdoes a change, a change outdoes a reason."""
+    ended = _fresh(cues.NO_LONGER, older, sentence.text)
+    if ended is not None:
+        return Relation.CHANGED, f"a change, “{ended}”"
+    connected = _by_connective(older, sentence)
+    if connected is not None and connected[0] is Relation.CAUSE:
+        return connected
+    cue = _by_cue(older, sentence)
+    if cue is not None and cue[0] is Relation.CHANGED:
+        return cue
+    return connected or cue or _turned_round(older, sentence)
+
+
+def _fresh(pattern: re.Pattern[str], older: _Reading, text: str) -> str | None:
+    """The cue in a text, unless it is denied there or the older memory shows one like it."""
+    match = pattern.search(text)
+    if match is None or cues.denied(text, match.start()) or pattern.search(older.text):
+        return None
+    return match[0]
+
+
+def _by_connective(older: _Reading, sentence: _Sentence) -> _Found | None:
+    """A causal connective: which side of it does the older memory speak of?"""
+    text = sentence.text
+    match = cues.EFFECT_THEN_CAUSE.search(text)
+    cause_first = match is None
+    match = match or cues.CAUSE_THEN_EFFECT.search(text)
+    if match is None:
+        return None
+    before = len(content(cues.CLAUSE.split(text[: match.start()])[-1]) & older.content)
+    after = len(content(text[match.end() :]) & older.content)
+    if before == after:
+        return None
+    if (before > after) == cause_first:
+        return Relation.CAUSE, f"“{match[0]}” makes it the cause"
+    return Relation.REASON, f"“{match[0]}” explains it"
 
 
 _CUES: tuple[tuple[Relation, re.Pattern[str], str], ...] = (
@@ -142,18 +163,16 @@ _CUES: tuple[tuple[Relation, re.Pattern[str], str], ...] = (
 )
 
 
-def _by_cue(older: _Reading, sentence: _Sentence) -> tuple[Relation, str] | None:
-    """The first cue of the newer sentence that the older memory does not show as well."""
+def _by_cue(older: _Reading, sentence: _Sentence) -> _Found | None:
+    """The first cue that the older memory does not show as well."""
     for relation, pattern, name in _CUES:
-        match = pattern.search(sentence.text)
-        if match is None or cues.denied(sentence.text, match.start()):
-            continue
-        if pattern.search(older.text) is None:
-            return relation, f"{name}, “{match[0]}”"
-    return _turned_round(older, sentence)
+        cue = _fresh(pattern, older, sentence.text)
+        if cue is not None:
+            return relation, f"{name}, “{cue}”"
+    return None
 
 
-def _turned_round(older: _Reading, sentence: _Sentence) -> tuple[Relation, str] | None:
+def _turned_round(older: _Reading, sentence: _Sentence) -> _Found | None:
     """The same said with a negation on one side only."""
     for earlier in older.sentences:
         alike = min(
