@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeVar, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -115,6 +115,7 @@ def _said(error: ModelAPIError) -> str:
 
 
 def _reason(body: object) -> str:
-    if isinstance(body, Mapping):
-        return str(cast(Mapping[str, object], body).get("message") or dict(body))
+    if isinstance(body, dict):
+        fields = cast(dict[str, object], body)
+        return str(fields.get("message") or fields)
     return str(body or "no reason given")

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from theanine.models.unit import unit_rows
 
 Answer = str | RawReply | Exception
 """What a script answers: words, a whole reply, or an error to raise."""
-Script = Callable[[str], Answer] | Mapping[str, Answer | Callable[[str], Answer]] | Sequence[Answer]
+Writer = Callable[[str], Answer]
+"""Makes an answer of a prompt."""
+Script = Answer | Writer | Mapping[str, Answer | Writer] | Sequence[Answer]
+"""One answer for all, a function, answers by step name, or answers to be used up in order."""
 
 _TASK = re.compile(r"\s*Task: *(\S+)")
 _LONGEST = 4_000
@@ -36,8 +39,8 @@ class ScriptedModel:
     """Answers by a script, and counts tokens with the bundled tokenizer; it costs nothing.
 
     Args:
-        reply: a function of the prompt (all messages of a request, a blank line between), answers
-            by step name, or answers to be used up in order.
+        reply: the script. A function gets the whole prompt: all messages of the request, a blank
+            line between them.
         name: the model's name.
 
     Attributes:
@@ -49,10 +52,7 @@ class ScriptedModel:
     def __init__(self, reply: Script, name: str = "scripted") -> None:
         self.prompts: list[str] = []
         self._name = name
-        self._script = reply
-        self._rest: Iterator[Answer] = iter(())
-        if isinstance(reply, Sequence) and not isinstance(reply, str):
-            self._rest = iter(reply)
+        self._write = _writer(reply)
         self._lock = Lock()
 
     @property
@@ -72,7 +72,7 @@ class ScriptedModel:
         prompt = "\n\n".join(message.text for message in messages)
         with self._lock:
             self.prompts.append(prompt)
-            answer = self._answer(prompt)
+            answer = self._write(prompt)
         if isinstance(answer, Exception):
             raise answer
         if isinstance(answer, RawReply):
@@ -84,13 +84,21 @@ class ScriptedModel:
             cost=0.0,
         )
 
-    def _answer(self, prompt: str) -> Answer:
-        missing = ModelRejected(f"the script of {self._name} has no answer for: {prompt[:80]!r}")
-        script = self._script
-        if isinstance(script, Mapping):
-            found = script.get(task_of(prompt) or "", missing)
-            return found(prompt) if callable(found) else found
-        return script(prompt) if callable(script) else next(self._rest, missing)
+
+def _writer(script: Script) -> Writer:
+    if isinstance(script, (str, RawReply, Exception)):
+        return lambda _: script
+    if isinstance(script, Mapping):
+        steps = cast("Mapping[str, Answer | Writer]", script)
+        return lambda prompt: _writer(steps.get(task_of(prompt) or "", _silence(prompt)))(prompt)
+    if isinstance(script, Sequence):
+        rest = iter(cast("Sequence[Answer]", script))
+        return lambda prompt: next(rest, _silence(prompt))
+    return script
+
+
+def _silence(prompt: str) -> ModelRejected:
+    return ModelRejected(f"the script has no answer for: {prompt[:80]!r}")
 
 
 class HashEmbedder:
