@@ -169,11 +169,15 @@ class Store(Protocol):
     async def start_session(
         self, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
     ) -> int:
-        """Begin an open session and give its number. ``holder`` names the process that talks."""
+        """Begin an open session and give its number. ``holder`` names the process that talks.
+
+        The key of a session that is still open goes on with that one. Raises BadInput for the key
+        of one that has ended.
+        """
         ...
 
     async def hear(self, scope: Scope, session: int, utterances: Sequence[Utterance]) -> list[Turn]:
-        """Append to an open session, durably. An utterance whose key is known is given back as logged.
+        """Append to an open session, durably. A known key gives the turn as it was logged.
 
         Raises BadInput for a turn earlier than the last one; NotFound for an unknown session, or
         one that has ended.
@@ -193,6 +197,10 @@ class Store(Protocol):
         A session that was remembered and now gains turns waits to be remembered again: its new
         turns alone are remembered.
         """
+        ...
+
+    async def abandoned(self, scope: Scope | None = None) -> list[tuple[Scope, Session]]:
+        """Open sessions whose holder was a process of this machine that has ended since."""
         ...
 
     async def scopes(self) -> list[Scope]:
@@ -229,7 +237,8 @@ class Store(Protocol):
     async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
         """Take or renew the right to remember in this scope. False while another holds it.
 
-        The lease of a process of this machine that is no longer alive counts as free.
+        The lease of a process of this machine that is no longer alive counts as free. False as
+        well for a scope that holds nothing, such as one that was forgotten meanwhile.
         """
         ...
 
@@ -247,8 +256,13 @@ class Store(Protocol):
         embedder: str,
         holder: str,
         at: datetime,
+        seen: tuple[int, int] | None = None,
     ) -> list[Memory]:
         """Commit memories, vectors, links and the remembered mark in one transaction.
+
+        ``seen`` is the highest turn number and the count of ready-made memories that
+        ``unremembered`` gave: what was logged after that stays to be remembered. None takes
+        everything that is logged now as seen.
 
         Doing it twice changes nothing: the second call gives an empty list. Raises LeaseLost when
         ``holder`` no longer has the lease, NotFound when the session was forgotten meanwhile, and
@@ -289,7 +303,11 @@ class Store(Protocol):
         ...
 
     async def journal(self, scope: Scope, entry: JournalEntry) -> None:
-        """Keep a call, durably. Does nothing if the session it belongs to was forgotten meanwhile."""
+        """Keep a call, durably.
+
+        Does nothing if its session or scope was forgotten meanwhile. If only a session that its
+        prompt quotes (``touches``) was, the counts are kept without the words.
+        """
         ...
 
     async def reject(self, scope: Scope, keys: Sequence[str], error: str) -> None:
@@ -305,7 +323,10 @@ class Store(Protocol):
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
     ) -> Receipt:
-        """Erase a whole scope, one session or one memory, from every file. Raises NotFound."""
+        """Erase a whole scope, one session or one memory, from every file. Raises NotFound.
+
+        Whoever is remembering in the scope loses the lease, so that nothing erased comes back.
+        """
         ...
 
     async def embedder(self) -> tuple[str, int] | None:
@@ -334,5 +355,9 @@ class Store(Protocol):
         ...
 
     async def restore(self, records: Sequence[dict[str, Any]]) -> int:
-        """Take in records of :meth:`dump`; known ones are left alone. Gives how many were new."""
+        """Take in records of :meth:`dump`; known ones are left alone. Gives how many were new.
+
+        All or nothing. Raises BadInput, naming the record, for one that is malformed or that
+        contradicts what is stored under the same number.
+        """
         ...

@@ -13,6 +13,8 @@ from theanine.conversation import Scope, Session
 from theanine.store import schema as t
 from theanine.store.rows import find_scope, micros, scope_names, scope_of, session_of
 
+_ENDED = -1
+
 
 def process_holder() -> str:
     """This process as ``host:pid:starttime``, the name under which it holds leases and sessions.
@@ -36,14 +38,14 @@ def is_dead(holder: str) -> bool:
     pid, started = map(int, numbers)
     now = _start_time(pid)
     if now is not None:
-        return started not in (0, now)
+        return now == _ENDED or started not in (0, now)
     return not _alive(pid)
 
 
 def _start_time(pid: int) -> int | None:
     """Clock ticks between boot and the start of the process; None when it can't be read.
 
-    A zombie, which has ended and only waits to be reaped, gets -1: no process ever has that.
+    ``_ENDED`` for a zombie, which only waits to be reaped.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -52,7 +54,7 @@ def _start_time(pid: int) -> int | None:
     fields = stat.rpartition(")")[2].split()  # the name in brackets may hold blanks
     if len(fields) < 20:
         return None
-    return -1 if fields[0] == "Z" else int(fields[19])
+    return _ENDED if fields[0] == "Z" else int(fields[19])
 
 
 def _alive(pid: int) -> bool:

@@ -138,7 +138,7 @@ def _move_mark(
 ) -> bool:
     """Advance the mark over what was seen. False when it already stands there.
 
-    Turns that were logged while the method worked stay behind the mark and keep the session pending.
+    Turns that were logged while the method worked stay behind it and keep the session pending.
     """
     old = _mark(db, scope_id, session, method)
     start = (old.upto, old.given) if old else (0, 0)

@@ -68,7 +68,7 @@ def _new_end(
     *,
     dated: bool,
 ) -> list[Utterance]:
-    """The turns behind all known ones. Raises BadInput for others, and for known ones that differ."""
+    """The turns behind all known ones. Raises BadInput for others, and where known ones differ."""
     known = keyed_turns(db, scope_id, session, said)
     fresh: list[Utterance] = []
     for place, turn in enumerate(said, 1):

@@ -1,0 +1,44 @@
+"""The adapters that the contract suites run over. A new store adds one entry to ``STORES``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from theanine.store import Store, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCase:
+    """A store under contract and what it can do.
+
+    Attributes:
+        make: gives a store over a folder; twice the same folder is twice the same store.
+        files: its content lies in files of that folder, which a test may search for erased words.
+    """
+
+    make: Callable[[Path], Store]
+    files: bool
+
+
+STORES = {
+    "sqlite": StoreCase(make=lambda folder: open_store(str(folder / "memory.db")), files=True)
+}
+
+
+@pytest.fixture(params=sorted(STORES))
+def store_case(request: pytest.FixtureRequest) -> StoreCase:
+    """One store after the other."""
+    return STORES[request.param]
+
+
+@pytest.fixture
+async def store(store_case: StoreCase, tmp_path: Path) -> AsyncIterator[Store]:
+    """An open, empty store."""
+    made = store_case.make(tmp_path)
+    await made.open()
+    yield made
+    await made.close()

@@ -1,0 +1,96 @@
+"""One suite over every embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import numpy as np
+import pytest
+
+from theanine.models.base import Embedder
+from theanine.models.open import open_embedder
+from theanine.testing import HashEmbedder, ScriptedServer
+
+pytestmark = pytest.mark.anyio
+
+
+@contextmanager
+def _remote() -> Generator[Embedder]:
+    with ScriptedServer() as server:
+        yield open_embedder("openai:text-embedding-3-small", base_url=server.base_url)
+
+
+EMBEDDERS: dict[str, Callable[[], AbstractContextManager[Embedder]]] = {
+    "built-in": lambda: nullcontext(open_embedder("local")),
+    "hash": lambda: nullcontext(HashEmbedder(48)),
+    "remote": _remote,
+}
+MANY = [f"On day {number} we talked about boats." for number in range(700)]
+
+
+@pytest.fixture(params=EMBEDDERS)
+def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
+    with EMBEDDERS[request.param]() as embedder:
+        yield embedder
+
+
+async def test_rows_are_float32_of_unit_norm(embedder: Embedder) -> None:
+    rows = await embedder.embed(["a storm at sea", "a quiet evening", "a storm at sea"])
+    assert rows.shape[0] == 3
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(rows[0], rows[2])
+    assert not np.array_equal(rows[0], rows[1])
+
+
+async def test_no_texts_give_no_rows_of_the_right_width(embedder: Embedder) -> None:
+    width = (await embedder.embed(["a"])).shape[1]
+    assert (await embedder.embed([])).shape == (0, width)
+
+
+async def test_the_width_is_known_before_the_first_text(embedder: Embedder) -> None:
+    none = await embedder.embed([])
+    assert none.shape == (0, (await embedder.embed(["a"])).shape[1])
+    assert none.dtype == np.float32
+
+
+async def test_a_big_batch_keeps_the_order(embedder: Embedder) -> None:
+    batch = await embedder.embed(MANY)
+    assert len(batch) == len(MANY)
+    for place in (0, 255, 256, 512, 699):
+        alone = await embedder.embed([MANY[place]])
+        np.testing.assert_allclose(batch[place], alone[0], atol=1e-6)
+
+
+async def test_it_is_deterministic(embedder: Embedder) -> None:
+    np.testing.assert_array_equal(await embedder.embed(MANY[:5]), await embedder.embed(MANY[:5]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "日本語の文",
+        "مرحبا بالعالم",
+        "Привет",
+        "🙂👩‍👩‍👧🏳️‍🌈",
+        "a\x00b",
+        "lone \ud800 surrogate",
+        "x " * 500_000,
+    ],
+    ids=["japanese", "arabic", "russian", "emoji", "nul", "surrogate", "1 MB"],
+)
+async def test_any_text_gives_a_unit_row(embedder: Embedder, text: str) -> None:
+    (row,) = await embedder.embed([text])
+    assert np.isfinite(row).all()
+    assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
+
+
+async def test_an_empty_text_between_others_is_a_row_of_zeros(embedder: Embedder) -> None:
+    rows = await embedder.embed(["storm", "", "sea"])
+    assert not rows[1].any()
+    np.testing.assert_allclose(rows[[0, 2]], await embedder.embed(["storm", "sea"]), atol=1e-6)
+
+
+def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
+    assert ":" in embedder.name
