@@ -128,8 +128,8 @@ async def test_a_damaged_file_is_reported(store: SqliteStore) -> None:
     data = bytearray(store.path.read_bytes())
     data[8192 : len(data)] = b"\x99" * (len(data) - 8192)
     store.path.write_bytes(data)
+    await store.open()
     with pytest.raises(StoreError, match=r"memory\.db: the file is damaged; .*backup"):
-        await store.open()
         await store.turns(ANA)
 
 
