@@ -38,6 +38,8 @@ def tokenizer() -> Tokenizer:
     loaded = Tokenizer.from_file(str(_file(_TOKENIZER)))
     loaded.no_truncation()
     loaded.no_padding()
+    # Its cache keys on whole texts, as this tokenizer has no word bounds: 60 MB that never hit.
+    loaded.model._resize_cache(0)  # pyright: ignore[reportPrivateUsage]  (no public way)
     return loaded
 
 

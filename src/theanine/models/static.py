@@ -17,10 +17,10 @@ from theanine.models.unit import unit_rows
 
 LONGEST = 4_000
 """Characters of a text that count; the rest of a longer one is left out."""
-_BLOCK = 512
+_BLOCK = 256
 _ROWS = 64
-_INLINE = 20_000
-"""Characters up to which embedding (about 2 ms) is not worth a change of thread."""
+_INLINE = 8_000
+"""Characters up to which embedding (some 4 ms) is not worth a change of thread."""
 
 
 class StaticEmbedder:

@@ -25,7 +25,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An HTTP error. ``retry_after`` in seconds becomes the header; ``code`` the body's code."""
+    """An HTTP error.
+
+    Attributes:
+        status: such as 429.
+        retry_after: seconds; sent as ``Retry-After``, rounded up, and exactly as ``Retry-After-Ms``.
+        message, code: what the body says.
+    """
 
     status: int
     retry_after: float | None = None

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import ceil
 from threading import Event, Lock, Thread
 from typing import Any, Self, cast
 
@@ -226,7 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         if retry_after is not None:
-            self.send_header("Retry-After", f"{retry_after:g}")
+            self.send_header("Retry-After", str(ceil(retry_after)))
+            self.send_header("Retry-After-Ms", f"{retry_after * 1000:.0f}")
         self.end_headers()
         self.wfile.write(data)
         self.wfile.flush()
