@@ -128,9 +128,7 @@ async def test_a_damaged_file_is_reported(store: SqliteStore) -> None:
     data = bytearray(store.path.read_bytes())
     data[8192 : len(data)] = b"\x99" * (len(data) - 8192)
     store.path.write_bytes(data)
-    await store.open()
-    with pytest.raises(StoreError, match=r"memory\.db: the file is damaged; .*backup"):
-        await store.turns(ANA)
+    await refused(store.path, StoreError, r"the file is damaged; .*backup")
 
 
 async def test_every_setting_that_durability_and_erasing_rest_on(store: SqliteStore) -> None:
