@@ -35,6 +35,8 @@ class Box(BaseModel):
 
 PLAIN = Step("plain", 1, "Task: plain\n\nSay something about $words.", str)
 BOX = Step("box", 1, "Task: box\n\nGive the things in $words and their count.", Box)
+_TALKS: list[Chat] = []
+
 GOOD = '{"things": ["hat", "cat"], "count": 2}'
 
 
@@ -53,6 +55,8 @@ async def opened(folder: Path) -> AsyncGenerator[Store]:
             await store.start_session(ANA, NOON)
         yield store
     finally:
+        while _TALKS:
+            await _TALKS.pop().close()
         await store.close()
 
 
@@ -60,7 +64,8 @@ def over_http(server: ScriptedServer, store: Store, limits: Limits = QUICK) -> C
     """A chat that asks the server, through the provider library."""
     model = open_chat("openai:gpt-4o-mini", base_url=server.base_url)
     assert model is not None
-    return chat(model, store, limits)
+    _TALKS.append(chat(model, store, limits))
+    return _TALKS[-1]
 
 
 def chat(model: ChatModel, store: Store, limits: Limits = QUICK) -> Chat:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import numpy as np
 import pytest
 
-from theanine.models.base import Embedder
+from theanine.models.base import Closable, Embedder
 from theanine.models.open import open_embedder
 from theanine.testing import HashEmbedder, ScriptedServer
 
 pytestmark = pytest.mark.anyio
 
 
-@contextmanager
-def _remote() -> Generator[Embedder]:
+@asynccontextmanager
+async def _remote() -> AsyncGenerator[Embedder]:
     with ScriptedServer() as server:
-        yield open_embedder("openai:text-embedding-3-small", base_url=server.base_url)
+        embedder = open_embedder("openai:text-embedding-3-small", base_url=server.base_url)
+        yield embedder
+        assert isinstance(embedder, Closable)
+        await embedder.close()
 
 
-EMBEDDERS: dict[str, Callable[[], AbstractContextManager[Embedder]]] = {
+EMBEDDERS: dict[str, Callable[[], AbstractAsyncContextManager[Embedder]]] = {
     "built-in": lambda: nullcontext(open_embedder("local")),
     "hash": lambda: nullcontext(HashEmbedder(48)),
     "remote": _remote,
@@ -30,8 +33,8 @@ MANY = [f"On day {number} we talked about boats." for number in range(700)]
 
 
 @pytest.fixture(params=EMBEDDERS)
-def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
-    with EMBEDDERS[request.param]() as embedder:
+async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with EMBEDDERS[request.param]() as embedder:
         yield embedder
 
 
@@ -92,5 +95,5 @@ async def test_an_empty_text_between_others_is_a_row_of_zeros(embedder: Embedder
     np.testing.assert_allclose(rows[[0, 2]], await embedder.embed(["storm", "sea"]), atol=1e-6)
 
 
-def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
+async def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
     assert ":" in embedder.name

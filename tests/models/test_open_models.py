@@ -10,13 +10,19 @@ import pytest
 from asking import BOX, GOOD
 
 from theanine.errors import SettingsError
-from theanine.models.base import Message
+from theanine.models.base import Closable, Message
 from theanine.models.open import open_chat, open_embedder
 from theanine.models.reading import schema_of
 from theanine.models.static import StaticEmbedder
 from theanine.testing import HashEmbedder, ScriptedServer
 
 pytestmark = pytest.mark.anyio
+
+
+async def closed(model: object) -> None:
+    """Close what holds connections, as it must say of itself."""
+    assert isinstance(model, Closable)
+    await model.close()
 
 
 def test_local_is_no_model_and_the_built_in_embedder() -> None:
@@ -77,6 +83,7 @@ async def test_with_a_base_url_the_bare_name_will_do(name: str) -> None:
         model = open_chat(name, base_url=server.base_url)
         assert model is not None
         reply = await model.complete([Message("system", "Be brief."), Message("user", "Hi")], None)
+        await closed(model)
     assert model.name == "openai:llama3:8b"
     assert (reply.text, reply.finish, reply.cost) == ("Hello.", "stop", None)
     (request,) = server.requests
@@ -92,6 +99,7 @@ async def test_settings_reach_the_provider_and_tell_models_apart() -> None:
         model = open_chat("x", base_url=url, temperature=0.7, max_tokens=99)
         assert model is not None
         await model.complete([Message("user", "Hi")], None)
+        await closed(model)
     (request,) = server.requests
     assert request["temperature"] == 0.7
     assert 99 in (request.get("max_tokens"), request.get("max_completion_tokens"))
@@ -111,6 +119,7 @@ async def test_the_schema_is_asked_for_in_words_or_natively() -> None:
             model = open_chat("x", base_url=server.base_url, structured=structured)
             assert model is not None
             await model.complete([Message("user", "Task: box")], schema_of(BOX.result))
+            await closed(model)
     in_words, natively = server.requests
     assert '"things"' in in_words["messages"][0]["content"]
     assert in_words["messages"][0]["content"].startswith("Task: box")

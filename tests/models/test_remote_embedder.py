@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from theanine.errors import ModelRejected, ModelUnavailable
+from theanine.models.base import Closable, Vectors
 from theanine.models.limits import Limits
 from theanine.models.open import open_embedder
 from theanine.testing import ScriptedServer
@@ -53,23 +54,33 @@ def vectors(*rows: list[float]) -> dict[str, Any]:
     return {"object": "list", "model": "m", "data": data, "usage": usage}
 
 
+async def embed(url: str, texts: list[str]) -> Vectors:
+    """What a fresh embedder at that address makes of the texts."""
+    embedder = open_embedder("m", base_url=url, limits=QUICK)
+    assert isinstance(embedder, Closable)
+    try:
+        return await embedder.embed(texts)
+    finally:
+        await embedder.close()
+
+
 async def test_texts_go_out_in_batches_and_blank_ones_stay_here() -> None:
     with ScriptedServer() as server:
-        await open_embedder("m", base_url=server.base_url).embed(["a", " ", *["b"] * 300])
+        await embed(server.base_url, ["a", " ", *["b"] * 300])
     sizes = [len(call.body["input"]) for call in server.embedding_calls]
     assert sizes == [256, 45]
 
 
 async def test_a_long_text_is_cut_before_it_is_sent() -> None:
     with ScriptedServer() as server:
-        await open_embedder("m", base_url=server.base_url).embed(["word " * 100_000])
+        await embed(server.base_url, ["word " * 100_000])
     assert len(server.embedding_calls[0].body["input"][0]) == 8_000
 
 
 async def test_a_failing_server_is_tried_again_then_named() -> None:
     busy = {"error": {"message": "busy"}}
     with answering(503, busy) as url, pytest.raises(ModelUnavailable, match="after 2 tries"):
-        await open_embedder("m", base_url=url, limits=QUICK).embed(["a"])
+        await embed(url, ["a"])
 
 
 @pytest.mark.parametrize(
@@ -79,10 +90,10 @@ async def test_a_failing_server_is_tried_again_then_named() -> None:
 )
 async def test_what_is_no_vector_for_each_text_is_refused(body: Any) -> None:
     with answering(200, body) as url, pytest.raises(ModelRejected, match="vectors"):
-        await open_embedder("m", base_url=url, limits=QUICK).embed(["a", "b"])
+        await embed(url, ["a", "b"])
 
 
 async def test_a_chat_model_is_no_embedder() -> None:
     missing = {"error": {"message": "no such model"}}
     with answering(404, missing) as url, pytest.raises(ModelRejected, match="model's name"):
-        await open_embedder("m", base_url=url, limits=QUICK).embed(["a"])
+        await embed(url, ["a"])

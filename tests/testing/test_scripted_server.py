@@ -123,7 +123,8 @@ async def test_the_default_answers_fit_our_own_steps(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         model = open_chat("m", base_url=server.base_url)
         assert model is not None
-        caller = Chat(model, store, lambda: DAY, Limits(repairs=0)).bound(Scope("ana"))
+        chat = Chat(model, store, lambda: DAY, Limits(repairs=0))
+        caller = chat.bound(Scope("ana"))
         made = await summarize(turns, caller)
         assert [memory.sources for memory in made] == [(1,), (3,)]
         assert made[0].made_by == model.name != LOCAL
@@ -139,7 +140,15 @@ async def test_the_default_answers_fit_our_own_steps(tmp_path: Path) -> None:
             RELATE_PAIR, older_session="x", newer_session="y", older="Lisbon", newer="Lisbon"
         )
         assert pair.relation == "SameTopic"
+        await chat.close()
     await store.close()
+
+
+def test_a_fault_in_a_script_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    script = by_step({"box": lambda request: str(request["no such field"])})
+    with ScriptedServer(script) as server, pytest.raises(OSError):
+        said(server, "Task: box")
+    assert "no such field" in capfd.readouterr().err
 
 
 def test_an_unknown_prompt_gets_an_honest_answer() -> None:

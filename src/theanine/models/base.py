@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,15 @@ class ChatModel(Protocol):
         Raises ModelUnavailable for what may pass (rate limit, 5xx, time-out, dropped connection)
         and ModelRejected for what will not (key, model name, bad request).
         """
+        ...
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A chat model or an embedder that holds connections open between calls."""
+
+    async def close(self) -> None:
+        """Let go of the connections; it is not used afterwards."""
         ...
 
 

@@ -10,13 +10,15 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load
-from tokenizers import Tokenizer
 
 from theanine.errors import SettingsError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 NAME = "wordllama:l2_supercat_256"
 DIMENSION = 256
@@ -35,6 +37,8 @@ def clean(text: str) -> str:
 @cache
 def tokenizer() -> Tokenizer:
     """The bundled tokenizer (Llama 2's 32,000 pieces). Raises SettingsError when it is missing."""
+    from tokenizers import Tokenizer  # only here: most who import this count no token
+
     loaded = Tokenizer.from_file(str(_file(_TOKENIZER)))
     loaded.no_truncation()
     loaded.no_padding()
@@ -46,6 +50,8 @@ def tokenizer() -> Tokenizer:
 @cache
 def weights() -> NDArray[np.float16]:
     """One row a piece of the tokenizer: ``(32000, 256)`` float16, kept so (16 MB)."""
+    from safetensors.numpy import load
+
     return load(_file(_WEIGHTS).read_bytes())["embedding.weight"]
 
 

@@ -19,7 +19,7 @@ import anyio
 from theanine.clock import Clock
 from theanine.conversation import Scope
 from theanine.errors import ModelError, UnusableReply
-from theanine.models.base import ChatModel, Message, RawReply
+from theanine.models.base import ChatModel, Closable, Message, RawReply
 from theanine.models.budget import Budgets
 from theanine.models.bundled import clean, count_tokens
 from theanine.models.limits import Limits
@@ -56,6 +56,11 @@ class Chat:
     def bound(self, scope: Scope, session: int | None = None) -> Caller:
         """The model for one scope; ``session`` is the one being remembered, None before a reply."""
         return Caller(self, scope, session)
+
+    async def close(self) -> None:
+        """Let go of the model's connections, if it has any. Nothing is asked afterwards."""
+        if isinstance(self.model, Closable):
+            await self.model.close()
 
 
 @dataclass(frozen=True, slots=True)

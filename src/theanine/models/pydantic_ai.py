@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.providers import Provider, infer_provider
 from pydantic_ai.settings import ModelSettings
 
 from theanine.errors import ModelError, ModelRejected
@@ -120,6 +121,11 @@ class PydanticAIChatModel:
             )
         return _raw(response)
 
+    async def close(self) -> None:
+        """Let go of the HTTP connections."""
+        async with self._model:
+            pass  # leaving is what closes them
+
 
 class PydanticAIEmbedder:
     """One embedding model by its name, such as ``openai:text-embedding-3-small``.
@@ -134,7 +140,7 @@ class PydanticAIEmbedder:
         self, name: str, base_url: str | None = None, *, limits: Limits | None = None
     ) -> None:
         bare = openai_name(name, base_url)
-        self._model = _embedding_model(name, bare, base_url)
+        self._model, self._provider = _embedding_model(name, bare, base_url)
         self._name = name if bare is None else f"openai:{bare}"
         self._address = without_secrets(self._model.base_url or "")
         self._limits = limits or Limits()
@@ -158,6 +164,12 @@ class PydanticAIEmbedder:
         if found:
             vectors[filled] = np.concatenate(found)
         return vectors
+
+    async def close(self) -> None:
+        """Let go of the HTTP connections."""
+        if self._provider is not None:
+            async with self._provider:
+                pass  # leaving is what closes them
 
     async def _batch(self, texts: Sequence[str]) -> Vectors:
         rows = await retrying(
@@ -191,10 +203,20 @@ def _chat_model(name: str, bare: str | None, base_url: str | None) -> Model[Any]
     return built(lambda: infer_model(name), name)
 
 
-def _embedding_model(name: str, bare: str | None, base_url: str | None) -> EmbeddingModel:
+def _embedding_model(
+    name: str, bare: str | None, base_url: str | None
+) -> tuple[EmbeddingModel, Provider[Any] | None]:
     if bare is not None:
-        return OpenAIEmbeddingModel(bare, provider=openai_provider(base_url))
-    return built(lambda: infer_embedding_model(name), name)
+        own = openai_provider(base_url)
+        return OpenAIEmbeddingModel(bare, provider=own), own
+    made: list[Provider[Any]] = []
+
+    def provider(kind: str) -> Provider[Any]:
+        made.append(infer_provider(kind))
+        return made[-1]
+
+    model = built(lambda: infer_embedding_model(name, provider_factory=provider), name)
+    return model, made[-1] if made else None
 
 
 def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
-from tokenizers import Encoding
 
 from theanine.models import bundled
 from theanine.models.base import Vectors
 from theanine.models.unit import unit_rows
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
 
 LONGEST = 4_000
 """Characters of a text that count; the rest of a longer one is left out."""

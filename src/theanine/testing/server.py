@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -167,8 +168,10 @@ class _Http(ThreadingHTTPServer):
         self.owner = owner
         super().__init__(address, _Handler)
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing when a client hangs up; that is its right."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Show a script's own faults; a client that hangs up is in its right."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
