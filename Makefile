@@ -13,7 +13,8 @@ UV_INSTALL := uv pip install --quiet --python $(BIN)/python --require-hashes
 UV_SELF := uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 	--editable .
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
-PIP_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+# (the builder looks for its other half on the PATH)
+PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 	--no-build-isolation --editable .
 
 help: ## Show what can be made
