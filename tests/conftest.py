@@ -1,11 +1,30 @@
-"""What every test may use."""
+"""What every test may use, and the one thing none may: the network beyond loopback."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+from offline import sitecustomize
+
+_OFFLINE = str(Path(sitecustomize.__file__).parent)
+# Set for the whole run, so that every Python that a test starts keeps off the network too.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_OFFLINE, os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """Async tests run on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def off_the_network() -> Iterator[None]:
+    """Fails a test in which anything reached beyond loopback, even if the error was hidden."""
+    before = len(sitecustomize.attempts)
+    yield
+    tried = sitecustomize.attempts[before:]
+    assert not tried, f"the test reached for the network: {tried}"

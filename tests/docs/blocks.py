@@ -1,0 +1,155 @@
+"""Reads and runs the fenced examples of a Markdown file.
+
+In a file's own order, in one empty folder:
+
+- ```` ```python ```` blocks run in one namespace, as one reader would type them.
+- ```` ```console ```` blocks: each ``$ theanine …`` line runs in a shell and must succeed; other
+  commands are left alone. After ``console exact`` the output must be the one that is shown, where a
+  line of ``…`` alone stands for any lines and ``…`` inside a line for any characters; after
+  ``console fails`` the command must fail. ``console needs=…`` is for what a test cannot have, such
+  as a key: it is not run.
+- A block with ``file=NAME`` is written to that file first.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+FENCE = re.compile(
+    r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^ *(?P=fence)\s*$", re.M | re.S
+)
+OURS = "$ theanine"
+TIME_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced example: where it stands, its language, its marks and its text."""
+
+    path: Path
+    line: int
+    language: str
+    marks: tuple[str, ...]
+    text: str
+
+    def mark(self, name: str) -> str | None:
+        """The value of ``name=value`` among the marks."""
+        return next((m.partition("=")[2] for m in self.marks if m.startswith(f"{name}=")), None)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One ``$`` line of a console block, with the output shown under it."""
+
+    line: int
+    words: str
+    shown: str
+
+
+def blocks_of(path: Path) -> list[Block]:
+    """Every fenced example of a Markdown file, in its order."""
+    text = path.read_text("utf-8")
+    found: list[Block] = []
+    for match in FENCE.finditer(text):
+        language, *marks = match["info"].split() or [""]
+        indent = len(match["indent"])
+        body = "".join(row[indent:] or "\n" for row in match["body"].splitlines(keepends=True))
+        line = text.count("\n", 0, match.start()) + 2
+        found.append(Block(path, line, language, tuple(marks), body))
+    return found
+
+
+def commands_of(block: Block) -> Iterator[Command]:
+    """The commands of a console block; a line that ends with a backslash goes on in the next."""
+    joined = re.sub(r"\\\n[> ]*", " ", block.text)
+    for match in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", joined, re.M):
+        line = block.line + joined.count("\n", 0, match.start())
+        yield Command(line, match[1], match[2])
+
+
+def run(blocks: list[Block], folder: Path) -> None:
+    """Run one file's examples in a folder; the first that goes wrong raises and names its line."""
+    module = ModuleType("example")
+    sys.modules["example"] = module  # dataclasses and pydantic look their own module up
+    try:
+        with chdir(folder):
+            for block in blocks:
+                _run_block(block, module, folder)
+    finally:
+        del sys.modules["example"]
+
+
+def _run_block(block: Block, module: ModuleType, folder: Path) -> None:
+    if name := block.mark("file"):
+        (folder / name).write_text(block.text, "utf-8")
+    elif block.language == "python":
+        # Blank lines before it let a traceback name the line of the Markdown file.
+        source = "\n" * (block.line - 1) + block.text
+        exec(compile(source, str(block.path), "exec"), module.__dict__)
+    elif block.language == "console" and block.mark("needs") is None:
+        for command in commands_of(block):
+            if f"$ {command.words}".startswith(OURS):
+                _run_command(block, command, folder)
+
+
+def _run_command(block: Block, command: Command, folder: Path) -> None:
+    where = f"{block.path.name}:{command.line}: $ {command.words}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command.words],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=TIME_LIMIT,
+        text=True,
+    )
+    failed = done.returncode != 0
+    assert failed == ("fails" in block.marks), f"{where}\nexit {done.returncode}\n{done.stdout}"
+    if "exact" in block.marks:
+        assert matches(command.shown, done.stdout), (
+            f"{where}\n--- shown\n{command.shown}\n--- printed\n{done.stdout}"
+        )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """A plain terminal of 100 columns, with ``theanine`` on the PATH and no settings of our own."""
+    tools = folder / ".tools"
+    tools.mkdir(exist_ok=True)
+    program = "import sys; sys.argv[0] = 'theanine'; from theanine.cli import main; main()"
+    shim = tools / "theanine"
+    shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{program}" "$@"\n', "utf-8")
+    shim.chmod(0o755)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("THEANINE_", "OPENAI_"))}
+    return kept | {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "TZ": "UTC",
+        "PYTHONUTF8": "1",
+    }
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether an output is the shown one; ``…`` stands for anything, on a line or of lines."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "…\n" else re.escape(line).replace("…", ".*")
+        for line in _tidy(shown).splitlines(keepends=True)
+    )
+    return re.fullmatch(pattern, _tidy(printed)) is not None
+
+
+def _tidy(text: str) -> str:
+    """Without spaces at the ends of lines or empty lines at the ends, and closed by a newline."""
+    return "\n".join(row.rstrip() for row in text.strip("\n").splitlines()).rstrip() + "\n"

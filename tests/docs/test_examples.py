@@ -1,0 +1,62 @@
+"""Every example of the README and of docs/ runs, and what is written about the code is true."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.blocks import OURS, blocks_of, run
+from theanine import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    page
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
+    if page.is_file()
+]
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:)([^)#\s]*)(?:#[^)]*)?\)")
+
+
+@pytest.fixture(params=PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def page(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_the_examples_run(page: Path, tmp_path: Path) -> None:
+    blocks = [b for b in blocks_of(page) if b.language in ("python", "console") or b.mark("file")]
+    if any(OURS in block.text for block in blocks) and not hasattr(cli, "main"):
+        pytest.skip("the command line is not there yet")
+    run(blocks, tmp_path)
+
+
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+    broken = [to for to in LINK.findall(text) if to and not (page.parent / to).exists()]
+    assert broken == []
+
+
+def test_every_make_target_that_is_named_exists(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
+    named = set(re.findall(r"(?:`|^\$? *)make ([a-z]+)\b", page.read_text("utf-8"), re.M))
+    assert named - targets == set()
+
+
+def test_the_page_of_the_command_line_is_the_generated_one(tmp_path: Path) -> None:
+    generator = ROOT / "docs" / "generate.py"
+    if not generator.is_file():
+        pytest.skip("docs/generate.py is not there yet")
+    # It writes cli.md beside itself, so a copy of it writes elsewhere.
+    copy = shutil.copy(generator, tmp_path)
+    subprocess.run([sys.executable, copy], check=True, cwd=tmp_path)
+    written = (tmp_path / "cli.md").read_text("utf-8")
+    assert (ROOT / "docs" / "cli.md").read_text("utf-8") == written, "run make docs"
