@@ -18,7 +18,7 @@ PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet 
 	--no-build-isolation --editable .
 
 help: ## Show what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s%s\n", $$1, $$2 }' Makefile
 
 demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
