@@ -9,7 +9,34 @@ import tomllib
 import theanine
 from house.tree import ROOT
 
-PUBLIC = ["__version__"]
+PUBLIC = [
+    "Agent",
+    "AsyncAgent",
+    "AsyncTalk",
+    "History",
+    "Imported",
+    "Limits",
+    "Link",
+    "Memory",
+    "Part",
+    "Recollection",
+    "Relation",
+    "RememberReport",
+    "Reply",
+    "Scope",
+    "Session",
+    "Talk",
+    "TheanineConfig",
+    "TheanineError",
+    "Timeline",
+    "Transcript",
+    "Turn",
+    "UserError",
+    "Utterance",
+    "__version__",
+    "aopen",
+    "open",
+]
 HEAVY = (
     "alembic", "numpy", "openai", "pydantic", "pydantic_ai", "rich", "scipy", "sqlalchemy",
     "tokenizers", "typer", "wordllama",

@@ -13,6 +13,7 @@ from datetime import UTC
 from theanine.conversation import Turn
 from theanine.memory import NewMemory
 from theanine.steps import cues
+from theanine.steps.quoting import NO_MODEL
 from theanine.steps.words import (
     FUNCTION_WORDS,
     day,
@@ -46,6 +47,11 @@ class _Sentence:
     score: float
 
 
+def _repeats(turn: Turn) -> bool:
+    """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
+    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL in turn.text)
+
+
 def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]:
     """Memories of one session, in the order of its turns; the same turns give the same memories.
 
@@ -57,7 +63,7 @@ def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMem
     seen: set[tuple[str, str]] = set()
     for turn in turns:
         said = (turn.speaker, turn.words)
-        if not (turn.role == "agent" and turn.recalled) and said not in seen:
+        if not _repeats(turn) and said not in seen:
             seen.add(said)
             made += _of_turn(turn, asked_by not in (None, turn.speaker), dated)
         asked_by = turn.speaker if _QUESTION.search(turn.text.rstrip()) else None

@@ -14,6 +14,8 @@ from theanine.conversation import Turn, Utterance
 from theanine.steps.words import day
 
 NAME_LIMIT = 80
+NO_MODEL = "No language model is configured, so I can only quote what I remember."
+"""What the local reply says of itself; a turn that says it is never remembered."""
 _MARKER = re.compile(r"<{3,}|>{3,}")
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 

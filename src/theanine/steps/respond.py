@@ -11,13 +11,13 @@ from pydantic import BaseModel, Field
 from theanine.conversation import Utterance
 from theanine.memory import LOCAL, Memory, Part, Recollection
 from theanine.models.step import load_step
+from theanine.steps.quoting import NO_MODEL as NO_MODEL
 from theanine.steps.quoting import dialogue_lines, name_of, one_line, sessions_of
 from theanine.steps.words import contained, content, day
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
 
-NO_MODEL = "No language model is configured, so I can only quote what I remember."
 NOTHING = "I remember nothing about this yet."
 
 

@@ -1,0 +1,393 @@
+"""The whole path on one screen: hear → recall → reply → end_session, and the way to look inside."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from theanine.clock import Clock, system_clock
+from theanine.conversation import History, Scope, Session, Turn, Utterance
+from theanine.errors import EmbedderMismatch, NotFound, RememberingFailed
+from theanine.memory import LOCAL, Link, Memory, Recollection, Timeline
+from theanine.methods.base import Context, Method, Reply
+from theanine.methods.theanine.method import longest_timelines
+from theanine.models.base import ChatModel, Closable, Embedder
+from theanine.models.chat import Chat
+from theanine.models.limits import Limits
+from theanine.remembering import Progress, Rememberer, RememberReport
+from theanine.retrieval.view import Views
+from theanine.steps.local_summarize import own_words
+from theanine.store.base import CostLine, Pending, Receipt, Store
+from theanine.store.leases import process_holder
+
+REEMBED_BATCH = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What became of a history: new and known sessions, new turns, ready-made memories."""
+
+    user: str
+    sessions_new: int
+    sessions_known: int
+    turns_new: int
+    memories_given: int
+
+
+class AsyncAgent:
+    """A memory over one store, with one method. Made by :func:`theanine.aopen`."""
+
+    def __init__(
+        self,
+        store: Store,
+        method: Method,
+        embedder: Embedder,
+        model: ChatModel | None = None,
+        *,
+        limits: Limits | None = None,
+        clock: Clock = system_clock,
+        seed: int = 0,
+    ) -> None:
+        self._store, self._method, self._embedder, self._clock = store, method, embedder, clock
+        self._chat = Chat(model, store, clock, limits) if model else None
+        self._seed = seed
+        self._views = Views(store, method.name)
+        self._rememberer = Rememberer(store, method, embedder, self._chat, self._views, clock, seed)
+
+    @property
+    def location(self) -> str:
+        """Where the store is."""
+        return self._store.location
+
+    @property
+    def method_name(self) -> str:
+        """The method's id."""
+        return self._method.name
+
+    @property
+    def model_name(self) -> str:
+        """The language model's name; ``local`` when there is none."""
+        return self._chat.model.name if self._chat else LOCAL
+
+    @property
+    def embedder_name(self) -> str:
+        """The embedder's name."""
+        return self._embedder.name
+
+    async def __aenter__(self) -> Self:
+        await self._store.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the store and of all connections."""
+        if self._chat:
+            await self._chat.close()
+        if isinstance(self._embedder, Closable):
+            await self._embedder.close()
+        await self._store.close()
+
+    # the path
+
+    def session(
+        self, user: str, *, agent: str = "default", tenant: str = "default", speaker: str = ""
+    ) -> AsyncTalk:
+        """A conversation with ``user``; ``speaker`` is how the user is called in it."""
+        return AsyncTalk(
+            self, self._store, self._clock, Scope(user, agent, tenant), speaker or user
+        )
+
+    async def recall(
+        self,
+        dialogue: str | Sequence[Utterance],
+        user: str,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> Recollection:
+        """What matters for a dialogue or a question; empty when nothing is remembered of the user.
+
+        Raises ModelError when the model fails.
+        """
+        return await self.recollect(self._dialogue(dialogue, user), Scope(user, agent, tenant))
+
+    async def recollect(self, dialogue: Sequence[Utterance], scope: Scope) -> Recollection:
+        """:meth:`recall` for a scope."""
+        return await self._method.recall(dialogue, await self._context(scope))
+
+    async def respond(
+        self, dialogue: Sequence[Utterance], found: Recollection, scope: Scope, speaker: str
+    ) -> Reply:
+        """What the agent says next, given what it recalled."""
+        return await self._method.respond(dialogue, found, speaker, await self._context(scope))
+
+    async def remember(
+        self,
+        user: str | None = None,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+        progress: Progress | None = None,
+    ) -> list[RememberReport]:
+        """Remember every session that ended and waits, of one user or of all; one report each.
+
+        Sessions left open by a process that died are ended first. A failure is in its report;
+        the session stays pending, and the next call resumes it.
+        """
+        scope = Scope(user, agent, tenant) if user is not None else None
+        for owner, session in await self._store.abandoned(scope):
+            await self._store.end_session(owner, session.id, self._clock(), self._method.name)
+        return await self._rememberer.remember(scope, progress)
+
+    async def log(
+        self,
+        history: History,
+        user: str | None = None,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> Imported:
+        """Log a history's sessions, each whole or not at all; :meth:`remember` does the rest."""
+        scope = Scope(user or history.name, agent, tenant)
+        logged = [
+            await self._store.log_transcript(scope, transcript, self._method.name)
+            for transcript in history.transcripts
+        ]
+        return Imported(
+            user=scope.user,
+            sessions_new=sum(one.new for one in logged),
+            sessions_known=sum(not one.new for one in logged),
+            turns_new=sum(one.new_turns for one in logged),
+            memories_given=sum(len(t.memories) for t in history.transcripts),
+        )
+
+    # looking inside
+
+    async def users(self) -> list[Scope]:
+        """All scopes that hold anything."""
+        return await self._store.scopes()
+
+    async def sessions(
+        self, user: str, *, agent: str = "default", tenant: str = "default"
+    ) -> list[Session]:
+        """The user's sessions in time order. Raises NotFound for an unknown user."""
+        scope = await self._known(Scope(user, agent, tenant))
+        return await self._store.sessions(scope, self._method.name)
+
+    async def turns(
+        self,
+        user: str,
+        *,
+        session: int | None = None,
+        ids: Sequence[int] | None = None,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> list[Turn]:
+        """The user's turns: all, of one session, or of given numbers."""
+        scope = await self._known(Scope(user, agent, tenant))
+        return await self._store.turns(scope, session=session, ids=ids)
+
+    async def memories(
+        self, user: str, *, agent: str = "default", tenant: str = "default"
+    ) -> list[Memory]:
+        """The user's memories, in order of number."""
+        scope = await self._known(Scope(user, agent, tenant))
+        return await self._store.memories(scope, method=self._method.name)
+
+    async def links(
+        self, user: str, *, agent: str = "default", tenant: str = "default"
+    ) -> list[Link]:
+        """The links between the user's memories."""
+        scope = await self._known(Scope(user, agent, tenant))
+        return await self._store.links(scope, method=self._method.name)
+
+    async def timelines(
+        self,
+        user: str,
+        memory: int | None = None,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> list[Timeline]:
+        """The longest timeline to each memory that nothing follows, or of one memory's component.
+
+        Raises NotFound for an unknown user or memory.
+        """
+        context = await self._context(await self._known(Scope(user, agent, tenant)))
+        if memory is not None and memory not in context.view:
+            raise NotFound(f"{user} has no memory {memory}; `theanine memories` lists them")
+        return longest_timelines(context, memory)
+
+    async def pending(
+        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
+    ) -> list[Pending]:
+        """Sessions that ended and are not remembered yet."""
+        scope = Scope(user, agent, tenant) if user is not None else None
+        return await self._store.pending(self._method.name, scope)
+
+    async def costs(
+        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
+    ) -> list[CostLine]:
+        """What the language model was asked and what it cost, of one user or of all."""
+        return await self._store.costs(Scope(user, agent, tenant) if user is not None else None)
+
+    # upkeep
+
+    async def forget(
+        self,
+        user: str,
+        *,
+        session: int | None = None,
+        memory: int | None = None,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> Receipt:
+        """Erase a user, a session or one memory from every file. Raises NotFound."""
+        scope = Scope(user, agent, tenant)
+        return await self._store.forget(scope, session=session, memory=memory)
+
+    def export(
+        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Everything, as JSON-ready records that :meth:`restore` takes back without loss."""
+        return self._store.dump(Scope(user, agent, tenant) if user is not None else None)
+
+    async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
+        """Take in exported records; known ones are left alone. Gives how many were new."""
+        return await self._store.restore([dict(record) for record in records])
+
+    async def reembed(self, progress: Callable[[int], None] | None = None) -> int:
+        """Move all vectors to this agent's embedder, resumably; gives how many were made.
+
+        ``progress`` is told how many are still to do.
+        """
+        made = 0
+        while True:
+            owners, left = await self._store.reembed_batch(self._embedder.name, REEMBED_BATCH)
+            if owners:
+                vectors = await self._embedder.embed([own_words(text) for _, _, text in owners])
+                await self._store.add_vectors(
+                    self._embedder.name, [(scope, memory) for scope, memory, _ in owners], vectors
+                )
+                made += len(owners)
+                if progress:
+                    progress(left - len(owners))
+            elif await self._switched():
+                return made
+
+    async def _switched(self) -> bool:
+        width = (await self._embedder.embed(["a"])).shape[1]
+        return await self._store.use_embedder(self._embedder.name, int(width))
+
+    async def _known(self, scope: Scope) -> Scope:
+        if not (await self._store.state(scope)).scope_id:
+            known = ", ".join(str(one) for one in (await self._store.scopes())[:10]) or "nobody yet"
+            raise NotFound(f"nothing is known of {scope}; this store knows {known}")
+        return scope
+
+    async def _context(self, scope: Scope) -> Context:
+        view = await self._views.of(scope)
+        if view.state.embedder not in ("", self._embedder.name):
+            raise EmbedderMismatch(
+                f"the store's vectors are {view.state.embedder}'s, not {self._embedder.name}'s: "
+                "open it with that embedder, or run `theanine reembed`"
+            )
+        return Context(
+            scope=scope,
+            chat=self._chat.bound(scope) if self._chat else None,
+            embedder=self._embedder,
+            view=view,
+            rng=Random(self._seed),
+        )
+
+    def _dialogue(self, dialogue: str | Sequence[Utterance], user: str) -> Sequence[Utterance]:
+        if isinstance(dialogue, str):
+            return [Utterance(text=dialogue, speaker=user, at=self._clock())]
+        return dialogue
+
+
+class AsyncTalk:
+    """One session with one user: hear, recall, reply; leaving it ends and remembers it."""
+
+    def __init__(
+        self, agent: AsyncAgent, store: Store, clock: Clock, scope: Scope, speaker: str
+    ) -> None:
+        self._agent, self._store, self._clock = agent, store, clock
+        self._scope, self._speaker = scope, speaker
+        self._turns: list[Turn] = []
+        self.id: int | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.end(remember=error is None)
+
+    async def hear(
+        self, text: str, *, speaker: str | None = None, at: datetime | None = None
+    ) -> Turn:
+        """Log what the user, or another ``speaker``, says: it is on disk before this returns."""
+        return await self._log(
+            Utterance(text=text, speaker=speaker or self._speaker, at=at or self._clock())
+        )
+
+    async def recall(self) -> Recollection:
+        """What matters for the dialogue so far."""
+        return await self._agent.recollect(self._turns, self._scope)
+
+    async def reply(self, *, at: datetime | None = None) -> Reply:
+        """Recall, say what the agent says next, and log it. Raises ModelError; nothing is lost."""
+        found = await self.recall()
+        name = self._scope.agent if self._scope.agent != "default" else "assistant"
+        answer = await self._agent.respond(self._turns, found, self._scope, name)
+        said = Utterance(text=answer.text, speaker=name, at=at or self._clock(), role="agent")
+        await self._log(replace(said, recalled=tuple(m.id for m in found.memories)))
+        return answer
+
+    async def end(
+        self, *, remember: bool = True, at: datetime | None = None
+    ) -> list[RememberReport]:
+        """End the session and remember it.
+
+        Raises RememberingFailed when that fails: the turns are safe, and the next
+        ``agent.remember()`` resumes it.
+        """
+        if self.id is None:
+            return []
+        last = self._turns[-1].at if self._turns else self._clock()
+        method = self._agent.method_name
+        await self._store.end_session(self._scope, self.id, at or last, method)
+        self.id = None
+        if not remember:
+            return []
+        scope = self._scope
+        reports = await self._agent.remember(scope.user, agent=scope.agent, tenant=scope.tenant)
+        if failed := [report for report in reports if report.failure]:
+            raise RememberingFailed(
+                f"session {failed[0].session} of {scope} is safe in the log but not remembered "
+                f"yet: {failed[0].failure}. `theanine remember` or agent.remember() resumes it"
+            )
+        return reports
+
+    async def _log(self, said: Utterance) -> Turn:
+        if self.id is None:
+            self.id = await self._store.start_session(self._scope, said.at, holder=process_holder())
+        turn = (await self._store.hear(self._scope, self.id, [said]))[0]
+        self._turns.append(turn)
+        return turn

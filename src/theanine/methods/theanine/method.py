@@ -1,0 +1,205 @@
+"""Theanine: link memories into timelines of cause and change, recall them, refine them, reply.
+
+Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) and III (2.3).
+
+Differences from the paper: statements keep the time of the last turn that supports them beside the
+time of their session; by default one call relates a whole session, the query is the dialogue's last
+six turns, and retrieval adds BM25 to the cosine (``TheanineConfig.paper()`` has the paper's ways);
+where a retrieved memory can't be reached from its component's oldest, its timeline starts at its
+oldest ancestor; the same timeline is never given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+
+from theanine.conversation import GivenMemory, Session, Turn, Utterance
+from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered, Timeline
+from theanine.methods.base import Context, Reply
+from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.theanine.link import associate, choose_links
+from theanine.methods.theanine.refine import refine
+from theanine.methods.theanine.relate import Scene, relate
+from theanine.methods.theanine.timeline import longest_paths, sample_timelines
+from theanine.steps.concurrently import concurrently
+from theanine.steps.local_summarize import own_words
+from theanine.steps.respond import respond
+from theanine.steps.summarize import summarize
+
+GIVEN = "given"
+"""The maker's name on ready-made memories."""
+
+
+class Theanine:
+    """The method of the paper, in its three phases."""
+
+    name = "theanine"
+
+    def __init__(self, config: TheanineConfig | None = None) -> None:
+        self.config = config or TheanineConfig()
+
+    async def remember(
+        self,
+        session: Session,
+        turns: Sequence[Turn],
+        given: Sequence[GivenMemory],
+        context: Context,
+    ) -> Remembered:
+        """Phase I: summarize, find associates, relate, link."""
+        memories = (
+            await self._taken(session, given, context)
+            if given
+            else await self._summarized(session, turns, context)
+        )
+        if not memories:
+            return Remembered()
+        vectors = await context.embedder.embed([own_words(memory.text) for memory in memories])
+        pairs = associate(memories, vectors, session, context.view, self.config.associates)
+        judgements = await self._judged(pairs, session, turns, context)
+        links = choose_links(pairs, judgements, context.view, self.config)
+        return Remembered(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
+
+    async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        """Phase II: retrieve, sample timelines, refine them."""
+        last = dialogue[-self.config.query_turns :] if self.config.query_turns else dialogue
+        query = "\n".join(said.words for said in last)
+        if not query.strip() or not len(context.view):
+            return Recollection(query=query)
+        vector = (await context.embedder.embed([query]))[0]
+        found = context.view.search(
+            query, vector, self.config.retrieved, lexical=self.config.retrieval == "hybrid"
+        )
+        timelines = self._timelines([memory for memory, _ in found], context)
+        scores = {memory.id: score for memory, score in found}
+        if self.config.shuffle:
+            timelines = _shuffled(timelines, context)
+        parts = await concurrently(
+            [partial(self._part, line, dialogue, scores, context) for line in timelines]
+        )
+        return Recollection(query=query, parts=tuple(parts))
+
+    async def respond(
+        self,
+        dialogue: Sequence[Utterance],
+        recollection: Recollection,
+        speaker: str,
+        context: Context,
+    ) -> Reply:
+        """Phase III: reply from the dialogue and the refined timelines."""
+        spoken = await respond(
+            dialogue,
+            recollection,
+            speaker,
+            context.chat,
+            rationale=self.config.rationale,
+            undated=context.view.undated,
+        )
+        return Reply(
+            text=spoken.text,
+            rationale=spoken.rationale,
+            recollection=recollection,
+            made_by=spoken.made_by,
+        )
+
+    async def _summarized(
+        self, session: Session, turns: Sequence[Turn], context: Context
+    ) -> list[NewMemory]:
+        known = {n: context.view[n].text for t in turns for n in t.recalled if n in context.view}
+        return await summarize(turns, context.chat, dated=session.dated, recalled=known)
+
+    async def _taken(
+        self, session: Session, given: Sequence[GivenMemory], context: Context
+    ) -> list[NewMemory]:
+        by_key = {turn.key: turn for turn in await context.view.dialogue(session.id) if turn.key}
+        memories: list[NewMemory] = []
+        for one in given:
+            sources = sorted(
+                (by_key[key] for key in one.source_keys if key in by_key), key=lambda turn: turn.id
+            )
+            memories.append(
+                NewMemory(
+                    text=one.text,
+                    at=sources[-1].at if sources else session.ended_at or session.started_at,
+                    sources=tuple(turn.id for turn in sources),
+                    speakers=one.speakers,
+                    made_by=GIVEN,
+                )
+            )
+        return memories
+
+    async def _judged(
+        self, pairs: Sequence[Pair], session: Session, turns: Sequence[Turn], context: Context
+    ) -> list[Judgement]:
+        if not pairs or not self.config.relation_aware:
+            return [Judgement(relation=None) for _ in pairs]
+        scene = Scene(
+            session=session.id,
+            turns=turns,
+            dialogue=context.view.dialogue,
+            around=context.view.around,
+            undated=context.view.undated,
+        )
+        return await relate(pairs, scene, mode=self.config.relating, caller=context.chat)
+
+    def _timelines(self, retrieved: Sequence[Memory], context: Context) -> list[Timeline]:
+        view, given, lines = context.view, set[tuple[int, ...]](), list[Timeline]()
+        for memory in retrieved:
+            paths = sample_timelines(
+                view.graph,
+                memory.id,
+                self.config.samples,
+                context.rng,
+                lambda n: view[n].order,
+                given,
+            )
+            given.update(paths)
+            lines += [timeline_of(path, memory.id, context) for path in paths]
+        return lines
+
+    async def _part(
+        self,
+        timeline: Timeline,
+        dialogue: Sequence[Utterance],
+        scores: dict[int, float],
+        context: Context,
+    ) -> Part:
+        caller = context.chat if self.config.refine else None
+        text = await refine(timeline, dialogue, caller, undated=context.view.undated)
+        sources = await context.view.turns([n for m in timeline.memories for n in m.sources])
+        return Part(
+            text=text,
+            memories=timeline.memories,
+            sources=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
+            timeline=timeline,
+            score=scores.get(timeline.retrieved, 0.0),
+            made_by=caller.model if caller else "local",
+        )
+
+
+def timeline_of(path: Sequence[int], retrieved: int, context: Context) -> Timeline:
+    """A path of memory numbers as memories and links."""
+    links = context.view.graph.links
+    return Timeline(
+        memories=tuple(context.view[n] for n in path),
+        links=tuple(links[pair] for pair in pairwise(path)),
+        retrieved=retrieved,
+    )
+
+
+def _shuffled(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
+    """The same memories, each alone, in random order (ablation ``shuffle``)."""
+    alone = {memory.id: line.retrieved for line in timelines for memory in line.memories}
+    order = list(alone)
+    context.rng.shuffle(order)
+    return [Timeline(memories=(context.view[n],), links=(), retrieved=alone[n]) for n in order]
+
+
+def longest_timelines(context: Context, memory: int | None = None) -> list[Timeline]:
+    """The longest timeline to each end of the graph, or of one memory's component."""
+    view = context.view
+    nodes = [m.id for m in view.memories] if memory is None else view.graph.members(memory)
+    paths = longest_paths(view.graph, view.order, nodes)
+    return [timeline_of(path, memory or path[-1], context) for path in paths]

@@ -1,0 +1,81 @@
+"""Put an agent together from names: a store, a method, a model, an embedder."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from theanine.agent import AsyncAgent
+from theanine.clock import Clock, system_clock
+from theanine.errors import SettingsError
+from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.method import Theanine
+from theanine.models.limits import Limits
+from theanine.models.open import open_chat, open_embedder
+from theanine.store import open_store
+from theanine.sync import Agent
+
+
+def aopen(
+    location: str = "memory.db",
+    *,
+    method: Literal["theanine"] = "theanine",
+    model: str = "local",
+    embedder: str = "local",
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    config: TheanineConfig | None = None,
+    clock: Clock = system_clock,
+) -> AsyncAgent:
+    """A memory, to be entered with ``async with``.
+
+    Args:
+        location: a file, made if it isn't there.
+        method: how to remember.
+        model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
+        embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
+        base_url: of an OpenAI-compatible server, for the model.
+        limits: retries, time-outs and budgets of the model.
+        config: the method's settings.
+        clock: gives the present time.
+
+    Raises SettingsError for unknown names and MissingExtra for a part that isn't installed; on
+    entering, NotAStore for a file that is no store.
+    """
+    if method != "theanine":
+        raise SettingsError(f"unknown method {method!r}; this version has: theanine")
+    config = config or TheanineConfig()
+    return AsyncAgent(
+        open_store(location),
+        Theanine(config),
+        open_embedder(embedder),
+        open_chat(model, base_url=base_url),
+        limits=limits,
+        clock=clock,
+        seed=config.seed,
+    )
+
+
+def open(
+    location: str = "memory.db",
+    *,
+    method: Literal["theanine"] = "theanine",
+    model: str = "local",
+    embedder: str = "local",
+    base_url: str | None = None,
+    limits: Limits | None = None,
+    config: TheanineConfig | None = None,
+    clock: Clock = system_clock,
+) -> Agent:
+    """The same as :func:`aopen`, opened at once, without ``await``; ``close()`` it at the end."""
+    return Agent(
+        aopen(
+            location,
+            method=method,
+            model=model,
+            embedder=embedder,
+            base_url=base_url,
+            limits=limits,
+            config=config,
+            clock=clock,
+        )
+    )

@@ -1,0 +1,168 @@
+"""Remember the sessions that ended: lease the scope, run the method, commit in one transaction.
+
+Resumable by construction: a session that was not committed is still pending, and the journal
+replays what a model already answered.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from random import Random
+
+import anyio
+
+from theanine.clock import Clock
+from theanine.conversation import Scope
+from theanine.errors import LeaseLost, ModelError, NotFound
+from theanine.methods.base import Context, Method
+from theanine.models.base import Embedder
+from theanine.models.chat import Caller, Chat
+from theanine.models.usage import Usage
+from theanine.retrieval.view import Views
+from theanine.store.base import Pending, Store
+from theanine.store.leases import process_holder
+
+LEASE = timedelta(minutes=2)
+"""How long a lease lasts; it is renewed four times as often."""
+POLL = 0.1
+"""Seconds between two tries for a lease that another process holds."""
+ATTEMPTS = 3
+"""A session that failed this often no longer holds up the ones after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberReport:
+    """What became of one session.
+
+    Attributes:
+        memories, links: how many were committed.
+        pairs: how many (older, newer) pairs were related.
+        usage: the model calls and tokens that it took.
+        failure: why it is still pending, or None.
+    """
+
+    scope: Scope
+    session: int
+    memories: int = 0
+    links: int = 0
+    pairs: int = 0
+    usage: Usage = field(default_factory=Usage)
+    failure: str | None = None
+
+
+Progress = Callable[[RememberReport], None]
+"""Called after each session."""
+
+
+class Rememberer:
+    """Remembers pending sessions, scope by scope, each scope's in time order."""
+
+    def __init__(
+        self,
+        store: Store,
+        method: Method,
+        embedder: Embedder,
+        chat: Chat | None,
+        views: Views,
+        clock: Clock,
+        seed: int,
+    ) -> None:
+        self._store, self._method, self._embedder = store, method, embedder
+        self._chat, self._views, self._clock, self._seed = chat, views, clock, seed
+        self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
+        self._holder = process_holder()
+
+    async def remember(
+        self, scope: Scope | None, progress: Progress | None
+    ) -> list[RememberReport]:
+        """Remember what is pending, of one scope or of all."""
+        reports: list[RememberReport] = []
+        waiting = await self._store.pending(self._method.name, scope)
+        for each in dict.fromkeys(one.scope for one in waiting):
+            async with self._locks[each], self._leased(each):
+                # Read again under the lease: another process may have done it meanwhile.
+                for one in await self._store.pending(self._method.name, each):
+                    report = await self._attempt(one)
+                    reports.append(report)
+                    if progress:
+                        progress(report)
+                    if report.failure and one.attempts + 1 < ATTEMPTS:
+                        break  # later sessions link to this one: they wait for it
+        return reports
+
+    @asynccontextmanager
+    async def _leased(self, scope: Scope) -> AsyncGenerator[None]:
+        """Hold the scope's lease, renewed in the background; wait while another process has it."""
+        while not await self._renew(scope):
+            if not await self._store.pending(self._method.name, scope):
+                break  # the other process has done it all
+            await anyio.sleep(POLL)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep, scope)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await self._store.release(scope, self._holder)
+
+    async def _renew(self, scope: Scope) -> bool:
+        now = self._clock()
+        return await self._store.lease(scope, self._holder, now + LEASE, now)
+
+    async def _keep(self, scope: Scope) -> None:
+        while True:
+            await anyio.sleep(LEASE.total_seconds() / 4)
+            await self._renew(scope)
+
+    async def _attempt(self, one: Pending) -> RememberReport:
+        caller = self._chat.bound(one.scope, one.session) if self._chat else None
+        failure: str | None = None
+        try:
+            counts = await self._one(one, caller)
+        except ModelError as error:
+            counts, failure = (0, 0, 0), str(error)
+            await self._store.record_failure(one.scope, one.session, self._method.name, failure)
+        except (LeaseLost, NotFound) as error:
+            counts, failure = (0, 0, 0), str(error)
+        return RememberReport(
+            scope=one.scope,
+            session=one.session,
+            memories=counts[0],
+            links=counts[1],
+            pairs=counts[2],
+            usage=caller.usage if caller else Usage(),
+            failure=failure,
+        )
+
+    async def _one(self, one: Pending, caller: Caller | None) -> tuple[int, int, int]:
+        """Memories, links and pairs of one session, once they are committed."""
+        turns, given = await self._store.unremembered(one.scope, one.session, self._method.name)
+        view = await self._views.of(one.scope)
+        sessions = {s.id: s for s in await self._store.sessions(one.scope, self._method.name)}
+        view.sessions = sessions
+        if one.session not in sessions:
+            raise NotFound(f"session {one.session} was forgotten meanwhile")
+        context = Context(
+            scope=one.scope,
+            chat=caller,
+            embedder=self._embedder,
+            view=view,
+            rng=Random(self._seed),
+        )
+        made = await self._method.remember(sessions[one.session], turns, given, context)
+        committed = await self._store.commit(
+            one.scope,
+            one.session,
+            self._method.name,
+            made,
+            embedder=self._embedder.name,
+            holder=self._holder,
+            at=self._clock(),
+            seen=(max((turn.id for turn in turns), default=0), len(given)),
+        )
+        return len(committed), len(made.links) if committed else 0, made.pairs

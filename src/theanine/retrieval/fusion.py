@@ -1,0 +1,25 @@
+"""Bring scores of different retrievers to one scale, and pick the best."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float32]
+
+
+def standard(scores: Scores) -> Scores:
+    """Mean 0 and deviation 1 over all candidates; all zero where the scores do not differ."""
+    spread = float(scores.std()) if len(scores) else 0.0
+    return (scores - scores.mean()) / spread if spread > 1e-9 else np.zeros_like(scores)
+
+
+def best(scores: Scores, ids: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Positions of the ``k`` highest scores, best first; ties go to the lower id."""
+    if k <= 0 or len(scores) == 0:
+        return np.empty(0, np.int64)
+    # Candidates tied with the k-th best all take part, so that ties break by id alone.
+    floor = np.partition(scores, -k)[-k] if k < len(scores) else scores.min()
+    candidates = np.flatnonzero(scores >= floor)
+    order = np.lexsort((ids[candidates], -scores[candidates]))
+    return candidates[order[:k]]

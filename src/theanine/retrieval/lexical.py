@@ -1,0 +1,82 @@
+"""BM25 over texts that keep arriving: postings are appended, never rebuilt."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+K1, B = 1.5, 0.75
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_STOP = frozenset(
+    "a about all also am an and any are as at be because been but by can could did do does for "
+    "from had has have he her his how i if in into is it its just me my no not of on or our she so some "
+    "than that the their them then there these they this to up us was we were what when where "
+    "which who why will with would you your".split()
+)
+_stemmer: Any = cast("Any", Stemmer).Stemmer("english")  # a C extension without types
+
+
+@lru_cache(maxsize=50_000)
+def _term(word: str) -> str:
+    return str(_stemmer.stemWord(word))
+
+
+def terms(text: str) -> list[str]:
+    """Stems of a text's words without stop words; two-character grams where no spaces are used."""
+    found: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        if _UNSPACED.search(word):
+            found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+        elif word not in _STOP:
+            found.append(_term(word))
+    return found
+
+
+class Lexical:
+    """An inverted index over documents numbered 0, 1, 2, … in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._lengths = array("i")
+        self._total = 0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, text: str) -> None:
+        """Index one more document."""
+        counts = Counter(terms(text))
+        number = len(self._lengths)
+        for term, count in counts.items():
+            if (posting := self._postings.get(term)) is None:
+                posting = self._postings[term] = (array("i"), array("i"))
+            posting[0].append(number)
+            posting[1].append(count)
+        length = sum(counts.values())
+        self._lengths.append(length)
+        self._total += length
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """BM25 of every document for the query (Robertson's, with idf as in Lucene)."""
+        n = len(self._lengths)
+        out = np.zeros(n, np.float32)
+        if n == 0:
+            return out
+        lengths = np.array(self._lengths, np.float32)
+        norm = K1 * (1 - B + B * lengths / max(self._total / n, 1e-9))
+        for term in sorted(set(terms(query))):
+            if (posting := self._postings.get(term)) is None:
+                continue
+            # Copies: an array whose buffer is lent out could not grow when a turn arrives.
+            documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
+            idf = np.log1p((n - len(documents) + 0.5) / (len(documents) + 0.5))
+            out[documents] += idf * counts * (K1 + 1) / (counts + norm[documents])
+        return out
