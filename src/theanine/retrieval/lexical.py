@@ -17,9 +17,9 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _STOP = frozenset(
     "a about all also am an and any are as at be because been but by can could did do does for "
-    "from had has have he her his how i if in into is it its just me my no not of on or our she so some "
-    "than that the their them then there these they this to up us was we were what when where "
-    "which who why will with would you your".split()
+    "from had has have he her his how i if in into is it its just me my no not of on or our she "
+    "so some than that the their them then there these they this to up us was we were what "
+    "when where which who why will with would you your".split()
 )
 _stemmer: Any = cast("Any", Stemmer).Stemmer("english")  # a C extension without types
 
