@@ -9,10 +9,10 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from formats import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from formats import samples
 from theanine.errors import BadInput, SettingsError
 from theanine.formats import FORMATS, is_dump, read_histories
 

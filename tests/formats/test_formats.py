@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from formats import samples
 
+from formats import samples
 from theanine.conversation import GivenMemory, History
 from theanine.errors import BadInput, SettingsError
 from theanine.formats import FORMATS, read_histories

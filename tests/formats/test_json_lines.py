@@ -9,10 +9,10 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from formats.samples import line, save
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formats.samples import line, save
 from theanine.conversation import GivenMemory, Utterance
 from theanine.errors import BadInput
 from theanine.formats import read_histories

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from answering import Answering, memory, turn
 from tokenizers import Tokenizer
 
+from answering import Answering, memory, turn
 from theanine.conversation import Turn
 from theanine.memory import Link, NewMemory, Part, Recollection, Relation, Timeline
 from theanine.methods.theanine.judgement import Pair

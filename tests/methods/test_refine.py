@@ -4,10 +4,10 @@ import re
 import time
 
 import pytest
-from answering import Answering, memory, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answering import Answering, memory, turn
 from theanine.memory import Link, Memory, Relation, Timeline
 from theanine.methods.theanine.local_refine import CONNECTIVES, MOST_STATEMENTS, local_refine
 from theanine.methods.theanine.refine import refine

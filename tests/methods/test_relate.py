@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC
 
 import pytest
-from answering import Answering, memory, turn
 
+from answering import Answering, memory, turn
 from theanine.conversation import Turn
 from theanine.errors import UnusableReply
 from theanine.memory import NewMemory, Relation

@@ -1,4 +1,4 @@
-"""Everything a provider can do wrong, over real HTTP: retried within bounds, or a visible failure."""
+"""What a provider can do wrong, over real HTTP: retried within bounds, or a visible failure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from asking import ANA, BOX, GOOD, PLAIN, Box, costs, limited, opened, over_http, serving
 
+from asking import ANA, BOX, GOOD, PLAIN, Box, costs, limited, opened, over_http, serving
 from theanine.errors import ModelRejected, ModelUnavailable, UnusableReply
 from theanine.store import Store
 from theanine.testing import (
@@ -188,7 +188,7 @@ async def test_patience_bounds_all_tries_together(store: Store) -> None:
 async def test_a_server_that_is_not_there(store: Store) -> None:
     with serving(None) as server:
         pass
-    with pytest.raises(ModelUnavailable, match="127.0.0.1"):
+    with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1"):
         await over_http(server, store, limited(retries=1)).bound(ANA).ask(PLAIN, words="hats")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
-from asking import ANA, BOX, GOOD, PLAIN, chat, costs, limited, opened, over_http, serving
 
+from asking import ANA, BOX, GOOD, PLAIN, chat, costs, limited, opened, over_http, serving
 from theanine.conversation import Scope
 from theanine.errors import BudgetExceeded, ModelRejected, SettingsError, UnusableReply
 from theanine.models.base import RawReply
@@ -148,6 +148,11 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
     assert (Usage() + one) == one
 
 
+async def _spend(caller: Caller) -> None:
+    for number in range(9):
+        await caller.ask(PLAIN, words=f"cap {number}")
+
+
 async def _fill(caller: Caller, count: int) -> int:
     for number in range(count):
         try:
@@ -197,8 +202,7 @@ async def test_a_money_budget_stops_further_calls(store: Store) -> None:
     with pytest.raises(BudgetExceeded, match=r"money_per_session is used up, \$0.06"):
         await chat(model, store, limits).bound(ANA, 1).ask(PLAIN, words="caps, more caps and hats")
     with pytest.raises(BudgetExceeded, match="money_per_scope"):
-        for n in range(9):
-            await chat(model, store, limits).bound(ANA).ask(PLAIN, words=f"cap {n}")
+        await _spend(chat(model, store, limits).bound(ANA))
     assert len(model.prompts) == 4
 
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from asking import BOX, GOOD
 
+from asking import BOX, GOOD
 from theanine.errors import SettingsError
 from theanine.models.base import Closable, Message
 from theanine.models.open import open_chat, open_embedder

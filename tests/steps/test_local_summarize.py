@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import time
 
-from answering import turn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answering import turn
 from theanine.steps.local_summarize import LONGEST_QUOTE, MOST_PER_TURN, local_summarize, own_words
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from answering import Answering, memory, turn
 
+from answering import Answering, memory, turn
 from theanine.memory import Part, Recollection
 from theanine.steps.respond import NO_MODEL, NOTHING, respond
 

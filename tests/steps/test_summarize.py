@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import UTC
 
 import pytest
-from answering import Answering, turn
 
+from answering import Answering, turn
 from theanine.errors import UnusableReply
 from theanine.memory import NewMemory
 from theanine.steps.summarize import WINDOW_TOKENS, drop_recalled, summarize

@@ -73,13 +73,12 @@ def test_a_living_process_is_told_from_a_dead_or_later_one() -> None:
     host, pid, started = me.rsplit(":", 2)
     assert int(pid) == os.getpid()
     assert not is_dead(me)
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    holder = f"{host}:{child.pid}:0"
-    assert not is_dead(holder)
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert is_dead(holder), "it has ended, though nobody has reaped it"
-    child.wait()
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        holder = f"{host}:{child.pid}:0"
+        assert not is_dead(holder)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert is_dead(holder), "it has ended, though nobody has reaped it"
     assert is_dead(holder)
     assert not is_dead(f"elsewhere:{child.pid}:0")
     for odd in ("", "a", "a:b:c", f"{host}:x:y", f"{host}:-1:0"):

@@ -1,4 +1,4 @@
-"""The scripted server that we ship: the API, the scripts, the default answers to our own prompts."""
+"""The scripted server that we ship: the API, the scripts, the default answers to our prompts."""
 
 from __future__ import annotations
 
@@ -97,19 +97,15 @@ def test_usage_models_embeddings_and_unknown_paths() -> None:
 
 
 def test_it_runs_by_itself() -> None:
-    run = subprocess.Popen(
-        [sys.executable, "-m", "theanine.testing", "--latency", "0.01"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert run.stdout is not None
-        url = run.stdout.readline().strip()
-        with urllib.request.urlopen(f"{url}/models", timeout=5) as response:
-            assert response.status == 200
-    finally:
-        run.kill()
-        run.wait()
+    command = [sys.executable, "-m", "theanine.testing", "--latency", "0.01"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        try:
+            assert run.stdout is not None
+            url = run.stdout.readline().strip()
+            with urllib.request.urlopen(f"{url}/models", timeout=5) as response:
+                assert response.status == 200
+        finally:
+            run.kill()
 
 
 async def test_the_default_answers_fit_our_own_steps(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ class Source:
         return self.path.suffix.lower() if self.path else ""
 
     def peek(self, count: int) -> list[str]:
-        """The first ``count`` lines that aren't blank, stripped; bytes that are no text replaced."""
+        """The first ``count`` lines that aren't blank, stripped; what is no text replaced."""
         while len(self._ahead) < 1000 and sum(1 for line in self._ahead if line.strip()) < count:
             line = self._stream.readline()
             if not line:

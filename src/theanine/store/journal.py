@@ -151,16 +151,10 @@ def reject(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> 
 def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
     """Sums by scope, session, step and model; a cost is None where no price was known."""
     j = t.journal.c
+    group = (*(t.scope.c[name] for name in ("tenant", "agent", "user")), j.session, j.step, j.model)
     query = (
         sa.select(
-            t.scope.c.tenant,
-            t.scope.c.agent,
-            t.scope.c.user,
-            j.session,
-            j.step,
-            j.model,
-        )
-        .add_columns(
+            *group,
             sa.func.count().label("calls"),
             sa.func.sum(sa.case((j.rejected, 1), else_=0)).label("failed"),
             sa.func.sum(j.input_tokens).label("input_tokens"),
@@ -169,22 +163,8 @@ def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
             sa.func.sum(j.seconds).label("seconds"),
         )
         .join_from(t.scope, t.journal, j.scope == t.scope.c.id)
-        .group_by(
-            t.scope.c.tenant,
-            t.scope.c.agent,
-            t.scope.c.user,
-            j.session,
-            j.step,
-            j.model,
-        )
-        .order_by(
-            t.scope.c.tenant,
-            t.scope.c.agent,
-            t.scope.c.user,
-            j.session,
-            j.step,
-            j.model,
-        )
+        .group_by(*group)
+        .order_by(*group)
     )
     if scope is not None:
         query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))

@@ -217,6 +217,7 @@ def await_remembering(db: sa.Connection, scope_id: int, session: int, method: st
 
 
 def session_by_key(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
+    """The session that the caller knows by this key, if it is logged."""
     query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.key == key)
     return db.execute(query).one_or_none()
 

@@ -29,7 +29,7 @@ class Status:
 
     Attributes:
         status: such as 429.
-        retry_after: seconds; sent as ``Retry-After``, rounded up, and exactly as ``Retry-After-Ms``.
+        retry_after: seconds; ``Retry-After`` gets it rounded up, ``Retry-After-Ms`` exactly.
         message, code: what the body says.
     """
 

@@ -30,7 +30,7 @@ def prompt_of(request: Request) -> str:
 
 
 def step_of(request: Request) -> str | None:
-    """The step of theanine's that asks, such as ``summarize``; None for another program's prompt."""
+    """The step of theanine's that asks, such as ``summarize``; None for another's prompt."""
     return task_of(prompt_of(request))
 
 
