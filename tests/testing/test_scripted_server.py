@@ -78,6 +78,7 @@ def test_faults_reach_the_client_and_are_counted() -> None:
     with ScriptedServer([status(429, retry_after=1.5), drop(), delay(0.05, "late")]) as server:
         with pytest.raises(HTTPError) as caught:
             said(server, "x")
+        caught.value.close()
         assert caught.value.headers["Retry-After"] == "2"
         with pytest.raises(OSError):
             said(server, "x")
@@ -92,8 +93,9 @@ def test_usage_models_embeddings_and_unknown_paths() -> None:
         assert len(post(server, "x", "/embeddings")["data"][0]["embedding"]) == 16
         with urllib.request.urlopen(server.base_url + "/models", timeout=5) as response:
             assert json.load(response)["data"][0]["id"] == "scripted"
-        with pytest.raises(HTTPError, match="404"):
+        with pytest.raises(HTTPError, match="404") as refused:
             post(server, "x", "/nothing")
+        refused.value.close()
 
 
 def test_it_runs_by_itself() -> None:
