@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import typer
 
+from theanine.cli import keep, look
+from theanine.cli.look import Store, User
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Lifelong memory for agents.")
 
-Store = Annotated[str, typer.Option(help="The store's file.", envvar="THEANINE_STORE")]
-User = Annotated[str, typer.Option(help="Whose memory it is.")]
+for command in (
+    look.memories, look.sessions, look.timeline, look.cost,
+    keep.remember, keep.forget, keep.export, keep.reembed,
+):  # fmt: skip
+    app.command()(command)
 
 
 @app.command()
@@ -26,10 +32,7 @@ def demo() -> None:
         with typer.progressbar(length=len(agent.pending("ana")), label="remembering") as bar:
             agent.remember("ana", progress=lambda _: bar.update(1))
         for line in agent.timelines("ana")[:5]:
-            print()
-            for depth, memory in enumerate(line.memories):
-                how = f"—{line.links[depth - 1].relation}→ " if depth else ""
-                print("   " * depth + how + memory.text)
+            look.show_timeline(line)
         for question in questions():
             print(f"\nQ  {question.question}")
             _show(agent, question.question, "ana")
@@ -39,10 +42,14 @@ def demo() -> None:
 def import_(files: list[Path], store: Store = "memory.db", user: str | None = None) -> None:
     """Log real histories, keeping their dates and speakers, and remember them."""
     import theanine
-    from theanine.formats import read_histories
+    from theanine.formats import is_dump, read_histories
 
     with theanine.open(store) as agent:
         for file in files:
+            if is_dump(file):
+                lines = file.read_text("utf-8").splitlines()
+                print(f"{agent.restore([json.loads(line) for line in lines])} new records")
+                continue
             for history in read_histories(file).histories:
                 done = agent.log(history, user)
                 agent.remember(done.user)
