@@ -244,6 +244,15 @@ class AsyncAgent:
 
     # upkeep
 
+    async def check(self) -> str:
+        """What is damaged in the store, in the database's own words; empty when it is sound."""
+        return await self._store.check()
+
+    async def stored_embedder(self) -> str:
+        """Whose vectors the store holds; empty before the first."""
+        found = await self._store.embedder()
+        return found[0] if found else ""
+
     async def forget(
         self,
         user: str,

@@ -89,6 +89,8 @@ class Agent(_Face):
     timelines = _run(AsyncAgent.timelines)
     pending = _run(AsyncAgent.pending)
     costs = _run(AsyncAgent.costs)
+    check = _run(AsyncAgent.check)
+    stored_embedder = _run(AsyncAgent.stored_embedder)
     forget = _run(AsyncAgent.forget)
     restore = _run(AsyncAgent.restore)
     reembed = _run(AsyncAgent.reembed)

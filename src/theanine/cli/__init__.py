@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 
-def main() -> None:
-    """Run it. Exits with 2 for the user's mistakes and 1 for failures at run time."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run it, by default on the process's own arguments.
+
+    Exits with 0, with 2 for the user's mistakes, and with 1 for failures at run time.
+    """
     from theanine.cli.app import app
     from theanine.errors import TheanineError, UserError
 
     try:
-        app()
+        app(None if arguments is None else list(arguments), prog_name="theanine")
     except TheanineError as error:
         print(f"theanine: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, UserError) else 1)

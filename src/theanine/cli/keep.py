@@ -8,57 +8,99 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.look import Store, User
+from theanine.cli.common import (
+    BaseUrlOption,
+    EachUser,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    StoreOption,
+    UserOption,
+    opened,
+    show_json,
+)
 
 
-def remember(user: str | None = None, store: Store = "memory.db") -> None:
-    """Remember every session that ended and waits; resumes what failed before."""
-    import theanine
+def remember(
+    user: EachUser = None,
+    store: StoreOption = "",
+    model: ModelOption = "local",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "local",
+) -> None:
+    """Remember every session that ended and waits; resumes what failed or was cut off.
 
-    with theanine.open(store) as agent:
+    \b
+    theanine remember
+    theanine remember --user ana --model openai:gpt-4o-mini
+    """
+    with opened(store, model, base_url, embedder, asks=True) as agent:
         reports = agent.remember(user)
     for report in reports:
         what = report.failure or f"{report.memories} memories, {report.links} links"
-        print(f"{report.scope}  session {report.session}: {what}")
+        print(f"{report.scope}, session {report.session}: {what}")
+    if not reports:
+        print("nothing waits")
     if any(report.failure for report in reports):
         raise typer.Exit(1)
 
 
 def forget(
-    user: User,
+    user: UserOption,
     session: Annotated[int | None, typer.Option(help="Only this session.")] = None,
     memory: Annotated[int | None, typer.Option(help="Only this memory and its turns.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    store: Store = "memory.db",
+    store: StoreOption = "",
+    as_json: JsonOption = False,
 ) -> None:
-    """Erase a user, a session or one memory from every file of the store."""
-    import theanine
+    """Erase a user, a session or one memory from every file of the store.
+
+    \b
+    theanine forget --user ana --session 3
+    theanine forget --user ana --yes
+    """
+    from dataclasses import asdict
 
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
-    with theanine.open(store) as agent:
+    with opened(store) as agent:
         receipt = agent.forget(user, session=session, memory=memory)
-    print(
-        f"erased {receipt.sessions} sessions, {receipt.turns} turns, {receipt.memories} memories, "
-        f"{receipt.links} links, {receipt.vectors} vectors, {receipt.journal} journal entries"
-    )
-    for kept in receipt.kept:
-        print(f"kept: {kept}")
-    print("verified gone from every file" if receipt.verified else "NOT verified: run it again")
+    if as_json:
+        show_json(asdict(receipt))
+    else:
+        print(
+            f"erased {receipt.sessions} sessions, {receipt.turns} turns, "
+            f"{receipt.memories} memories, {receipt.links} links, {receipt.vectors} vectors, "
+            f"the words of {receipt.journal} model calls"
+        )
+        for kept in receipt.kept:
+            print(f"kept: {kept}")
+        print("verified gone from every file" if receipt.verified else "NOT verified: run it again")
+    if not receipt.verified:
+        raise typer.Exit(1)
 
 
-def export(user: str | None = None, store: Store = "memory.db") -> None:
-    """Write everything to standard output, as JSON Lines that `theanine import` takes back."""
-    import theanine
+def export(user: EachUser = None, store: StoreOption = "") -> None:
+    """Write everything to standard output, as JSON Lines that `theanine import` takes back.
 
-    with theanine.open(store) as agent:
+    \b
+    theanine export > all.jsonl
+    theanine import all.jsonl --store elsewhere.db
+    """
+    with opened(store) as agent:
         for record in agent.export(user):
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def reembed(embedder: str = "local", store: Store = "memory.db") -> None:
-    """Move all vectors to another embedder; stopped, it goes on where it was."""
-    import theanine
+def reembed(
+    embedder: EmbedderOption = "local",
+    store: StoreOption = "",
+) -> None:
+    """Move all vectors to another embedder while the store is in use; resumable.
 
-    with theanine.open(store, embedder=embedder) as agent:
-        print(f"{agent.reembed()} vectors made by {agent.embedder_name}")
+    \b
+    theanine reembed --embedder openai:text-embedding-3-small
+    """
+    with opened(store, embedder=embedder) as agent:
+        made = agent.reembed(lambda left: print(f"{left} to do", file=sys.stderr))
+        print(f"{made} vectors made by {agent.embedder_name}")

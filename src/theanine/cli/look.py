@@ -1,96 +1,162 @@
-"""Commands that look inside: memories, sessions, timeline, cost, pending work."""
+"""Commands that look inside: memories, sessions, timeline, cost."""
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from theanine.cli.common import (
+    EachUser,
+    JsonOption,
+    StoreOption,
+    UserOption,
+    opened,
+    show_json,
+)
+from theanine.cli.show import DAY, console, show_table, show_timelines
+
 if TYPE_CHECKING:
-    from theanine.memory import Timeline
-
-Store = Annotated[str, typer.Option(help="The store's file.", envvar="THEANINE_STORE")]
-User = Annotated[str, typer.Option(help="Whose memory it is.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+    from theanine.conversation import Session
+    from theanine.store.base import CostLine
+    from theanine.sync import Agent
 
 
-def memories(user: User, store: Store = "memory.db", as_json: AsJson = False) -> None:
-    """List what is remembered of a user."""
-    import theanine
+def memories(user: UserOption, store: StoreOption = "", as_json: JsonOption = False) -> None:
+    """List what is remembered of a user.
 
-    with theanine.open(store) as agent:
+    \b
+    theanine memories --user ana
+    theanine memories --user ana --json | jq '.[].text'
+    """
+    with opened(store) as agent:
         found = agent.memories(user)
     if as_json:
         show_json([asdict(memory) for memory in found])
         return
-    for memory in found:
-        print(f"{memory.id:>5}  {memory.at:%Y-%m-%d}  {memory.text}")
+    show_table(
+        ["", "date", "memory", "turns"],
+        ([m.id, f"{m.at:{DAY}}", m.text, ", ".join(map(str, m.sources))] for m in found),
+    )
 
 
-def sessions(user: User, store: Store = "memory.db", as_json: AsJson = False) -> None:
-    """List a user's sessions and whether they are remembered."""
-    import theanine
+def sessions(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
+    """List a user's sessions and whether they are remembered; or all users and theirs.
 
-    with theanine.open(store) as agent:
-        found = agent.sessions(user)
+    \b
+    theanine sessions
+    theanine sessions --user ana
+    """
+    with opened(store) as agent:
+        users = [user] if user is not None else sorted({scope.user for scope in agent.users()})
+        found = {name: agent.sessions(name) for name in users}
     if as_json:
-        show_json([asdict(session) for session in found])
+        show_json({name: [asdict(one) for one in each] for name, each in found.items()})
         return
-    for one in found:
-        state = "open" if one.ended_at is None else "waiting"
-        state = f"failed: {one.failure}" if one.failure else state
-        state = "remembered" if one.remembered_at else state
-        day = f"{one.started_at:%Y-%m-%d}" if one.dated else "no date   "
-        print(f"{one.id:>5}  {day}  {one.turn_count:>4} turns  {state}  {one.key}")
+    show_table(
+        ["user", "", "date", "turns", "state", "key"],
+        (
+            [name, one.id, f"{one.started_at:{DAY}}" if one.dated else "", one.turn_count,
+             _state(one), one.key]
+            for name, each in found.items()
+            for one in each
+        ),
+    )  # fmt: skip
+
+
+def _state(session: Session) -> str:
+    if session.remembered_at is not None:
+        return "remembered"
+    if session.ended_at is None:
+        return "open"
+    return f"failed: {session.failure}" if session.failure else "waiting"
 
 
 def timeline(
-    user: User,
-    memory: Annotated[int | None, typer.Argument(help="A memory's number.")] = None,
-    store: Store = "memory.db",
-    as_json: AsJson = False,
+    user: UserOption,
+    memory: Annotated[
+        int | None, typer.Argument(help="A memory's number: only what is linked with it.")
+    ] = None,
+    store: StoreOption = "",
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write one self-contained page to look at it all."),
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show how memories follow from each other: all timelines, or those of one memory."""
-    import theanine
+    """Show how memories follow from each other, as trees with relations and dates.
 
-    with theanine.open(store) as agent:
+    \b
+    theanine timeline --user ana
+    theanine timeline 12 --user ana
+    theanine timeline --user ana --html ana.html
+    """
+    with opened(store) as agent:
         found = agent.timelines(user, memory)
+        known = agent.sessions(user)
+        if html is not None:
+            within = None if memory is None else {m.id for line in found for m in line.memories}
+            _write_page(html, agent, user, within)
     if as_json:
         show_json([asdict(line) for line in found])
-        return
-    for line in found:
-        show_timeline(line)
+    elif html is None:
+        show_timelines(found, (one.id for one in known if not one.dated))
 
 
-def cost(user: str | None = None, store: Store = "memory.db", as_json: AsJson = False) -> None:
-    """What the language model was asked, by step, and what it cost."""
-    import theanine
+def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) -> None:
+    """The graph of a user, or of the memories ``within`` one component."""
+    from theanine.cli.page import timeline_page
+    from theanine.errors import SettingsError
 
-    with theanine.open(store) as agent:
+    kept = [m for m in agent.memories(user) if within is None or m.id in within]
+    numbers = {m.id for m in kept}
+    links = [link for link in agent.links(user) if link.newer in numbers]
+    sources = sorted({turn for m in kept for turn in m.sources})
+    turns = agent.turns(user, ids=sources)
+    page = timeline_page(kept, links, turns, agent.sessions(user), title=user)
+    try:
+        file.write_text(page, "utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"{file} can't be written ({error.strerror}); name another file"
+        ) from error
+    console().print(f"wrote {file}: {len(kept)} memories, {len(links)} links", markup=False)
+
+
+def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
+    """Show what the language model was asked, by user and step, and what it cost.
+
+    \b
+    theanine cost
+    theanine cost --user ana --json
+    """
+    with opened(store) as agent:
         found = agent.costs(user)
     if as_json:
         show_json([asdict(line) for line in found])
         return
-    for line in found:
-        price = "unknown" if line.cost is None else f"${line.cost:.4f}"
-        print(
-            f"{line.scope}  {line.step}  {line.model}  {line.calls} calls ({line.failed} failed)  "
-            f"{line.input_tokens} + {line.output_tokens} tokens  {price}"
-        )
     if not found:
         print("no language model was called")
+        return
+    sums: defaultdict[tuple[str, str, str], list[CostLine]] = defaultdict(list)
+    for line in found:
+        sums[str(line.scope), line.step, line.model].append(line)
+    columns = ["user", "step", "model", "calls", "failed", "in", "out", "seconds", "cost"]
+    show_table(columns, ([*key, *_sums(lines)] for key, lines in sums.items()))
 
 
-def show_timeline(line: Timeline) -> None:
-    """One timeline as an indented path, oldest first, with its relations."""
-    print()
-    for depth, memory in enumerate(line.memories):
-        how = f"—{line.links[depth - 1].relation or 'similar'}→ " if depth else ""
-        print("   " * depth + how + f"[{memory.id}] {memory.text}")
-
-
-def show_json(value: Any) -> None:
-    """Anything of ours as indented JSON; times in ISO 8601."""
-    print(json.dumps(value, default=str, ensure_ascii=False, indent=2))
+def _sums(lines: Sequence[CostLine]) -> list[object]:
+    costs = [line.cost for line in lines]
+    known = [cost for cost in costs if cost is not None]
+    return [
+        sum(line.calls for line in lines),
+        sum(line.failed for line in lines),
+        sum(line.input_tokens for line in lines),
+        sum(line.output_tokens for line in lines),
+        round(sum(line.seconds for line in lines), 1),
+        f"${sum(known):.4f}" if len(known) == len(costs) else "unknown",
+    ]

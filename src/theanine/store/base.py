@@ -320,6 +320,10 @@ class Store(Protocol):
 
     # upkeep
 
+    async def check(self) -> str:
+        """What is damaged in the database, in its own words; empty when it is sound."""
+        ...
+
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
     ) -> Receipt:

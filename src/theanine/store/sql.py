@@ -79,6 +79,10 @@ class SqlStore:
         """A database's error in our own terms."""
         raise NotImplementedError
 
+    def _damage(self, db: sa.Connection) -> str:
+        """What the database itself finds damaged; empty when it is sound."""
+        raise NotImplementedError
+
     def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
         """Get erased words out of every file; True when none is found afterwards."""
         raise NotImplementedError
@@ -251,6 +255,10 @@ class SqlStore:
         return await self._read(journal.costs, scope)
 
     # upkeep
+
+    async def check(self) -> str:
+        """What is damaged in the database, in its own words; empty when it is sound."""
+        return await self._read(self._damage)
 
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None

@@ -184,6 +184,13 @@ class SqliteStore(SqlStore):
         query = sa.select(t.setting.c.name).where(t.setting.c.name == _ERASING)
         return db.execute(query).one_or_none() is not None
 
+    def _damage(self, db: sa.Connection) -> str:
+        """What the database itself finds damaged; empty when it is sound."""
+        faults = [str(row[0]) for row in db.exec_driver_sql("PRAGMA quick_check(5)")]
+        lost = db.exec_driver_sql("PRAGMA foreign_key_check").all()
+        faults += [f"{len(lost)} rows refer to nothing"] if lost else []
+        return "; ".join(fault for fault in faults if fault != "ok")
+
     def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
         self._clean(engine)
         found = traces.find(self.files, traces.probes(texts))

@@ -1,0 +1,91 @@
+"""What the commands share: their options and how they open the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from theanine.sync import Agent
+
+StoreOption = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        envvar="THEANINE_STORE",
+        metavar="FILE",
+        help="The store; by default a file in your data folder.",
+        show_default=False,
+    ),
+]
+UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory it is.")]
+EachUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only this user.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        envvar="THEANINE_MODEL",
+        metavar="NAME",
+        help="A chat model, such as openai:gpt-4o-mini; its key is read from the environment.",
+    ),
+]
+BaseUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        envvar="THEANINE_BASE_URL",
+        metavar="URL",
+        help="An OpenAI-compatible server: Ollama, vLLM, LM Studio and the like.",
+    ),
+]
+EmbedderOption = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        envvar="THEANINE_EMBEDDER",
+        metavar="NAME",
+        help="An embedding model, such as openai:text-embedding-3-small; `local` is bundled.",
+    ),
+]
+
+
+def default_store() -> str:
+    """``$XDG_DATA_HOME/theanine/memory.db``, so that every folder sees the same memory."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(data) / "theanine" / "memory.db")
+
+
+def opened(
+    store: str = "",
+    model: str = "local",
+    base_url: str | None = None,
+    embedder: str = "local",
+    *,
+    asks: bool = False,
+) -> Agent:
+    """The agent that a command works with. ``asks``: the command would use a language model."""
+    import theanine
+
+    if asks and model == "local" and base_url is None:
+        print(
+            "No language model is configured: the local versions work (--model).", file=sys.stderr
+        )
+    return theanine.open(
+        store or default_store(), model=model, base_url=base_url, embedder=embedder
+    )
+
+
+def show_json(value: Any) -> None:
+    """Anything of ours as indented JSON; times in ISO 8601."""
+    print(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> str:
+    iso = getattr(value, "isoformat", None)
+    return str(iso() if iso else value)

@@ -1,0 +1,165 @@
+"""`theanine import`: real histories, ready-made memories, and whole exports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from theanine.cli.common import (
+    BaseUrlOption,
+    EmbedderOption,
+    ModelOption,
+    StoreOption,
+    opened,
+)
+
+if TYPE_CHECKING:
+    from theanine.conversation import History
+    from theanine.formats import Reading
+    from theanine.sync import Agent
+
+STANDARD_INPUT = "-"
+
+
+def import_(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input.")
+    ],
+    store: StoreOption = "",
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whose memory it becomes; else as the file says."),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval or "
+            "memories; else it is recognised.",
+        ),
+    ] = None,
+    memories: Annotated[
+        bool, typer.Option("--memories", help="Link the file's ready-made memories as they are.")
+    ] = False,
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Take what is good, report what is not.")
+    ] = False,
+    zone: Annotated[
+        str | None,
+        typer.Option(metavar="ZONE", help="Of dates that name none, such as Europe/Zagreb."),
+    ] = None,
+    start: Annotated[
+        datetime | None, typer.Option(help="When the first session of an undated history was.")
+    ] = None,
+    model: ModelOption = "local",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "local",
+) -> None:
+    """Take in real histories with their own dates, speakers and order, and remember them.
+
+    The format is recognised. Importing twice is the same as importing once. An export of
+    `theanine export` is restored as it was.
+
+    \b
+    theanine import talks.jsonl --user ana
+    theanine import conversations.json          (the export of ChatGPT)
+    theanine import locomo10.json --memories
+    cat talks.jsonl | theanine import - --user ana --keep-going
+    """
+    where = None if zone is None else _zone(zone)
+    options = {
+        "format": format_,
+        "memories": memories,
+        "zone": where,
+        "start": None if start is None else start.replace(tzinfo=where or UTC),
+        "keep_going": keep_going,
+    }
+    complete = True
+    with opened(store, model, base_url, embedder, asks=True) as agent:
+        for file in files:
+            complete = _import_one(agent, file, user, options) and complete
+    if not complete:
+        raise typer.Exit(1)
+
+
+def _import_one(agent: Agent, file: str, user: str | None, options: dict[str, Any]) -> bool:
+    """Whether all of it is remembered now."""
+    from theanine.formats import is_dump, read_histories
+
+    source = sys.stdin if file == STANDARD_INPUT else Path(file)
+    if is_dump(source):
+        text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
+        print(f"{file}: {agent.restore(_records(text, file))} new records")
+        return True
+    return _take(agent, read_histories(source, **options), file, user)
+
+
+def _records(text: str, file: str) -> list[dict[str, Any]]:
+    from theanine.errors import BadInput
+
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise BadInput(f"no JSON ({error})", f"{file}, line {number}") from None
+    return records
+
+
+def _take(agent: Agent, reading: Reading, file: str, user: str | None) -> bool:
+    from theanine.errors import SettingsError
+
+    names = [history.name for history in reading.histories]
+    if user is not None and len(names) > 1:
+        raise SettingsError(
+            f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out --user, "
+            "and each becomes a user of that name"
+        )
+    complete = True
+    for history in reading.histories:
+        complete = _remember(agent, history, user) and complete
+    for name, count in reading.notes.items():
+        print(f"{file}: {count} × {name}", file=sys.stderr)
+    for bad in reading.rejected:
+        print(f"left out: {bad.where}: {bad.reason}", file=sys.stderr)
+    return complete
+
+
+def _remember(agent: Agent, history: History, user: str | None) -> bool:
+    done = agent.log(history, user)
+    waiting = agent.pending(done.user)
+    with typer.progressbar(length=len(waiting), label=done.user, file=sys.stderr) as bar:
+        reports = agent.remember(done.user, progress=lambda _: bar.update(1))
+    made = sum(report.memories for report in reports)
+    print(
+        f"{done.user}: {done.sessions_new} new sessions ({done.sessions_known} known), "
+        f"{done.turns_new} new turns, {made} new memories"
+    )
+    failed = [report for report in reports if report.failure]
+    for report in failed:
+        print(
+            f"session {report.session} is kept, and waits for `theanine remember`: "
+            f"{report.failure}",
+            file=sys.stderr,
+        )
+    return not failed
+
+
+def _zone(name: str) -> ZoneInfo:
+    from theanine.errors import SettingsError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise SettingsError(
+            f"unknown time zone {name!r}; give one such as Europe/Zagreb"
+        ) from error

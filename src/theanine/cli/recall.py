@@ -1,0 +1,68 @@
+"""`theanine recall` and `theanine demo`: what is given back, with its sources."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from tempfile import TemporaryDirectory
+
+import typer
+
+from theanine.cli.common import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    StoreOption,
+    UserOption,
+    opened,
+    show_json,
+)
+from theanine.cli.show import console, show_recollection, show_timelines
+
+SHOWN = 4
+
+
+def recall(
+    question: str,
+    user: UserOption,
+    store: StoreOption = "",
+    model: ModelOption = "local",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "local",
+    as_json: JsonOption = False,
+) -> None:
+    """Bring back what matters for a question, with its sources.
+
+    \b
+    theanine recall "Shall we book that cruise?" --user ana
+    theanine recall "What is she allergic to?" --user ana --json | jq .text
+    """
+    with opened(store, model, base_url, embedder, asks=True) as agent:
+        agent.sessions(user)  # an unknown user is an error here, not an empty memory
+        found = agent.recall(question, user)
+    if as_json:
+        parts = [asdict(part) for part in found.parts]
+        show_json({"query": found.query, "text": found.text, "parts": parts})
+    else:
+        show_recollection(found)
+
+
+def demo() -> None:
+    """Remember a bundled conversation, show its timelines, answer five questions with sources."""
+    from theanine.demo import HARBOUR, questions
+    from theanine.formats import read_histories
+
+    with TemporaryDirectory() as folder, opened(f"{folder}/demo.db", asks=True) as agent:
+        history = read_histories(HARBOUR).histories[0]
+        logged = agent.log(history, "ana")
+        console().print(f"{logged.turns_new} turns in {logged.sessions_new} sessions, over a year")
+        with typer.progressbar(length=logged.sessions_new, label="remembering") as bar:
+            reports = agent.remember("ana", progress=lambda _: bar.update(1))
+        made, links = sum(r.memories for r in reports), sum(r.links for r in reports)
+        lines = sorted(agent.timelines("ana"), key=lambda line: -len(line.memories))
+        console().print(f"{made} memories, {links} links, {len(lines)} timelines; the longest:")
+        starts = list(dict.fromkeys(line.memories[0].id for line in lines))[:SHOWN]
+        show_timelines([line for line in lines if line.memories[0].id in starts])
+        for question in questions():
+            console().print(f"\nQ  {question.question}", style="bold", markup=False)
+            show_recollection(agent.recall(question.question, "ana"))

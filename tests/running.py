@@ -1,0 +1,65 @@
+"""Runs the command line: in this process, or as a process of its own where input is typed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from theanine.cli import main
+
+START = "from theanine.cli import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its standard output, read as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Runs commands on one store."""
+
+    store: Path
+
+    def __call__(self, *arguments: str, fine: bool = True) -> Ran:
+        """Run in this process; with ``fine`` it must succeed."""
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main([*arguments, "--store", str(self.store)])
+            except SystemExit as stop:
+                code = int(stop.code or 0)
+        ran = Ran(code, out.getvalue(), err.getvalue())
+        assert not fine or code == 0, ran
+        return ran
+
+    def typed(
+        self, *arguments: str, text: str = "", environment: Mapping[str, str] | None = None
+    ) -> Ran:
+        """Run as a process whose standard input is ``text``."""
+        done = subprocess.run(
+            [sys.executable, "-c", START, *arguments, "--store", str(self.store)],
+            input=text.encode(),
+            capture_output=True,
+            timeout=60,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})},
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
