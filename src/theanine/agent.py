@@ -1,28 +1,25 @@
-"""The whole path on one screen: hear → recall → reply → end_session, and the way to look inside."""
+"""The whole path: hear → recall → reply → end the session → remember."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from theanine.clock import Clock, system_clock
-from theanine.conversation import History, Scope, Session, Turn, Utterance
-from theanine.errors import EmbedderMismatch, NotFound, RememberingFailed
-from theanine.memory import LOCAL, Link, Memory, Recollection, Timeline
-from theanine.methods.base import Context, Method, Reply
-from theanine.methods.theanine.method import longest_timelines
+from theanine.conversation import History, Scope, Turn, Utterance
+from theanine.errors import RememberingFailed
+from theanine.memory import LOCAL, Recollection
+from theanine.methods.base import Method, Reply
 from theanine.models.base import ChatModel, Closable, Embedder
 from theanine.models.chat import Chat
 from theanine.models.limits import Limits
 from theanine.remembering import Progress, Rememberer, RememberReport
-from theanine.retrieval.view import Views
-from theanine.steps.local_summarize import own_words
-from theanine.store.base import CostLine, Pending, Receipt, Store
+from theanine.store.base import Store
 from theanine.store.leases import process_holder
+from theanine.upkeep import Upkeep
 
 REEMBED_BATCH = 512
 
@@ -38,7 +35,7 @@ class Imported:
     memories_given: int
 
 
-class AsyncAgent:
+class AsyncAgent(Upkeep):
     """A memory over one store, with one method. Made by :func:`theanine.aopen`."""
 
     def __init__(
@@ -52,11 +49,9 @@ class AsyncAgent:
         clock: Clock = system_clock,
         seed: int = 0,
     ) -> None:
-        self._store, self._method, self._embedder, self._clock = store, method, embedder, clock
-        self._chat = Chat(model, store, clock, limits) if model else None
-        self._seed = seed
-        self._views = Views(store, method.name)
-        self._rememberer = Rememberer(store, method, embedder, self._chat, self._views, clock, seed)
+        chat = Chat(model, store, clock, limits) if model else None
+        super().__init__(store, method, embedder, chat, clock, seed)
+        self._rememberer = Rememberer(store, method, embedder, chat, self._views, clock, seed)
 
     @property
     def location(self) -> str:
@@ -170,154 +165,6 @@ class AsyncAgent:
             sessions_known=sum(not one.new for one in logged),
             turns_new=sum(one.new_turns for one in logged),
             memories_given=sum(len(t.memories) for t in history.transcripts),
-        )
-
-    # looking inside
-
-    async def users(self) -> list[Scope]:
-        """All scopes that hold anything."""
-        return await self._store.scopes()
-
-    async def sessions(
-        self, user: str, *, agent: str = "default", tenant: str = "default"
-    ) -> list[Session]:
-        """The user's sessions in time order. Raises NotFound for an unknown user."""
-        scope = await self._known(Scope(user, agent, tenant))
-        return await self._store.sessions(scope, self._method.name)
-
-    async def turns(
-        self,
-        user: str,
-        *,
-        session: int | None = None,
-        ids: Sequence[int] | None = None,
-        agent: str = "default",
-        tenant: str = "default",
-    ) -> list[Turn]:
-        """The user's turns: all, of one session, or of given numbers."""
-        scope = await self._known(Scope(user, agent, tenant))
-        return await self._store.turns(scope, session=session, ids=ids)
-
-    async def memories(
-        self, user: str, *, agent: str = "default", tenant: str = "default"
-    ) -> list[Memory]:
-        """The user's memories, in order of number."""
-        scope = await self._known(Scope(user, agent, tenant))
-        return await self._store.memories(scope, method=self._method.name)
-
-    async def links(
-        self, user: str, *, agent: str = "default", tenant: str = "default"
-    ) -> list[Link]:
-        """The links between the user's memories."""
-        scope = await self._known(Scope(user, agent, tenant))
-        return await self._store.links(scope, method=self._method.name)
-
-    async def timelines(
-        self,
-        user: str,
-        memory: int | None = None,
-        *,
-        agent: str = "default",
-        tenant: str = "default",
-    ) -> list[Timeline]:
-        """The longest timeline to each memory that nothing follows, or of one memory's component.
-
-        Raises NotFound for an unknown user or memory.
-        """
-        context = await self._context(await self._known(Scope(user, agent, tenant)))
-        if memory is not None and memory not in context.view:
-            raise NotFound(f"{user} has no memory {memory}; `theanine memories` lists them")
-        return longest_timelines(context, memory)
-
-    async def pending(
-        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
-    ) -> list[Pending]:
-        """Sessions that ended and are not remembered yet."""
-        scope = Scope(user, agent, tenant) if user is not None else None
-        return await self._store.pending(self._method.name, scope)
-
-    async def costs(
-        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
-    ) -> list[CostLine]:
-        """What the language model was asked and what it cost, of one user or of all."""
-        return await self._store.costs(Scope(user, agent, tenant) if user is not None else None)
-
-    # upkeep
-
-    async def check(self) -> str:
-        """What is damaged in the store, in the database's own words; empty when it is sound."""
-        return await self._store.check()
-
-    async def stored_embedder(self) -> str:
-        """Whose vectors the store holds; empty before the first."""
-        found = await self._store.embedder()
-        return found[0] if found else ""
-
-    async def forget(
-        self,
-        user: str,
-        *,
-        session: int | None = None,
-        memory: int | None = None,
-        agent: str = "default",
-        tenant: str = "default",
-    ) -> Receipt:
-        """Erase a user, a session or one memory from every file. Raises NotFound."""
-        scope = Scope(user, agent, tenant)
-        return await self._store.forget(scope, session=session, memory=memory)
-
-    def export(
-        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Everything, as JSON-ready records that :meth:`restore` takes back without loss."""
-        return self._store.dump(Scope(user, agent, tenant) if user is not None else None)
-
-    async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Take in exported records; known ones are left alone. Gives how many were new."""
-        return await self._store.restore([dict(record) for record in records])
-
-    async def reembed(self, progress: Callable[[int], None] | None = None) -> int:
-        """Move all vectors to this agent's embedder, resumably; gives how many were made.
-
-        ``progress`` is told how many are still to do.
-        """
-        made = 0
-        while True:
-            owners, left = await self._store.reembed_batch(self._embedder.name, REEMBED_BATCH)
-            if owners:
-                vectors = await self._embedder.embed([own_words(text) for _, _, text in owners])
-                await self._store.add_vectors(
-                    self._embedder.name, [(scope, memory) for scope, memory, _ in owners], vectors
-                )
-                made += len(owners)
-                if progress:
-                    progress(left - len(owners))
-            elif await self._switched():
-                return made
-
-    async def _switched(self) -> bool:
-        width = (await self._embedder.embed(["a"])).shape[1]
-        return await self._store.use_embedder(self._embedder.name, int(width))
-
-    async def _known(self, scope: Scope) -> Scope:
-        if not (await self._store.state(scope)).scope_id:
-            known = ", ".join(str(one) for one in (await self._store.scopes())[:10]) or "nobody yet"
-            raise NotFound(f"nothing is known of {scope}; this store knows {known}")
-        return scope
-
-    async def _context(self, scope: Scope) -> Context:
-        view = await self._views.of(scope)
-        if view.state.embedder not in ("", self._embedder.name):
-            raise EmbedderMismatch(
-                f"the store's vectors are {view.state.embedder}'s, not {self._embedder.name}'s: "
-                "open it with that embedder, or run `theanine reembed`"
-            )
-        return Context(
-            scope=scope,
-            chat=self._chat.bound(scope) if self._chat else None,
-            embedder=self._embedder,
-            view=view,
-            rng=Random(self._seed),
         )
 
     def _dialogue(self, dialogue: str | Sequence[Utterance], user: str) -> Sequence[Utterance]:

@@ -27,37 +27,45 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input.")
+]
+NewUser = Annotated[
+    str | None,
+    typer.Option("--user", metavar="NAME", help="Whose memory it becomes; else as the file says."),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval or memories; "
+        "else it is recognised.",
+    ),
+]
+Memories = Annotated[
+    bool, typer.Option("--memories", help="Link the file's ready-made memories as they are.")
+]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Take what is good, report what is not.")
+]
+Zone = Annotated[
+    str | None, typer.Option(metavar="ZONE", help="Of dates that name none, as Europe/Zagreb.")
+]
+Start = Annotated[
+    datetime | None, typer.Option(help="When the first session of an undated history was.")
+]
+
+
 def import_(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input.")
-    ],
+    files: Files,
     store: StoreOption = "",
-    user: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Whose memory it becomes; else as the file says."),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval or "
-            "memories; else it is recognised.",
-        ),
-    ] = None,
-    memories: Annotated[
-        bool, typer.Option("--memories", help="Link the file's ready-made memories as they are.")
-    ] = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Take what is good, report what is not.")
-    ] = False,
-    zone: Annotated[
-        str | None,
-        typer.Option(metavar="ZONE", help="Of dates that name none, such as Europe/Zagreb."),
-    ] = None,
-    start: Annotated[
-        datetime | None, typer.Option(help="When the first session of an undated history was.")
-    ] = None,
+    user: NewUser = None,
+    format_: FormatOption = None,
+    memories: Memories = False,
+    keep_going: KeepGoing = False,
+    zone: Zone = None,
+    start: Start = None,
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
