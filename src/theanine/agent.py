@@ -10,7 +10,7 @@ from typing import Self
 
 from theanine.clock import Clock, system_clock
 from theanine.conversation import History, Scope, Turn, Utterance
-from theanine.errors import RememberingFailed
+from theanine.errors import RememberingFailed, SettingsError
 from theanine.memory import LOCAL, Recollection
 from theanine.methods.base import Method, Reply
 from theanine.models.base import ChatModel, Closable, Embedder
@@ -108,18 +108,25 @@ class AsyncAgent(Upkeep):
         dialogue: str | Sequence[Utterance],
         user: str,
         *,
+        budget: int | None = None,
         agent: str = "default",
         tenant: str = "default",
     ) -> Recollection:
         """What matters for a dialogue or a question; empty when nothing is remembered of the user.
 
+        ``budget`` is how many tokens (of the bundled tokenizer) ``text`` may have at most.
         Raises ModelError when the model fails.
         """
-        return await self.recollect(self._dialogue(dialogue, user), Scope(user, agent, tenant))
+        scope = Scope(user, agent, tenant)
+        return await self.recollect(self._dialogue(dialogue, user), scope, budget=budget)
 
-    async def recollect(self, dialogue: Sequence[Utterance], scope: Scope) -> Recollection:
+    async def recollect(
+        self, dialogue: Sequence[Utterance], scope: Scope, *, budget: int | None = None
+    ) -> Recollection:
         """:meth:`recall` for a scope."""
-        return await self._method.recall(dialogue, await self._context(scope))
+        if budget is not None and budget < 0:
+            raise SettingsError(f"the budget must be 0 or more tokens, not {budget}")
+        return await self._method.recall(dialogue, await self._context(scope, budget))
 
     async def respond(
         self, dialogue: Sequence[Utterance], found: Recollection, scope: Scope, speaker: str

@@ -25,6 +25,9 @@ class Relation(StrEnum):
 LOCAL = "local"
 """The model's name on everything that was made without a language model."""
 
+STATEMENT = "statement"
+"""The kind of a memory that says one thing about its speakers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
@@ -36,7 +39,7 @@ class Memory:
         text: the statement.
         at: the time of the last turn that supports it, aware, UTC.
         made_at: when its session ended (the paper's time of a memory), aware, UTC.
-        kind: what sort of memory; ``statement`` for Theanine's.
+        kind: what sort of memory: ``statement``, or a name that its method gives it.
         speakers: who it is about.
         sources: ids of the turns that support it, ascending; empty only for ready-made memories
             whose file names no turns.
@@ -50,7 +53,7 @@ class Memory:
     text: str
     at: datetime
     made_at: datetime
-    kind: str = "statement"
+    kind: str = STATEMENT
     speakers: tuple[str, ...] = ()
     sources: tuple[int, ...] = ()
     method: str = "theanine"
@@ -159,7 +162,7 @@ class NewMemory:
     at: datetime
     sources: tuple[int, ...]
     speakers: tuple[str, ...] = ()
-    kind: str = "statement"
+    kind: str = STATEMENT
     made_by: str = LOCAL
     prompt: str = ""
 

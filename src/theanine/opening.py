@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from theanine.agent import AsyncAgent
 from theanine.clock import Clock, system_clock
-from theanine.errors import SettingsError
-from theanine.methods.theanine.config import TheanineConfig
-from theanine.methods.theanine.method import Theanine
+from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
 from theanine.models.open import open_chat, open_embedder
 from theanine.store import open_store
@@ -18,52 +14,53 @@ from theanine.sync import Agent
 def aopen(
     location: str = "memory.db",
     *,
-    method: Literal["theanine"] = "theanine",
+    method: str = "theanine",
     model: str = "local",
     embedder: str = "local",
     base_url: str | None = None,
     limits: Limits | None = None,
-    config: TheanineConfig | None = None,
+    config: object = None,
+    seed: int = 0,
     clock: Clock = system_clock,
 ) -> AsyncAgent:
     """A memory, to be entered with ``async with``.
 
     Args:
         location: a file, made if it isn't there.
-        method: how to remember.
+        method: how to remember; ``theanine.methods.registry.names()`` lists the ways.
         model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
         embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
         base_url: of an OpenAI-compatible server, for the model.
         limits: retries, time-outs and budgets of the model.
-        config: the method's settings.
+        config: the method's settings: its config object, such as ``TheanineConfig``, or settings
+            by name.
+        seed: of whatever the method draws; the same seed gives the same recollection.
         clock: gives the present time.
 
     Raises SettingsError for unknown names and MissingExtra for a part that isn't installed; on
     entering, NotAStore for a file that is no store.
     """
-    if method != "theanine":
-        raise SettingsError(f"unknown method {method!r}; this version has: theanine")
-    config = config or TheanineConfig()
     return AsyncAgent(
         open_store(location),
-        Theanine(config),
+        open_method(method, config),
         open_embedder(embedder),
         open_chat(model, base_url=base_url),
         limits=limits,
         clock=clock,
-        seed=config.seed,
+        seed=seed,
     )
 
 
 def open(
     location: str = "memory.db",
     *,
-    method: Literal["theanine"] = "theanine",
+    method: str = "theanine",
     model: str = "local",
     embedder: str = "local",
     base_url: str | None = None,
     limits: Limits | None = None,
-    config: TheanineConfig | None = None,
+    config: object = None,
+    seed: int = 0,
     clock: Clock = system_clock,
 ) -> Agent:
     """The same as :func:`aopen`, opened at once, without ``await``; ``close()`` it at the end."""
@@ -76,6 +73,7 @@ def open(
             base_url=base_url,
             limits=limits,
             config=config,
+            seed=seed,
             clock=clock,
         )
     )

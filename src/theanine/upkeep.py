@@ -170,7 +170,7 @@ class Upkeep:
             raise NotFound(f"nothing is known of {scope}; this store knows {known}")
         return scope
 
-    async def _context(self, scope: Scope) -> Context:
+    async def _context(self, scope: Scope, budget: int | None = None) -> Context:
         view = await self._views.of(scope)
         if view.state.embedder not in ("", self._embedder.name):
             raise EmbedderMismatch(
@@ -183,4 +183,5 @@ class Upkeep:
             embedder=self._embedder,
             view=view,
             rng=Random(self._seed),
+            budget=budget,
         )

@@ -24,6 +24,8 @@ class Context:
         embedder: turns texts into vectors.
         view: the scope's memories, vectors, links and turns, as of now.
         rng: the only source of randomness.
+        budget: tokens that the recollection's text may have at most, by the bundled tokenizer;
+            None leaves it to the method's own settings.
     """
 
     scope: Scope
@@ -31,6 +33,7 @@ class Context:
     embedder: Embedder
     view: View
     rng: Random
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

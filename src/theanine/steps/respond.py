@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from theanine.conversation import Utterance
-from theanine.memory import LOCAL, Memory, Part, Recollection
+from theanine.memory import LOCAL, STATEMENT, Memory, Part, Recollection
 from theanine.models.step import load_step
 from theanine.steps.quoting import NO_MODEL as NO_MODEL
-from theanine.steps.quoting import dialogue_lines, name_of, one_line, sessions_of
+from theanine.steps.quoting import dialogue_lines, name_of, one_line, sessions_of, when
 from theanine.steps.words import contained, content, day
 
 if TYPE_CHECKING:
@@ -94,20 +94,19 @@ def local_respond(
     """The best-supported memory, quoted with its date and source, and why it is no more."""
     if not recollection:
         return Spoken(text=f"{NOTHING} {NO_MODEL}")
-    part, memory = _best(dialogue, recollection)
-    return Spoken(text=f"I remember: {_with_source(memory, part, undated)}\n{NO_MODEL}")
-
-
-def _best(dialogue: Sequence[Utterance], recollection: Recollection) -> tuple[Part, Memory]:
-    """The part that fits best, and in it the memory that shares most with what was just said."""
     asked = content(dialogue[-1].words) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
-    retrieved = part.timeline.retrieved if part.timeline else part.memories[0].id
-
-    def support(memory: Memory) -> tuple[float, bool]:
-        return contained(asked, content(memory.text)), memory.id == retrieved
-
-    return part, max(part.memories, key=support)
+    statements = [memory for memory in part.memories if memory.kind == STATEMENT]
+    if statements:
+        retrieved = part.timeline.retrieved if part.timeline else statements[0].id
+        best = max(statements, key=lambda m: (contained(asked, content(m.text)), m.id == retrieved))
+        quoted = _with_source(best, part, undated)
+    elif part.sources:
+        turn = max(part.sources, key=lambda turn: contained(asked, content(turn.words)))
+        quoted = f"{when(turn.at, turn.session, undated)}{turn.speaker}: “{turn.words.strip()}”"
+    else:
+        quoted = part.text
+    return Spoken(text=f"I remember: {quoted}\n{NO_MODEL}")
 
 
 def _with_source(memory: Memory, part: Part, undated: Collection[int]) -> str:

@@ -26,7 +26,6 @@ class TheanineConfig:
         relation_aware: False links by similarity and order alone (ablation).
         refine: False hands over raw timelines (ablation).
         shuffle: True breaks timelines into randomly ordered memories (ablation).
-        seed: of the sampling; the same seed gives the same recollection.
     """
 
     associates: int = 3
@@ -40,7 +39,6 @@ class TheanineConfig:
     relation_aware: bool = True
     refine: bool = True
     shuffle: bool = False
-    seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("associates", "retrieved", "samples"):

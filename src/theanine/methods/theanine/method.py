@@ -18,15 +18,16 @@ from itertools import pairwise
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered, Timeline
 from theanine.methods.base import Context, Reply
+from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
 from theanine.methods.theanine.refine import refine
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.timeline import longest_paths, sample_timelines
+from theanine.retrieval.budget import within
 from theanine.steps.concurrently import concurrently
 from theanine.steps.local_summarize import own_words
-from theanine.steps.respond import respond
 from theanine.steps.summarize import summarize
 
 GIVEN = "given"
@@ -37,6 +38,7 @@ class Theanine:
     """The method of the paper, in its three phases."""
 
     name = "theanine"
+    Config = TheanineConfig
 
     def __init__(self, config: TheanineConfig | None = None) -> None:
         self.config = config or TheanineConfig()
@@ -64,14 +66,8 @@ class Theanine:
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Phase II: retrieve, sample timelines, refine them."""
-        last = dialogue[-self.config.query_turns :] if self.config.query_turns else dialogue
-        query = "\n".join(said.words for said in last)
-        if not query.strip() or not len(context.view):
-            return Recollection(query=query)
-        vector = (await context.embedder.embed([query]))[0]
-        found = context.view.search(
-            query, vector, self.config.retrieved, lexical=self.config.retrieval == "hybrid"
-        )
+        query = query_of(dialogue, self.config.query_turns)
+        found = await retrieve(query, self.config.retrieved, context, self.config.retrieval)
         timelines = self._timelines([memory for memory, _ in found], context)
         scores = {memory.id: score for memory, score in found}
         if self.config.shuffle:
@@ -79,7 +75,8 @@ class Theanine:
         parts = await concurrently(
             [partial(self._part, line, dialogue, scores, context) for line in timelines]
         )
-        return Recollection(query=query, parts=tuple(parts))
+        kept = within([(part, part.text) for part in parts], context.budget)
+        return Recollection(query=query, parts=tuple(kept))
 
     async def respond(
         self,
@@ -89,19 +86,8 @@ class Theanine:
         context: Context,
     ) -> Reply:
         """Phase III: reply from the dialogue and the refined timelines."""
-        spoken = await respond(
-            dialogue,
-            recollection,
-            speaker,
-            context.chat,
-            rationale=self.config.rationale,
-            undated=context.view.undated,
-        )
-        return Reply(
-            text=spoken.text,
-            rationale=spoken.rationale,
-            recollection=recollection,
-            made_by=spoken.made_by,
+        return await reply(
+            dialogue, recollection, speaker, context, rationale=self.config.rationale
         )
 
     async def _summarized(

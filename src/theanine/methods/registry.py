@@ -1,0 +1,84 @@
+"""Methods by name: ours, and those that an installed package offers under ``theanine.methods``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from theanine.errors import SettingsError
+from theanine.methods.base import Method
+
+GROUP = "theanine.methods"
+"""The entry point group in which a package names its own methods: ``id = "module:Class"``."""
+
+METHODS: Mapping[str, str] = {
+    "theanine": "theanine.methods.theanine.method:Theanine",
+    "utterance": "theanine.methods.units.method:Utterances",
+    "turn": "theanine.methods.units.method:Exchanges",
+    "session": "theanine.methods.units.method:Sessions",
+}
+"""Our methods, and where each one's class is. Loaded when asked for."""
+
+
+def names() -> list[str]:
+    """Every method's id, ours first."""
+    return [*METHODS, *sorted({point.name for point in entry_points(group=GROUP)} - set(METHODS))]
+
+
+def method_class(name: str) -> Any:
+    """The class of this name: made with its config or None, which is an instance of ``Config``.
+
+    Raises SettingsError for an unknown name or one whose package doesn't load.
+    """
+    place = METHODS.get(name)
+    if place is not None:
+        module, _, attribute = place.partition(":")
+        return getattr(import_module(module), attribute)
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            return point.load()
+        except (ImportError, AttributeError) as error:
+            raise SettingsError(
+                f"the method {name} of {point.value} doesn't load: {error}"
+            ) from error
+    raise SettingsError(f"unknown method {name!r}; there are: {', '.join(names())}")
+
+
+def open_method(name: str, config: object = None) -> Method:
+    """A method with its settings: its config object, settings by name, or None for the defaults.
+
+    Settings by name may be strings, as the command line has them. ``{"paper": True}`` begins from
+    the paper's settings. Raises SettingsError for an unknown method, setting or value.
+    """
+    kind = method_class(name)
+    if config is None or isinstance(config, kind.Config):
+        return cast("Method", kind(config))
+    if not isinstance(config, Mapping):
+        raise SettingsError(
+            f"the method {name} takes a {kind.Config.__name__}, not a {type(config).__name__}"
+        )
+    return cast("Method", kind(_configured(name, kind.Config, cast("Mapping[str, Any]", config))))
+
+
+def _configured(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
+    from dataclasses import asdict, fields
+
+    from pydantic import TypeAdapter, ValidationError
+
+    known = {field.name for field in fields(kind)}
+    if unknown := sorted(set(settings) - known - {"paper"}):
+        raise SettingsError(
+            f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(known))}"
+        )
+    paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
+    given = {key: value for key, value in settings.items() if key != "paper"}
+    try:
+        return TypeAdapter(kind).validate_python(
+            {**(asdict(kind.paper()) if paper else {}), **given}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"setting {where} of the method {name}: {first['msg']}") from None

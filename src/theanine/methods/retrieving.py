@@ -1,0 +1,54 @@
+"""What methods share before a reply: the query, the search, and the reply itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from theanine.conversation import Utterance
+from theanine.memory import Memory, Recollection
+from theanine.methods.base import Context, Reply
+from theanine.steps.respond import respond
+
+Retrieval = Literal["hybrid", "dense", "lexical"]
+"""By cosine and BM25 together, by cosine alone, or by BM25 alone."""
+
+
+def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
+    """The dialogue's last ``turns`` turns as one text; all of it with None."""
+    return "\n".join(said.words for said in (dialogue[-turns:] if turns else dialogue)).strip()
+
+
+async def retrieve(
+    query: str, k: int, context: Context, how: Retrieval
+) -> list[tuple[Memory, float]]:
+    """The ``k`` memories that fit the query best, with their scores; none for an empty query."""
+    if not query or not len(context.view):
+        return []
+    vector = (await context.embedder.embed([query]))[0]
+    return context.view.search(query, vector, k, lexical=how != "dense")
+
+
+async def reply(
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    speaker: str,
+    context: Context,
+    *,
+    rationale: bool = False,
+) -> Reply:
+    """What ``speaker`` says next, from the dialogue and what was recalled."""
+    spoken = await respond(
+        dialogue,
+        recollection,
+        speaker,
+        context.chat,
+        rationale=rationale,
+        undated=context.view.undated,
+    )
+    return Reply(
+        text=spoken.text,
+        rationale=spoken.rationale,
+        recollection=recollection,
+        made_by=spoken.made_by,
+    )

@@ -1,0 +1,38 @@
+"""Settings of the methods that keep pieces of the log as they were said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from theanine.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitsConfig:
+    """How many pieces are given back, and how they are found.
+
+    Attributes:
+        retrieved: N, how many pieces at most.
+        budget: tokens (of the bundled tokenizer) that the recollection may have, or None.
+        retrieval: by cosine (``dense``), by BM25 (``lexical``), or both together.
+        query_turns: how many of the dialogue's last turns make the query; None takes all.
+    """
+
+    retrieved: int = 6
+    budget: int | None = None
+    retrieval: Literal["hybrid", "dense", "lexical"] = "hybrid"
+    query_turns: int | None = 6
+
+    def __post_init__(self) -> None:
+        if self.retrieved < 1:
+            raise SettingsError(f"retrieved must be at least 1, not {self.retrieved}")
+        if self.budget is not None and self.budget < 0:
+            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
+        if self.query_turns is not None and self.query_turns < 1:
+            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
+
+    @classmethod
+    def paper(cls) -> UnitsConfig:
+        """SeCom's baselines: BM25, the whole dialogue as query."""
+        return cls(retrieval="lexical", query_turns=None)

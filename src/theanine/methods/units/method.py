@@ -1,0 +1,117 @@
+"""Keep pieces of the log as they were said: each utterance, each exchange, or each session.
+
+Source: the turn-level and session-level systems that SeCom (section 3) compares against. Their
+"turn" is an exchange, so the method ``turn`` keeps exchanges; ``utterance`` keeps single turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+
+from theanine.conversation import GivenMemory, Session, Turn, Utterance
+from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered
+from theanine.methods.base import Context, Reply
+from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.units.config import UnitsConfig
+from theanine.retrieval.budget import within
+from theanine.steps.exchanges import exchanges
+from theanine.steps.local_summarize import own_words
+from theanine.steps.quoting import dated_lines, dialogue_lines
+
+
+class Units:
+    """What the three have in common; ``pieces`` tells them apart."""
+
+    name = "utterance"
+    Config = UnitsConfig
+
+    def __init__(self, config: UnitsConfig | None = None) -> None:
+        self.config = config or UnitsConfig()
+
+    def pieces(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
+        """Runs of turns that tile the session."""
+        raise NotImplementedError
+
+    async def remember(
+        self,
+        session: Session,
+        turns: Sequence[Turn],
+        given: Sequence[GivenMemory],
+        context: Context,
+    ) -> Remembered:
+        """Every piece of the session becomes a memory. No model is asked."""
+        memories = [
+            NewMemory(
+                text=dialogue_lines(piece),
+                at=piece[-1].at.astimezone(UTC),
+                sources=tuple(turn.id for turn in piece),
+                speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
+                kind=self.name,
+            )
+            for piece in self.pieces(turns)
+            if any(turn.words.strip() for turn in piece)
+        ]
+        if not memories:
+            return Remembered()
+        vectors = await context.embedder.embed([own_words(memory.text) for memory in memories])
+        return Remembered(memories=memories, vectors=vectors)
+
+    async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        """The pieces that fit the dialogue best, in time order, within the budget."""
+        query = query_of(dialogue, self.config.query_turns)
+        found = await retrieve(query, self.config.retrieved, context, self.config.retrieval)
+        parts = [await self._part(memory, score, context) for memory, score in found]
+        budget = self.config.budget if context.budget is None else context.budget
+        kept = within([(part, part.text) for part in parts], budget)
+        kept.sort(key=lambda part: part.memories[0].order)
+        return Recollection(query=query, parts=tuple(kept))
+
+    async def respond(
+        self,
+        dialogue: Sequence[Utterance],
+        recollection: Recollection,
+        speaker: str,
+        context: Context,
+    ) -> Reply:
+        """Reply from the dialogue and the pieces."""
+        return await reply(dialogue, recollection, speaker, context)
+
+    async def _part(self, memory: Memory, score: float, context: Context) -> Part:
+        turns = await context.view.turns(memory.sources)
+        return Part(
+            text=dated_lines(turns, context.view.undated),
+            memories=(memory,),
+            sources=tuple(turns),
+            score=score,
+        )
+
+
+class Utterances(Units):
+    """Every single turn."""
+
+    name = "utterance"
+
+    def pieces(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
+        """One piece a turn."""
+        return [[turn] for turn in turns]
+
+
+class Exchanges(Units):
+    """Every exchange: what one side says with the other's answer."""
+
+    name = "turn"
+
+    def pieces(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
+        """One piece an exchange."""
+        return exchanges(turns)
+
+
+class Sessions(Units):
+    """Every session, whole."""
+
+    name = "session"
+
+    def pieces(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
+        """One piece."""
+        return [turns] if turns else []
