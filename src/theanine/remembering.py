@@ -143,10 +143,10 @@ class Rememberer:
         """Memories, links and pairs of one session, once they are committed."""
         turns, given = await self._store.unremembered(one.scope, one.session, self._method.name)
         view = await self._views.of(one.scope)
-        sessions = {s.id: s for s in await self._store.sessions(one.scope, self._method.name)}
-        view.sessions = sessions
-        if one.session not in sessions:
+        found = await self._store.sessions(one.scope, self._method.name, only=one.session)
+        if not found:
             raise NotFound(f"session {one.session} was forgotten meanwhile")
+        view.meet(found)
         context = Context(
             scope=one.scope,
             chat=caller,
@@ -154,7 +154,7 @@ class Rememberer:
             view=view,
             rng=Random(self._seed),
         )
-        made = await self._method.remember(sessions[one.session], turns, given, context)
+        made = await self._method.remember(found[0], turns, given, context)
         committed = await self._store.commit(
             one.scope,
             one.session,

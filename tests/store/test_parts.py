@@ -12,9 +12,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from theanine.clock import micros
 from theanine.store import traces
 from theanine.store.leases import is_dead, process_holder
-from theanine.store.rows import keepable, local, micros, minutes
+from theanine.store.rows import keepable, local, minutes
 
 _moments = st.datetimes(datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2199-12-30"))
 

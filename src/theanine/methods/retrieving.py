@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
+from theanine.retrieval.view import Retrieval
 from theanine.steps.respond import respond
-
-Retrieval = Literal["hybrid", "dense", "lexical"]
-"""By cosine and BM25 together, by cosine alone, or by BM25 alone."""
 
 
 def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
@@ -26,7 +23,7 @@ async def retrieve(
     if not query or not len(context.view):
         return []
     vector = (await context.embedder.embed([query]))[0]
-    return context.view.search(query, vector, k, lexical=how != "dense")
+    return context.view.search(query, vector, k, how)
 
 
 async def reply(

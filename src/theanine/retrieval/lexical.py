@@ -47,6 +47,7 @@ class Lexical:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("i")
         self._total = 0
+        self._norm: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -63,6 +64,7 @@ class Lexical:
         length = sum(counts.values())
         self._lengths.append(length)
         self._total += length
+        self._norm = None
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """BM25 of every document for the query (Robertson's, with idf as in Lucene)."""
@@ -70,8 +72,10 @@ class Lexical:
         out = np.zeros(n, np.float32)
         if n == 0:
             return out
-        lengths = np.array(self._lengths, np.float32)
-        norm = K1 * (1 - B + B * lengths / max(self._total / n, 1e-9))
+        if self._norm is None:
+            lengths = np.array(self._lengths, np.float32)
+            self._norm = K1 * (1 - B + B * lengths / max(self._total / n, 1e-9))
+        norm = self._norm
         for term in sorted(set(terms(query))):
             if (posting := self._postings.get(term)) is None:
                 continue

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.clock import micros
 from theanine.conversation import Scope, Session, Turn
 from theanine.graph import Graph
 from theanine.memory import Memory
 from theanine.models.base import Vectors
-from theanine.retrieval.fusion import best, standard
+from theanine.retrieval.fusion import Scores, best, standard
 from theanine.retrieval.lexical import Lexical
+from theanine.retrieval.rows import Rows
 from theanine.store.base import State, Store
+
+Retrieval = Literal["hybrid", "dense", "lexical"]
+"""By cosine and BM25 together, by cosine alone, or by BM25 alone."""
 
 CACHED_MEMORIES = 250_000
 """Memories that all cached scopes may hold together before the least used scope is let go."""
@@ -28,6 +34,7 @@ class View:
         memories: in order of number.
         graph: the links.
         sessions: by number.
+        session_of, times: each memory's session number and time, in microseconds since 1970.
     """
 
     def __init__(self, store: Store, scope: Scope, method: str, state: State) -> None:
@@ -38,8 +45,10 @@ class View:
         self._store = store
         self._place: dict[int, int] = {}
         self._lexical = Lexical()
-        self._ids = np.empty(0, np.int64)
-        self._vectors: Vectors = np.empty((0, 0), np.float32)
+        self._ids: Rows[np.int64] = Rows(np.int64)
+        self._session_of: Rows[np.int64] = Rows(np.int64)
+        self._times: Rows[np.int64] = Rows(np.int64)
+        self._vectors: Rows[np.float32] = Rows(np.float32)
         self._turns: dict[int, Turn] = {}
 
     def __getitem__(self, memory: int) -> Memory:
@@ -60,53 +69,77 @@ class View:
         """Numbers of the sessions whose times only keep their order."""
         return frozenset(s.id for s in self.sessions.values() if not s.dated)
 
+    @property
+    def session_of(self) -> NDArray[np.int64]:
+        """The number of each memory's session, as ``memories`` are ordered."""
+        return self._session_of.all
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """Each memory's time in microseconds since 1970, as ``memories`` are ordered."""
+        return self._times.all
+
+    def meet(self, sessions: Iterable[Session]) -> None:
+        """Take in sessions, new ones or in a new state."""
+        self.sessions.update({session.id: session for session in sessions})
+
     async def extend(self, state: State) -> None:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""
         after = self.memories[-1].id if self.memories else 0
         fresh = await self._store.memories(self.scope, method=self.method, after=after)
         ids, vectors = await self._store.vectors(self.scope, method=self.method, after=after)
         links = await self._store.links(self.scope, method=self.method, after=after)
-        sessions = await self._store.sessions(self.scope, self.method)
+        last = max(self.sessions, default=0)
+        self.meet(await self._store.sessions(self.scope, self.method, after=last))
         rows = {memory: i for i, memory in enumerate(ids)}
-        fresh = [memory for memory in fresh if memory.id in rows]
+        self._add([memory for memory in fresh if memory.id in rows], rows, vectors)
+        for link in links:
+            if link.older in self._place and link.newer in self._place:
+                self.graph.add(link)
+        self.state = state
+
+    def _add(self, fresh: Sequence[Memory], rows: Mapping[int, int], vectors: Vectors) -> None:
         for memory in fresh:
             self._place[memory.id] = len(self.memories)
             self.memories.append(memory)
             self._lexical.add(memory.text)
-        if fresh:
-            added = np.asarray(vectors, np.float32)[[rows[memory.id] for memory in fresh]]
-            self._vectors = np.vstack([self._vectors, added]) if len(self._vectors) else added
-            self._ids = np.array([memory.id for memory in self.memories], np.int64)
-        for link in links:
-            if link.older in self._place and link.newer in self._place:
-                self.graph.add(link)
-        self.sessions = {session.id: session for session in sessions}
-        self.state = state
+        if not fresh:
+            return
+        self._vectors.extend(np.asarray(vectors)[[rows[memory.id] for memory in fresh]])
+        self._ids.extend([memory.id for memory in fresh])
+        self._session_of.extend([memory.session for memory in fresh])
+        self._times.extend([micros(memory.at) for memory in fresh])
 
     def nearest(
-        self, vector: NDArray[np.float32], k: int, *, among: NDArray[np.bool_] | None = None
-    ) -> list[tuple[Memory, float]]:
-        """The ``k`` memories of highest cosine, best first; ``among`` masks ``memories``."""
-        if not len(self.memories):
-            return []
-        similarity = (self._vectors @ vector).astype(np.float32)
-        scores = similarity if among is None else np.where(among, similarity, np.float32(-np.inf))
-        picked = best(scores, self._ids, k)
-        return [
-            (self.memories[int(i)], float(similarity[i])) for i in picked if np.isfinite(scores[i])
-        ]
+        self, vectors: Vectors, k: int, *, among: NDArray[np.bool_] | None = None
+    ) -> list[list[tuple[Memory, float]]]:
+        """For each row, the ``k`` memories of highest cosine, best first.
+
+        ``among`` masks what may be found: ``(rows, memories)``.
+        """
+        if not self.memories:
+            return [[] for _ in vectors]
+        similarity = np.asarray(vectors, np.float32) @ self._vectors.all.T
+        if among is not None:
+            similarity = np.where(among, similarity, np.float32(-np.inf))
+        return [self._best(scores, k) for scores in similarity]
 
     def search(
-        self, query: str, vector: NDArray[np.float32], k: int, *, lexical: bool = True
+        self, query: str, vector: NDArray[np.float32], k: int, how: Retrieval = "hybrid"
     ) -> list[tuple[Memory, float]]:
-        """The ``k`` memories that fit the query best, by cosine and (``lexical``) BM25 together."""
-        if not len(self.memories):
+        """The ``k`` memories that fit the query best, by cosine, BM25 or both together."""
+        if not self.memories:
             return []
-        if not lexical:
-            return self.nearest(vector, k)
-        scores = standard((self._vectors @ vector).astype(np.float32))
-        scores = scores + standard(self._lexical.scores(query))
-        return [(self.memories[int(i)], float(scores[i])) for i in best(scores, self._ids, k)]
+        if how == "dense":
+            return self.nearest(vector[None], k)[0]
+        scores = self._lexical.scores(query)
+        if how == "hybrid":
+            scores = standard(scores) + standard(self._vectors.all @ vector)
+        return self._best(scores, k)
+
+    def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
+        picked = best(scores, self._ids.all, k)
+        return [(self.memories[i], float(scores[i])) for i in picked if np.isfinite(scores[i])]
 
     async def turns(self, ids: Sequence[int]) -> list[Turn]:
         """Turns by number, in order of number; the log never changes, so they are kept."""

@@ -207,8 +207,13 @@ class Store(Protocol):
         """All scopes that hold anything, sorted."""
         ...
 
-    async def sessions(self, scope: Scope, method: str) -> list[Session]:
-        """All sessions in time order, with the state of their remembering by ``method``."""
+    async def sessions(
+        self, scope: Scope, method: str, *, after: int = 0, only: int | None = None
+    ) -> list[Session]:
+        """Sessions in time order, with the state of their remembering by ``method``.
+
+        All of them, those numbered above ``after``, or ``only`` one.
+        """
         ...
 
     async def turns(

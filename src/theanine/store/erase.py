@@ -9,12 +9,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from theanine.clock import moment
 from theanine.conversation import Scope
 from theanine.errors import BadInput, NotFound
 from theanine.store import schema as t
 from theanine.store.base import Receipt
 from theanine.store.journal import wordless
-from theanine.store.rows import chunks, find_scope, moment, need_session
+from theanine.store.rows import chunks, find_scope, need_session
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.scope.c.user,

@@ -14,19 +14,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from theanine.clock import micros, moment
 from theanine.conversation import Scope
 from theanine.store import schema as t
 from theanine.store.base import CostLine, JournalEntry
-from theanine.store.rows import (
-    chunks,
-    dumps,
-    find_scope,
-    insert,
-    keepable,
-    micros,
-    moment,
-    scope_of,
-)
+from theanine.store.rows import chunks, dumps, find_scope, insert, keepable, scope_of
 
 
 def aside(key: str) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from theanine.clock import micros
 from theanine.conversation import Scope, Session
 from theanine.store import schema as t
-from theanine.store.rows import find_scope, micros, scope_names, scope_of, session_of
+from theanine.store.rows import find_scope, scope_names, scope_of, session_of
 
 _ENDED = -1
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from theanine.clock import micros, moment
 from theanine.conversation import Scope, Session, Turn, Utterance
 from theanine.errors import BadInput, NotFound
 from theanine.store import schema as t
@@ -18,8 +19,6 @@ from theanine.store.rows import (
     insert,
     local,
     logged,
-    micros,
-    moment,
     need_session,
     scope_of,
     session_of,
@@ -222,11 +221,6 @@ def session_by_key(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | 
     return db.execute(query).one_or_none()
 
 
-def sessionsession_by_key(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
-    """The session's row, or None."""
-    return session_by_key(db, scope_id, key)
-
-
 def scopes(db: sa.Connection) -> list[Scope]:
     """Scopes with a session or an entry in the journal, sorted."""
     held = [
@@ -238,14 +232,20 @@ def scopes(db: sa.Connection) -> list[Scope]:
     return sorted(found, key=lambda s: (s.tenant, s.agent, s.user))
 
 
-def sessions(db: sa.Connection, scope: Scope, method: str) -> list[Session]:
-    """All sessions in time order, with their turns counted and their remembering's state."""
+def sessions(
+    db: sa.Connection, scope: Scope, method: str, after: int, only: int | None
+) -> list[Session]:
+    """Sessions in time order, with their turns counted and their remembering's state."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return []
+
+    def wanted(number: sa.Column[int]) -> sa.ColumnElement[bool]:
+        return number > after if only is None else number == only
+
     count = (
         sa.select(t.turn.c.session, sa.func.count().label("turn_count"))
-        .where(t.turn.c.scope == scope_id)
+        .where(t.turn.c.scope == scope_id, wanted(t.turn.c.session))
         .group_by(t.turn.c.session)
         .subquery()
     )
@@ -259,7 +259,7 @@ def sessions(db: sa.Connection, scope: Scope, method: str) -> list[Session]:
         .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
         .outerjoin(t.remembering, mark)
-        .where(t.session.c.scope == scope_id)
+        .where(t.session.c.scope == scope_id, wanted(t.session.c.id))
         .order_by(t.session.c.started_at, t.session.c.id)
     )
     return [session_of(row) for row in db.execute(query)]

@@ -16,11 +16,12 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from theanine.clock import micros, moment
 from theanine.conversation import Scope
 from theanine.errors import BadInput
 from theanine.memory import Relation
 from theanine.store import schema as t
-from theanine.store.rows import dumps, local, micros, minutes, moment
+from theanine.store.rows import dumps, local, minutes
 from theanine.store.validate import ROLES, check_scope, check_text, check_time
 
 FORMAT = 1

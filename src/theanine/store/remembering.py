@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from theanine.clock import micros, moment
 from theanine.conversation import GivenMemory, Scope, Turn
 from theanine.errors import BadInput, LeaseLost, NotFound
 from theanine.memory import Memory, Remembered
@@ -22,8 +23,6 @@ from theanine.store.rows import (
     given_of,
     insert,
     keepable,
-    micros,
-    moment,
     need_session,
     scope_of,
     turn_of,

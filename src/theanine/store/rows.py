@@ -9,26 +9,15 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from theanine.clock import micros, moment
 from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
 from theanine.errors import NotFound
 from theanine.memory import Link, Memory, Relation
 from theanine.store import schema as t
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _CHUNK = 5_000  # stays under every database's limit of bound values
 
 T = TypeVar("T")
-
-
-def micros(at: datetime) -> int:
-    """Microseconds since 1970 UTC."""
-    return (at - EPOCH) // _MICROSECOND
-
-
-def moment(value: int) -> datetime:
-    """The aware UTC datetime of :func:`micros`."""
-    return EPOCH + timedelta(microseconds=value)
 
 
 def minutes(at: datetime) -> int:

@@ -166,8 +166,10 @@ class SqlStore:
     async def scopes(self) -> list[Scope]:
         return await self._read(log.scopes)
 
-    async def sessions(self, scope: Scope, method: str) -> list[Session]:
-        return await self._read(log.sessions, scope, method)
+    async def sessions(
+        self, scope: Scope, method: str, *, after: int = 0, only: int | None = None
+    ) -> list[Session]:
+        return await self._read(log.sessions, scope, method, after, only)
 
     async def turns(
         self,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
+from theanine.clock import micros
 from theanine.conversation import GivenMemory, Scope, Transcript, Turn, Utterance
 from theanine.errors import BadInput
 from theanine.store import schema as t
@@ -20,7 +21,7 @@ from theanine.store.log import (
     new_session,
     session_by_key,
 )
-from theanine.store.rows import dumps, ensure_scope, given_of, insert, local, micros
+from theanine.store.rows import dumps, ensure_scope, given_of, insert, local
 
 
 def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:

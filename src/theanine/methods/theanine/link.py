@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from theanine.clock import micros
 from theanine.conversation import Session
 from theanine.memory import NewLink, NewMemory
 from theanine.methods.theanine.config import TheanineConfig
@@ -22,16 +23,17 @@ def associate(
     A memory whose time lies after the new one's (sessions may overlap) is no candidate, so that
     edges always run forward in time.
     """
-    earlier = {known.id for known in view.sessions.values() if known.order < session.order} - {
-        session.id
-    }
-    pairs: list[Pair] = []
-    before = np.array([memory.session in earlier for memory in view.memories], np.bool_)
-    for index, memory in enumerate(memories):
-        among = before & np.array([old.at <= memory.at for old in view.memories], np.bool_)
-        for older, similarity in view.nearest(vectors[index], j, among=among):
-            pairs.append(Pair(older, index, memory, similarity))
-    return pairs
+    if not memories:
+        return []
+    earlier = [known.id for known in view.sessions.values() if known.order < session.order]
+    before = np.isin(view.session_of, earlier) & (view.session_of != session.id)
+    times = np.array([micros(memory.at) for memory in memories], np.int64)
+    found = view.nearest(vectors, j, among=before & (view.times <= times[:, None]))
+    return [
+        Pair(older, index, memory, similarity)
+        for index, (memory, close) in enumerate(zip(memories, found, strict=True))
+        for older, similarity in close
+    ]
 
 
 def choose_links(
