@@ -1,0 +1,73 @@
+"""Stores of any size, filled through the store's own port with real vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from words import statements
+
+from theanine.conversation import Scope, Transcript, Utterance
+from theanine.memory import NewLink, NewMemory, Relation, Remembered
+from theanine.models.static import StaticEmbedder
+from theanine.store import open_store
+
+START = datetime(2020, 1, 1, tzinfo=UTC)
+A_SESSION = 100
+HOLDER = "benchmark"
+
+
+async def fill(path: Path, scopes: Sequence[str], memories: int) -> None:
+    """``memories`` of theanine's in each scope, a third of them linked to an earlier one."""
+    store, embedder = open_store(str(path)), StaticEmbedder()
+    await store.open()
+    texts = statements()
+    try:
+        for user in scopes:
+            scope = Scope(user)
+            for session in range(-(-memories // A_SESSION)):
+                count = min(A_SESSION, memories - session * A_SESSION)
+                said = list(islice(texts, count))
+                at = START + timedelta(days=session)
+                turns = [
+                    Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=minute))
+                    for minute, text in enumerate(said)
+                ]
+                key = f"session-{session}"
+                logged = await store.log_transcript(
+                    scope, Transcript(key=key, turns=turns, at=at), "theanine"
+                )
+                await store.lease(scope, HOLDER, at + timedelta(days=36_500), at)
+                await store.commit(
+                    scope,
+                    logged.session,
+                    "theanine",
+                    await _remembered(session, turns, embedder),
+                    embedder=embedder.name,
+                    holder=HOLDER,
+                    at=at,
+                )
+            await store.release(scope, HOLDER)
+    finally:
+        await store.close()
+
+
+async def _remembered(
+    session: int, turns: Sequence[Utterance], embedder: StaticEmbedder
+) -> Remembered:
+    rng = Random(session)
+    first = session * A_SESSION + 1
+    made = [
+        NewMemory(text=turn.text, at=turn.at, sources=(first + i,), speakers=("Ana",))
+        for i, turn in enumerate(turns)
+    ]
+    links = [
+        NewLink(older=rng.randrange(1, first), newer=i, relation=Relation.SAME_TOPIC)
+        for i in range(len(made))
+        if first > 1 and rng.random() < 1 / 3
+    ]
+    vectors = await embedder.embed([memory.text for memory in made])
+    return Remembered(memories=made, vectors=vectors, links=links)
