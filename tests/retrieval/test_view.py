@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,3 +39,25 @@ def test_grown_and_read_anew_find_the_same(tmp_path: Path, method: str) -> None:
             for question in asked:
                 with theanine.open(path, method=method) as fresh:
                     assert fresh.recall(question, "ana") == grown.recall(question, "ana")
+
+
+@pytest.mark.anyio
+async def test_recalls_side_by_side_take_in_what_is_new_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    history = read_histories(HARBOUR).histories[0]
+    async with theanine.aopen(path) as reader, theanine.aopen(path) as writer:
+        for transcript in history.transcripts:
+            await writer.log(History(name="ana", transcripts=[transcript]))
+            await writer.remember("ana")
+            found: list[theanine.Recollection] = []
+
+            async def recall(found: list[theanine.Recollection] = found) -> None:
+                found.append(await reader.recall("Why does Ana fear ships?", "ana"))
+
+            async with anyio.create_task_group() as tasks:
+                for _ in range(4):
+                    tasks.start_soon(recall)
+            for one in found:
+                assert one == found[0]
+                numbers = [memory.id for memory in one.memories]
+                assert len(set(numbers)) == len(numbers)

@@ -32,7 +32,10 @@ def _term(word: str) -> str:
 def terms(text: str) -> list[str]:
     """Stems of a text's words without stop words; two-character grams where no spaces are used."""
     found: list[str] = []
-    for word in _WORD.findall(text.casefold()):
+    text = text.casefold()
+    if text.isascii():
+        return [_term(word) for word in _WORD.findall(text) if word not in _STOP]
+    for word in _WORD.findall(text):
         if _UNSPACED.search(word):
             found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         elif word not in _STOP:

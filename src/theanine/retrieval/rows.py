@@ -16,6 +16,7 @@ class Rows(Generic[N]):
     def __init__(self, kind: DTypeLike, first: ArrayLike = ()) -> None:
         self._room: NDArray[Any] = np.array(first, kind)
         self._filled = len(self._room)
+        self._expected = 0
 
     def __len__(self) -> int:
         return self._filled
@@ -25,6 +26,10 @@ class Rows(Generic[N]):
         """Every row; not to be written to, and stale once rows are added."""
         return self._room[: self._filled]
 
+    def expect(self, rows: int) -> None:
+        """How many rows there will soon be: room for them is made at once."""
+        self._expected = rows
+
     def extend(self, rows: ArrayLike) -> None:
         """Add rows behind the last. The first decide on the width."""
         added = np.asarray(rows, self._room.dtype)
@@ -32,8 +37,12 @@ class Rows(Generic[N]):
             return
         need = self._filled + len(added)
         if need > len(self._room):
-            room = np.empty((max(need, 2 * len(self._room)), *added.shape[1:]), self._room.dtype)
-            room[: self._filled] = self._room[: self._filled] if self._filled else 0
-            self._room = room
+            self._grow(max(need, 2 * len(self._room), self._expected), added.shape[1:])
         self._room[self._filled : need] = added
         self._filled = need
+
+    def _grow(self, rows: int, width: tuple[int, ...]) -> None:
+        room = np.empty((rows, *width), self._room.dtype)
+        if self._filled:
+            room[: self._filled] = self.all
+        self._room = room

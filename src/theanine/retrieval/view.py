@@ -26,6 +26,9 @@ Retrieval = Literal["hybrid", "dense", "lexical"]
 CACHED_MEMORIES = 250_000
 """Memories that all cached scopes may hold together before the least used scope is let go."""
 
+BATCH = 2_000
+"""Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
+
 
 class View:
     """One scope, one method: memories, vectors, postings and links as of ``state``.
@@ -43,6 +46,7 @@ class View:
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
         self._store = store
+        self._read_upto = 0
         self._place: dict[int, int] = {}
         self._lexical = Lexical()
         self._ids: Rows[np.int64] = Rows(np.int64)
@@ -85,18 +89,26 @@ class View:
 
     async def extend(self, state: State) -> None:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""
-        after = self.memories[-1].id if self.memories else 0
-        fresh = await self._store.memories(self.scope, method=self.method, after=after)
-        ids, vectors = await self._store.vectors(self.scope, method=self.method, after=after)
-        links = await self._store.links(self.scope, method=self.method, after=after)
         last = max(self.sessions, default=0)
         self.meet(await self._store.sessions(self.scope, self.method, after=last))
+        self._vectors.expect(len(self.memories) + state.memories - self._read_upto)
+        for after in range(self._read_upto, state.memories, BATCH):
+            await self._take(after, min(after + BATCH, state.memories))
+        self._read_upto = state.memories
+        self.state = state
+
+    async def _take(self, after: int, upto: int) -> None:
+        store, scope, method = self._store, self.scope, self.method
+        fresh = await store.memories(scope, method=method, after=after, upto=upto)
+        ids, vectors = await store.vectors(scope, method=method, after=after, upto=upto)
+        links = await store.links(scope, method=method, after=after, upto=upto)
         rows = {memory: i for i, memory in enumerate(ids)}
-        self._add([memory for memory in fresh if memory.id in rows], rows, vectors)
+        # Another task may have taken in the same ones while this one was reading.
+        last = self.memories[-1].id if self.memories else 0
+        self._add([m for m in fresh if m.id in rows and m.id > last], rows, vectors)
         for link in links:
             if link.older in self._place and link.newer in self._place:
                 self.graph.add(link)
-        self.state = state
 
     def _add(self, fresh: Sequence[Memory], rows: Mapping[int, int], vectors: Vectors) -> None:
         for memory in fresh:
@@ -167,6 +179,8 @@ class Views:
     def __init__(self, store: Store, method: str) -> None:
         self._store, self._method = store, method
         self._views: OrderedDict[Scope, View] = OrderedDict()
+        self._sizes: dict[Scope, int] = {}
+        self._held = 0  # the sum of the sizes
 
     async def of(self, scope: Scope) -> View:
         """The scope's view as of now: one cheap read when nothing has changed."""
@@ -176,18 +190,15 @@ class Views:
             view = View(self._store, scope, self._method, state)
             await view.extend(state)
         elif view.state.memories != state.memories:
-            grown = view
-            await grown.extend(state)
+            await view.extend(state)
         self._views[scope] = view
         self._views.move_to_end(scope)
-        self._trim()
+        self._held += len(view) - self._sizes.get(scope, 0)
+        self._sizes[scope] = len(view)
+        while self._held > CACHED_MEMORIES and len(self._views) > 1:
+            gone, _ = self._views.popitem(last=False)
+            self._held -= self._sizes.pop(gone)
         return view
-
-    def _trim(self) -> None:
-        total = sum(len(view) for view in self._views.values())
-        while total > CACHED_MEMORIES and len(self._views) > 1:
-            _, gone = self._views.popitem(last=False)
-            total -= len(gone)
 
 
 def _identity(state: State) -> tuple[int, int, str]:

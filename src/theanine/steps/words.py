@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Scripts that write no spaces between words: each character stands for a word.
@@ -42,8 +43,11 @@ FUNCTION_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """The words of a text, lower case, in order; a character each where no spaces are written."""
+    text = text.lower().replace("’", "'")
+    if text.isascii():
+        return [match[0] for match in _WORD.finditer(text)]
     found: list[str] = []
-    for match in _WORD.finditer(text.lower().replace("’", "'")):
+    for match in _WORD.finditer(text):
         word = match[0]
         if _UNSPACED.search(word):
             found.extend(_UNSPACED.findall(word))
@@ -52,6 +56,7 @@ def words(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """A word without its commonest English endings, so that forms of one word meet."""
     if len(word) > 3 and word.endswith("'s"):
@@ -63,6 +68,7 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "eyi" else word
 
 
+@lru_cache(maxsize=2_000)
 def content(text: str) -> frozenset[str]:
     """The stems of a text's words that say what it is about."""
     return frozenset(

@@ -286,19 +286,36 @@ class Store(Protocol):
         ...
 
     async def memories(
-        self, scope: Scope, *, method: str | None = None, after: int = 0
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
     ) -> list[Memory]:
-        """Memories numbered above ``after``, in order of number."""
+        """Memories numbered above ``after`` and up to ``upto``, in order of number."""
         ...
 
     async def vectors(
-        self, scope: Scope, *, method: str | None = None, after: int = 0
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
     ) -> tuple[list[int], Any]:
         """Memory numbers and their ``(n, d)`` float32 vectors in the embedder in use."""
         ...
 
-    async def links(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Link]:
-        """Links whose newer memory is numbered above ``after``, by (newer, older)."""
+    async def links(
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> list[Link]:
+        """Links whose newer memory is numbered so, by (newer, older)."""
         ...
 
     # the journal

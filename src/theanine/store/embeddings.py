@@ -78,16 +78,16 @@ def insert_vectors(
 
 
 def vectors(
-    db: sa.Connection, scope: Scope, method: str | None, after: int
+    db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int
 ) -> tuple[list[int], Vectors]:
-    """Memory numbers above ``after`` with their vectors by the embedder in use."""
+    """Memory numbers above ``after`` and up to ``upto``, and their vectors in use."""
     active, scope_id = active_embedder(db), find_scope(db, scope)
     if active is None or scope_id is None:
         return [], np.zeros((0, active.dimension if active else 0), dtype=np.float32)
     query = (
         sa.select(t.vector.c.memory, t.vector.c.data)
         .where(t.vector.c.scope == scope_id, t.vector.c.embedder == active.id)
-        .where(t.vector.c.memory > after)
+        .where(t.vector.c.memory > after, t.vector.c.memory <= upto)
         .order_by(t.vector.c.memory)
     )
     if method is not None:

@@ -15,11 +15,13 @@ from theanine.store import schema as t
 from theanine.store.rows import (
     chunks,
     ensure_scope,
+    find,
     find_scope,
     insert,
     local,
     logged,
     need_session,
+    scope_names,
     scope_of,
     session_of,
     turn_of,
@@ -273,20 +275,20 @@ def turns(
     last: int | None,
 ) -> list[Turn]:
     """Turns in order of number; the three filters work together."""
-    scope_id = find_scope(db, scope)
-    if scope_id is None or last == 0:
+    if last == 0:
         return []
-    query = sa.select(t.turn).where(t.turn.c.scope == scope_id)
+    query = sa.select(t.turn).where(t.turn.c.scope == find.scalar_subquery())
+    names = scope_names(scope)
     if session is not None:
         query = query.where(t.turn.c.session == session)
     if ids is None:
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
-        rows = db.execute(query.order_by(order).limit(last)).all()
+        rows = db.execute(query.order_by(order).limit(last), names).all()
     else:
         rows = [
             row
             for some in chunks(sorted(set(ids)))
-            for row in db.execute(query.where(t.turn.c.id.in_(some)))
+            for row in db.execute(query.where(t.turn.c.id.in_(some)), names)
         ]
     found = sorted((turn_of(row) for row in rows), key=lambda turn: turn.id)
     return found if last is None else found[-last:]

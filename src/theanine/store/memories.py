@@ -39,21 +39,24 @@ def state(db: sa.Connection, scope: Scope) -> State:
     )
 
 
-def memories(db: sa.Connection, scope: Scope, method: str | None, after: int) -> list[Memory]:
-    """Memories numbered above ``after`` with their sources."""
+def memories(
+    db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int
+) -> list[Memory]:
+    """Memories numbered above ``after`` and up to ``upto``, with their sources."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return []
     query = (
         sa.select(t.memory)
-        .where(t.memory.c.scope == scope_id, t.memory.c.id > after)
+        .where(t.memory.c.scope == scope_id, t.memory.c.id > after, t.memory.c.id <= upto)
         .order_by(t.memory.c.id)
     )
     if method is not None:
         query = query.where(t.memory.c.method == method)
     sources = db.execute(
         sa.select(t.source.c.memory, t.source.c.turn)
-        .where(t.source.c.scope == scope_id, t.source.c.memory > after)
+        .where(t.source.c.scope == scope_id)
+        .where(t.source.c.memory > after, t.source.c.memory <= upto)
         .order_by(t.source.c.memory, t.source.c.turn)
     )
     grouped = {
@@ -63,14 +66,14 @@ def memories(db: sa.Connection, scope: Scope, method: str | None, after: int) ->
     return [memory_of(row, grouped.get(row.id, ())) for row in db.execute(query)]
 
 
-def links(db: sa.Connection, scope: Scope, method: str | None, after: int) -> list[Link]:
-    """Links whose newer memory is numbered above ``after``."""
+def links(db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int) -> list[Link]:
+    """Links whose newer memory is numbered above ``after`` and up to ``upto``."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return []
     query = (
         sa.select(t.link)
-        .where(t.link.c.scope == scope_id, t.link.c.newer > after)
+        .where(t.link.c.scope == scope_id, t.link.c.newer > after, t.link.c.newer <= upto)
         .order_by(t.link.c.newer, t.link.c.older)
     )
     if method is not None:

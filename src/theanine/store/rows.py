@@ -52,11 +52,12 @@ def insert(db: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
         db.execute(table.insert(), rows)
 
 
-_find = sa.select(t.scope.c.id).where(
+find = sa.select(t.scope.c.id).where(
     t.scope.c.tenant == sa.bindparam("tenant"),
     t.scope.c.agent == sa.bindparam("agent"),
     t.scope.c.user == sa.bindparam("user"),
 )
+"""Selects a scope's number; its bound values are :func:`scope_names`."""
 
 
 def scope_names(scope: Scope) -> dict[str, str]:
@@ -66,12 +67,12 @@ def scope_names(scope: Scope) -> dict[str, str]:
 
 def find_scope(db: sa.Connection, scope: Scope) -> int | None:
     """The scope's number, or None when nothing was ever written to it."""
-    return db.execute(_find, scope_names(scope)).scalar_one_or_none()
+    return db.execute(find, scope_names(scope)).scalar_one_or_none()
 
 
 def ensure_scope(db: sa.Connection, scope: Scope) -> int:
     """The scope's number, created if need be; its row is locked where the database locks rows."""
-    found = db.execute(_find.with_for_update(), scope_names(scope)).scalar_one_or_none()
+    found = db.execute(find.with_for_update(), scope_names(scope)).scalar_one_or_none()
     if found is not None:
         return int(found)
     created = db.execute(t.scope.insert().values(scope_names(scope))).inserted_primary_key

@@ -50,6 +50,9 @@ T = TypeVar("T")
 Work = Callable[Concatenate[sa.Connection, P], T]
 _BATCH = 500
 
+_FEW = 64
+"""Rows that are read in the time that a change of thread takes."""
+
 
 class SqlStore:
     """Everything that SQL databases share; an adapter adds the engine and how to erase for good.
@@ -127,6 +130,10 @@ class SqlStore:
 
         return await anyio.to_thread.run_sync(self._translated, run)
 
+    async def _glance(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """A read of a few rows. An adapter may spare it the change of thread."""
+        return await self._read(work, *args, **kwargs)
+
     async def _write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         engine = self.engine
 
@@ -179,7 +186,9 @@ class SqlStore:
         ids: Sequence[int] | None = None,
         last: int | None = None,
     ) -> list[Turn]:
-        return await self._read(log.turns, scope, session, ids, last)
+        few = ids is not None and len(ids) <= _FEW
+        read = self._glance if few else self._read
+        return await read(log.turns, scope, session, ids, last)
 
     # remembering
 
@@ -227,20 +236,37 @@ class SqlStore:
     # memories
 
     async def state(self, scope: Scope) -> State:
-        return await self._read(memories.state, scope)
+        return await self._glance(memories.state, scope)
 
     async def memories(
-        self, scope: Scope, *, method: str | None = None, after: int = 0
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
     ) -> list[Memory]:
-        return await self._read(memories.memories, scope, method, after)
+        return await self._read(memories.memories, scope, method, after, _last(upto))
 
     async def vectors(
-        self, scope: Scope, *, method: str | None = None, after: int = 0
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
     ) -> tuple[list[int], Vectors]:
-        return await self._read(embeddings.vectors, scope, method, after)
+        return await self._read(embeddings.vectors, scope, method, after, _last(upto))
 
-    async def links(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Link]:
-        return await self._read(memories.links, scope, method, after)
+    async def links(
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
+    ) -> list[Link]:
+        return await self._read(memories.links, scope, method, after, _last(upto))
 
     # the journal
 
@@ -312,3 +338,8 @@ class SqlStore:
 
     async def restore(self, records: Sequence[dict[str, Any]]) -> int:
         return await self._write(restore.restore, records)
+
+
+def _last(upto: int | None) -> int:
+    """The number up to which is read; None is any that a row can have."""
+    return 2**31 - 1 if upto is None else upto

@@ -18,7 +18,7 @@ from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.store import erase, traces, upgrade
 from theanine.store import schema as t
 from theanine.store.base import Receipt
-from theanine.store.sql import SqlStore
+from theanine.store.sql import P, SqlStore, T, Work
 
 APPLICATION_ID = 0x74686561
 """Marks a file as a store of ours: "thea", in SQLite's header."""
@@ -41,6 +41,8 @@ class SqliteStore(SqlStore):
             raise SettingsError("a store lives in a file; name one, such as memory.db")
         self.path = Path(path).expanduser()
         self._writer = threading.Lock()
+        self._glancing = threading.Lock()
+        self._glance_at: sa.Connection | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -156,6 +158,28 @@ class SqliteStore(SqlStore):
             db.exec_driver_sql("BEGIN IMMEDIATE")
             yield db
             db.commit()
+
+    async def _glance(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        # Readers wait for nobody in WAL, and a few rows take less than the way to a thread. One
+        # select needs no BEGIN to see one state of the database.
+        def run() -> T:
+            with self._glancing:
+                if self._glance_at is None:
+                    self._glance_at = self.engine.connect()
+                try:
+                    return work(self._glance_at, *args, **kwargs)
+                finally:
+                    self._glance_at.rollback()
+
+        return self._translated(run)
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        with self._glancing:
+            if self._glance_at is not None:
+                self._glance_at.close()
+                self._glance_at = None
+        await super().close()
 
     def _failure(self, error: Exception) -> Exception:
         cause = getattr(error, "orig", error)

@@ -72,9 +72,10 @@ class Theanine:
         scores = {memory.id: score for memory, score in found}
         if self.config.shuffle:
             timelines = _shuffled(timelines, context)
-        parts = await concurrently(
-            [partial(self._part, line, dialogue, scores, context) for line in timelines]
-        )
+        await context.view.turns([n for t in timelines for m in t.memories for n in m.sources])
+        calls = [partial(self._part, line, dialogue, scores, context) for line in timelines]
+        # Tasks only pay where there is something to wait for.
+        parts = await concurrently(calls) if context.chat else [await call() for call in calls]
         kept = within([(part, part.text) for part in parts], context.budget)
         return Recollection(query=query, parts=tuple(kept))
 
