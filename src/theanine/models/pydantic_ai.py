@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
@@ -39,6 +38,7 @@ from theanine.models.provider import (
     without_secrets,
 )
 from theanine.models.retry import retrying
+from theanine.models.shape import shape_of
 from theanine.models.unit import unit_rows
 
 Structured = Literal["prompt", "schema"]
@@ -220,9 +220,8 @@ def _embedding_model(
 
 
 def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
-    wanted = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     first, *rest = messages
-    text = f"{first.text}\n\nAnswer with one JSON object of this schema, nothing else:\n{wanted}"
+    text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{shape_of(schema)}"
     return [Message(first.role, text), *rest]
 
 

@@ -45,7 +45,7 @@ NOT_KEPT = "(not kept)"
 PAIRS_PER_CALL = 24
 SESSION_TOKENS = 12_000
 """A new session that passes this (by a rough upper count) is shown around its memories only."""
-NEIGHBOUR_LIMIT = 60
+NEIGHBOUR_LIMIT = 48
 """Characters shown of a turn that is only a neighbour of a source turn."""
 
 RelationName = Literal[
