@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 from figures import Figure, median
 from packaging.requirements import Requirement
@@ -74,5 +75,5 @@ def _size(name: str) -> int:
         files = distribution(name).files or []
     except PackageNotFoundError:
         return 0
-    places = {file.locate() for file in files}
+    places = {Path(str(file.locate())) for file in files}
     return sum(place.stat().st_size for place in places if place.is_file())

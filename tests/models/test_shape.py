@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from inline_snapshot import snapshot
 from pydantic import BaseModel, Field
 
 from theanine.models.reading import schema_of
@@ -20,9 +19,10 @@ class Item(BaseModel):
 class Answer(BaseModel):
     items: list[Item]
     sure: bool
-    weight: float
-    extra: dict[str, int] = {}
 
 
 def test_a_schema_is_drawn() -> None:
-    assert shape_of(schema_of(Answer) or {}) == snapshot('{"items": [{"number": whole number (of the turn), "kind": "old"|"new", "note"?: text|null}, …], "sure": true|false, "weight": number, "extra"?: {"additionalProperties":{"type":"integer"},"default":{},"type":"object"}}')
+    assert shape_of(schema_of(Answer) or {}) == (
+        '{"items": [{"number": whole number (of the turn), "kind": "old"|"new", '
+        '"note"?: text|null}, …], "sure": true|false}'
+    )

@@ -1,0 +1,105 @@
+"""Fill the page's template. Remembered words go in as data, never as markup or script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from theanine.cli.page.place import cells, columns
+from theanine.conversation import Session, Turn
+from theanine.memory import Link, Memory
+from theanine.steps.words import day
+
+LIBRARY = "cytoscape-3.34.4.min.js"
+
+
+def timeline_page(
+    memories: Sequence[Memory],
+    links: Sequence[Link],
+    turns: Sequence[Turn],
+    sessions: Sequence[Session],
+    *,
+    title: str,
+) -> str:
+    """The whole page as one HTML text that reaches for nothing outside itself.
+
+    Args:
+        memories, links: what is drawn; links between other memories are left out.
+        turns: the memories' source turns.
+        sessions: of the memories; those without dates are named instead of dated.
+        title: whose memory it is.
+    """
+    undated = frozenset(session.id for session in sessions if not session.dated)
+    numbers = {memory.id for memory in memories}
+    kept = [link for link in links if link.older in numbers and link.newer in numbers]
+    column, headings = columns(memories, undated)
+    places = cells(memories, kept, column)
+    data = {
+        "title": title,
+        "columns": headings,
+        "memories": [_memory(memory, places[memory.id], undated) for memory in memories],
+        "links": [_link(link) for link in kept],
+        "turns": {turn.id: _turn(turn, undated) for turn in turns},
+    }
+    library, script = _read(LIBRARY), _read("page.js")
+    parts = {
+        "TITLE": html.escape(title),
+        "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src {_hash(library)} {_hash(script)}",
+        "STYLE": _read("page.css"),
+        "DATA": _harmless(data),
+        "LIBRARY": library,
+        "SCRIPT": script,
+    }
+    page = _read("page.html")
+    pieces = page.split("@@")  # one pass: what is filled in is never looked at again
+    return "".join(parts.get(piece, piece) if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+def _memory(memory: Memory, place: tuple[int, int], undated: frozenset[int]) -> dict[str, Any]:
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "day": "" if memory.session in undated else day(memory.at),
+        "session": memory.session,
+        "by": memory.made_by,
+        "speakers": list(memory.speakers),
+        "turns": list(memory.sources),
+        "column": place[0],
+        "row": place[1],
+    }
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "older": link.older,
+        "newer": link.newer,
+        "relation": str(link.relation or "Similar"),
+        "why": link.explanation,
+        "by": link.made_by,
+    }
+
+
+def _turn(turn: Turn, undated: frozenset[int]) -> dict[str, str]:
+    when = "" if turn.session in undated else f"{day(turn.at)}, {turn.at:%H:%M}"
+    return {"speaker": turn.speaker, "when": when, "words": turn.words}
+
+
+def _harmless(data: object) -> str:
+    """JSON that can't end or open a script element, in any spelling."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _read(name: str) -> str:
+    return files("theanine.cli.page").joinpath(name).read_text("utf-8")
+
+
+def _hash(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,35 @@
+"""A real Chromium for pages; where there is none, the tests that need one are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+needs_browser = pytest.mark.skipif(
+    not CHROMIUM.exists(), reason=f"there is no Chromium at {CHROMIUM}"
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def chromium() -> Generator[Browser]:
+    """Started without a window, closed at the end."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
