@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from theanine.agent import AsyncAgent, AsyncTalk, Imported
     from theanine.conversation import History, Scope, Session, Transcript, Turn, Utterance
-    from theanine.errors import TheanineError, UserError
+    from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
     from theanine.memory import Link, Memory, Part, Recollection, Relation, Timeline
     from theanine.methods.base import Reply
     from theanine.methods.theanine.config import TheanineConfig
@@ -28,10 +28,12 @@ __all__ = [
     "Limits",
     "Link",
     "Memory",
+    "ModelError",
     "Part",
     "Recollection",
     "Relation",
     "RememberReport",
+    "RememberingFailed",
     "Reply",
     "Scope",
     "Session",
@@ -51,7 +53,7 @@ __all__ = [
 _HOMES = {
     "agent": ("AsyncAgent", "AsyncTalk", "Imported"),
     "conversation": ("History", "Scope", "Session", "Transcript", "Turn", "Utterance"),
-    "errors": ("TheanineError", "UserError"),
+    "errors": ("ModelError", "RememberingFailed", "TheanineError", "UserError"),
     "memory": ("Link", "Memory", "Part", "Recollection", "Relation", "Timeline"),
     "methods.base": ("Reply",),
     "methods.theanine.config": ("TheanineConfig",),

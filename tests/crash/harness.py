@@ -20,6 +20,7 @@ from .child import work
 KINDS = ("hear", "import")
 LATENCY = 0.03
 LONGEST = 60.0
+KILLS_A_STORE = 8
 SOONEST = 0.3
 """Seconds of work within which a kill falls; the whole work takes several times as long."""
 # Forked from one process that has loaded everything: a kill costs no start of a Python.
@@ -48,7 +49,7 @@ def crash(kills: int, seed: int, progress: Callable[[Tally], None] = lambda _: N
             kind = min(KINDS, key=lambda kind: tally.kills[kind])
             place = Path(folder) / str(tally.stores)
             place.mkdir()
-            left = kills - sum(tally.kills.values())
+            left = min(kills - sum(tally.kills.values()), KILLS_A_STORE)
             _Store(kind, place, server, rng, tally).run(left, progress)
             tally.stores += 1
     return tally

@@ -3,8 +3,8 @@
 In a file's own order, in one empty folder:
 
 - ```` ```python ```` blocks run in one namespace, as one reader would type them.
-- ```` ```console ```` blocks: each ``$ theanine …`` line runs in a shell and must succeed; other
-  commands are left alone. After ``console exact`` the output must be the one that is shown, where a
+- ```` ```console ```` blocks: each ``$ theanine …`` or ``$ … | theanine …`` line runs in a shell and
+  must succeed; other commands are left alone. After ``console exact`` the output must be the one that is shown, where a
   line of ``…`` alone stands for any lines and ``…`` inside a line for any characters; after
   ``console fails`` the command must fail. ``console needs=…`` is for what a test cannot have, such
   as a key: it is not run.
@@ -27,7 +27,7 @@ from types import ModuleType
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^ *(?P=fence)\s*$", re.M | re.S
 )
-OURS = "$ theanine"
+OURS = re.compile(r"^\$ (?:[^\n]*\| )?theanine\b", re.M)
 TIME_LIMIT = 60
 
 
@@ -97,7 +97,7 @@ def _run_block(block: Block, module: ModuleType, folder: Path) -> None:
         exec(compile(source, str(block.path), "exec"), module.__dict__)
     elif block.language == "console" and block.mark("needs") is None:
         for command in commands_of(block):
-            if f"$ {command.words}".startswith(OURS):
+            if OURS.match(f"$ {command.words}"):
                 _run_command(block, command, folder)
 
 

@@ -33,7 +33,7 @@ def page(request: pytest.FixtureRequest) -> Path:
 
 def test_the_examples_run(page: Path, tmp_path: Path) -> None:
     blocks = [b for b in blocks_of(page) if b.language in ("python", "console") or b.mark("file")]
-    if any(OURS in block.text for block in blocks) and not hasattr(cli, "main"):
+    if any(OURS.search(block.text) for block in blocks) and not hasattr(cli, "main"):
         pytest.skip("the command line is not there yet")
     run(blocks, tmp_path)
 

@@ -53,7 +53,8 @@ Zone = Annotated[
     str | None, typer.Option(metavar="ZONE", help="Of dates that name none, as Europe/Zagreb.")
 ]
 Start = Annotated[
-    datetime | None, typer.Option(help="When the first session of an undated history was.")
+    datetime | None,
+    typer.Option(metavar="DATE", help="When the first session of an undated history was."),
 ]
 
 

@@ -47,8 +47,10 @@ def remember(
 
 def forget(
     user: UserOption,
-    session: Annotated[int | None, typer.Option(help="Only this session.")] = None,
-    memory: Annotated[int | None, typer.Option(help="Only this memory and its turns.")] = None,
+    session: Annotated[int | None, typer.Option(metavar="N", help="Only this session.")] = None,
+    memory: Annotated[
+        int | None, typer.Option(metavar="N", help="Only this memory and its turns.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
     store: StoreOption = "",
     as_json: JsonOption = False,

@@ -79,7 +79,8 @@ def _state(session: Session) -> str:
 def timeline(
     user: UserOption,
     memory: Annotated[
-        int | None, typer.Argument(help="A memory's number: only what is linked with it.")
+        int | None,
+        typer.Argument(metavar="MEMORY", help="A memory's number: only what is linked with it."),
     ] = None,
     store: StoreOption = "",
     html: Annotated[

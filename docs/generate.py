@@ -1,0 +1,63 @@
+"""Writes cli.md beside itself from the command line's own help: `make docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from theanine.cli.app import app
+
+HEAD = """# The command line
+
+<!-- Written by docs/generate.py from the commands themselves; `make docs` writes it anew. -->
+
+`theanine COMMAND --help` shows the same. Every command exits with 0 when all went well, with 2 for
+a mistake of the caller's (nothing was changed), and with 1 for a failure at run time (a model, a
+disk). All take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
+store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
+"""
+
+
+def pages() -> Iterator[str]:
+    """The page, command by command."""
+    yield HEAD
+    group: Any = get_command(app)
+    for name, command in group.commands.items():
+        text, _, examples = (command.help or "").partition("\b\n")
+        yield f"## theanine {name}\n\n{_paragraphs(text)}\n"
+        if examples.strip():
+            yield f"```\n{examples.strip()}\n```\n"
+        yield from _parameters(command)
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+def _parameters(command: Any) -> Iterator[str]:
+    rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
+    if rows:
+        yield "\n".join(["| | |", "| --- | --- |", *rows]) + "\n"
+
+
+def _row(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        name = f"`{(parameter.metavar or parameter.name).upper()}`"
+    else:
+        value = "" if parameter.is_flag else f" {parameter.metavar}"
+        name = f"`{parameter.opts[0]}{value}`"
+    notes = [parameter.help or ""]
+    if parameter.required:
+        notes.append("Required.")
+    elif parameter.default not in (None, False, "", []) and not parameter.is_flag:
+        notes.append(f"Default: `{parameter.default}`.")
+    if getattr(parameter, "envvar", None):
+        notes.append(f"Environment: `{parameter.envvar}`.")
+    return f"| {name} | {' '.join(filter(None, notes)).replace('|', '¦')} |"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text("\n".join(pages()), "utf-8")
