@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from math import log1p
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +15,10 @@ import Stemmer
 from numpy.typing import NDArray
 
 K1, B = 1.5, 0.75
+K1_SHORT, B_SHORT = 0.9, 0.4
+"""For :meth:`Lexical.matches`, where saying a word once is nearly as good as saying it often."""
+MOST = 24
+"""Terms of a question that :meth:`Lexical.matches` looks up: a long dialogue has a hundred."""
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _STOP = frozenset(
@@ -50,13 +56,12 @@ class Lexical:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("i")
         self._total = 0
-        self._norm: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def add(self, text: str) -> None:
-        """Index one more document."""
+    def add(self, text: str) -> int:
+        """Index one more document; returns how many terms it has."""
         counts = Counter(terms(text))
         number = len(self._lengths)
         for term, count in counts.items():
@@ -67,7 +72,26 @@ class Lexical:
         length = sum(counts.values())
         self._lengths.append(length)
         self._total += length
-        self._norm = None
+        return length
+
+    def matches(self, sought: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """What BM25 adds up, apart: how surely each document has each term, and the terms' idf.
+
+        ``(t, n)``, 0 to 1, and ``(t,)``, for the terms that are in any document; of many terms,
+        the :data:`MOST` rarest.
+        """
+        n = len(self._lengths)
+        known = [term for term in set(sought) if term in self._postings]
+        known.sort(key=lambda term: (len(self._postings[term][0]), term))
+        found = [self._postings[term] for term in known[:MOST]]
+        chances = np.zeros((len(found), n), np.float32)
+        weights = np.zeros(len(found), np.float32)
+        norm = self._normal(K1_SHORT, B_SHORT)
+        for row, posting in enumerate(found):
+            documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
+            chances[row, documents] = counts / (counts + norm[documents])
+            weights[row] = self._rarity(len(documents))
+        return chances, weights
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """BM25 of every document for the query (Robertson's, with idf as in Lucene)."""
@@ -75,15 +99,22 @@ class Lexical:
         out = np.zeros(n, np.float32)
         if n == 0:
             return out
-        if self._norm is None:
-            lengths = np.array(self._lengths, np.float32)
-            self._norm = K1 * (1 - B + B * lengths / max(self._total / n, 1e-9))
-        norm = self._norm
+        norm = self._normal(K1, B)
         for term in sorted(set(terms(query))):
             if (posting := self._postings.get(term)) is None:
                 continue
             # Copies: an array whose buffer is lent out could not grow when a turn arrives.
             documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
-            idf = np.log1p((n - len(documents) + 0.5) / (len(documents) + 0.5))
-            out[documents] += idf * counts * (K1 + 1) / (counts + norm[documents])
+            out[documents] += (
+                self._rarity(len(documents)) * counts * (K1 + 1) / (counts + norm[documents])
+            )
         return out
+
+    def _rarity(self, documents: int) -> float:
+        """The idf of a term that is in so many documents."""
+        return log1p((len(self._lengths) - documents + 0.5) / (documents + 0.5))
+
+    def _normal(self, k1: float, b: float) -> NDArray[np.float32]:
+        """What a term's count is held against in each document: more in longer ones."""
+        lengths = np.array(self._lengths, np.float32)
+        return k1 * (1 - b + b * lengths / max(self._total / max(len(lengths), 1), 1e-9))

@@ -1,0 +1,69 @@
+"""Neighbours lend each other weight, the more the fewer words lie between them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theanine.retrieval.rows import Rows
+
+Matrix = NDArray[np.float32]
+
+
+class Windows:
+    """How near each unit is to those before it in its session, for units that keep arriving.
+
+    Nearness is ``exp(-words between the two middles / fade)``: turns of chat are close to each
+    other, essays are not, so that one setting serves both. Zero across sessions.
+
+    Args:
+        reach: how many neighbours on either side take part.
+        fade: words after which nearness has fallen to 1/e.
+        ahead: what share of its weight a later unit lends to an earlier one.
+    """
+
+    def __init__(self, reach: int, fade: float, ahead: float) -> None:
+        self._fade, self._ahead = fade, ahead
+        self._near: list[Rows[np.float32]] = [Rows(np.float32) for _ in range(reach)]
+        self._sessions: Rows[np.int64] = Rows(np.int64)
+        self._middles: Rows[np.float64] = Rows(np.float64)
+        self._words = 0
+
+    def extend(self, sessions: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        """Take in more units: their sessions' numbers, and how many words each has."""
+        old = len(self._middles)
+        ends = self._words + np.cumsum(lengths)
+        self._words += int(lengths.sum())
+        self._sessions.extend(sessions)
+        self._middles.extend(ends - lengths / 2)
+        all_sessions, middles = self._sessions.all, self._middles.all
+        for distance, rows in enumerate(self._near, 1):
+            near = np.zeros(len(lengths), np.float32)
+            start = max(old, distance)
+            gaps = middles[start:] - middles[start - distance : len(middles) - distance]
+            same = all_sessions[start:] == all_sessions[start - distance : len(middles) - distance]
+            near[start - old :] = np.where(same, np.exp(-gaps / self._fade), 0)
+            rows.extend(near)
+
+    def shared(self, scores: Matrix) -> Matrix:
+        """Each unit's score with its neighbours' added by nearness; ``(…, n)``."""
+        out = scores.copy()
+        for distance, near in self._pairs(scores.shape[-1]):
+            out[..., distance:] += near * scores[..., :-distance]
+            out[..., :-distance] += self._ahead * near * scores[..., distance:]
+        return out
+
+    def either(self, chances: Matrix) -> Matrix:
+        """The chance that a unit or one of its neighbours has it (noisy or); ``(…, n)``, 0 to 1."""
+        missing = 1 - chances
+        for distance, near in self._pairs(chances.shape[-1]):
+            missing[..., distance:] *= 1 - near * chances[..., :-distance]
+            missing[..., :-distance] *= 1 - (self._ahead * near) * chances[..., distance:]
+        return 1 - missing
+
+    def _pairs(self, units: int) -> list[tuple[int, Matrix]]:
+        return [
+            (distance, rows.all[distance:])
+            for distance, rows in enumerate(self._near, 1)
+            if distance < units
+        ]
