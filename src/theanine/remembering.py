@@ -101,14 +101,17 @@ class Rememberer:
             if not await self._store.pending(self._method.name, scope):
                 break  # the other process has done it all
             await anyio.sleep(POLL)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._keep, scope)
-            try:
-                yield
-            finally:
-                tasks.cancel_scope.cancel()
-                with anyio.CancelScope(shield=True):
-                    await self._store.release(scope, self._holder)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._keep, scope)
+                try:
+                    yield
+                finally:
+                    tasks.cancel_scope.cancel()
+                    with anyio.CancelScope(shield=True):
+                        await self._store.release(scope, self._holder)
+        except ExceptionGroup as group:  # the caller's own error, not a group of one
+            raise group.exceptions[0] from group
 
     async def _renew(self, scope: Scope) -> bool:
         now = self._clock()

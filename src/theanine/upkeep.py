@@ -8,7 +8,7 @@ from typing import Any
 
 from theanine.clock import Clock
 from theanine.conversation import Scope, Session, Turn
-from theanine.errors import EmbedderMismatch, NotFound
+from theanine.errors import NotFound
 from theanine.memory import Link, Memory, Timeline
 from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
@@ -35,7 +35,7 @@ class Upkeep:
     ) -> None:
         self._store, self._method, self._embedder = store, method, embedder
         self._chat, self._clock, self._seed = chat, clock, seed
-        self._views = Views(store, method.name)
+        self._views = Views(store, method.name, embedder.name)
 
     # looking inside
 
@@ -172,11 +172,6 @@ class Upkeep:
 
     async def _context(self, scope: Scope, budget: int | None = None) -> Context:
         view = await self._views.of(scope)
-        if view.state.embedder not in ("", self._embedder.name):
-            raise EmbedderMismatch(
-                f"the store's vectors are {view.state.embedder}'s, not {self._embedder.name}'s: "
-                "open it with that embedder, or run `theanine reembed`"
-            )
         return Context(
             scope=scope,
             chat=self._chat.bound(scope) if self._chat else None,

@@ -3,11 +3,11 @@
 In a file's own order, in one empty folder:
 
 - ```` ```python ```` blocks run in one namespace, as one reader would type them.
-- ```` ```console ```` blocks: each ``$ theanine …`` or ``$ … | theanine …`` line runs in a shell and
-  must succeed; other commands are left alone. After ``console exact`` the output must be the one that is shown, where a
-  line of ``…`` alone stands for any lines and ``…`` inside a line for any characters; after
-  ``console fails`` the command must fail. ``console needs=…`` is for what a test cannot have, such
-  as a key: it is not run.
+- ```` ```console ```` blocks: each ``$ theanine …`` or ``$ … | theanine …`` line runs in a shell
+  and must succeed; other commands are left alone. After ``console exact`` the output must be the
+  one that is shown, where a line of ``…`` alone stands for any lines and ``…`` in a line for any
+  characters; after ``console fails`` the command must fail. ``console needs=…`` is for what a test
+  cannot have, such as a key: it is not run.
 - A block with ``file=NAME`` is written to that file first.
 """
 

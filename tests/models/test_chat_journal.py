@@ -192,7 +192,7 @@ async def test_calls_under_way_count_against_the_budget(store: Store) -> None:
         asks = [partial(caller.ask, PLAIN, words=f"hat {n}") for n in range(8)]
         with pytest.raises(BudgetExceeded):
             await concurrently(asks)
-    assert len(server.calls) <= 3
+    assert len(server.calls) <= 4  # 15 tokens each, and all eight would be 120
 
 
 async def test_a_money_budget_stops_further_calls(store: Store) -> None:

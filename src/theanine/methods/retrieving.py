@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
+from theanine.retrieval.asking import Query
 from theanine.retrieval.view import Retrieval
 from theanine.steps.respond import respond
 
@@ -17,13 +18,21 @@ def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
 
 
 async def retrieve(
-    query: str, k: int, context: Context, how: Retrieval
+    query: str, dialogue: Sequence[Utterance], k: int, context: Context, how: Retrieval
 ) -> list[tuple[Memory, float]]:
-    """The ``k`` memories that fit the query best, with their scores; none for an empty query."""
-    if not query or not len(context.view):
+    """The ``k`` memories that fit the query best, with their scores; none for an empty query.
+
+    The dialogue's last turn shows who asks, about whom and about what days.
+    """
+    view = context.view
+    if not query or not len(view):
         return []
-    vector = (await context.embedder.embed([query]))[0]
-    return context.view.search(query, vector, k, how)
+    vector = (await context.embedder.embed([view.topic(query) if how == "hybrid" else query]))[0]
+    last = dialogue[-1]
+    sought = Query(
+        text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
+    )
+    return view.search(sought, k, how)
 
 
 async def reply(

@@ -72,6 +72,7 @@ class _Asked:
     messages: Sequence[Message]
     schema: Mapping[str, Any] | None
     touches: tuple[int, ...]
+    epoch: int
 
     @property
     def prompt(self) -> str:
@@ -126,10 +127,11 @@ class Caller:
         messages = [Message("user", clean(step.render(**values)))]
         own = () if self._session is None else (self._session,)
         touched = tuple(sorted({*touches, *own}))
+        epoch = (await self._chat.store.state(self._scope)).epoch
         keys: list[str] = []
         raw, fault = "", ""
         for _ in range(1 + self._chat.limits.repairs):
-            asked = self._asked(step, messages, touched)
+            asked = self._asked(step, messages, touched, epoch)
             keys.append(asked.key)
             entry = await self._journalled_or_paid(asked)
             raw = entry.reply
@@ -143,9 +145,9 @@ class Caller:
         raise UnusableReply(_unusable(step, self.model, len(keys), fault), raw)
 
     def _asked(
-        self, step: Step[Any], messages: Sequence[Message], touches: tuple[int, ...]
+        self, step: Step[Any], messages: Sequence[Message], touches: tuple[int, ...], epoch: int
     ) -> _Asked:
-        asked = _Asked("", step, messages, schema_of(step.result), touches)
+        asked = _Asked("", step, messages, schema_of(step.result), touches, epoch)
         model = self._chat.model
         made_of = [step.name, step.version, model.name, dict(model.settings), asked.prompt]
         key = hashlib.sha256(_json(made_of).encode()).hexdigest()
@@ -219,6 +221,7 @@ class Caller:
             at=self._chat.clock(),
             session=self._session,
             touches=asked.touches,
+            epoch=asked.epoch,
             **outcome,
         )
 

@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.conversation import Scope, Session, Turn
+from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.memory import Memory
 from theanine.models.base import Vectors
-from theanine.retrieval.fusion import Scores, best, standard
-from theanine.retrieval.lexical import Lexical
+from theanine.retrieval.asking import Query
+from theanine.retrieval.fusion import Scores, best
+from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.rows import Rows
 from theanine.store.base import State, Store
 
 Retrieval = Literal["hybrid", "dense", "lexical"]
-"""By cosine and BM25 together, by cosine alone, or by BM25 alone."""
+"""By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
 
 CACHED_MEMORIES = 250_000
 """Memories that all cached scopes may hold together before the least used scope is let go."""
@@ -48,11 +50,10 @@ class View:
         self._store = store
         self._read_upto = 0
         self._place: dict[int, int] = {}
-        self._lexical = Lexical()
+        self._ranking = Ranking()
         self._ids: Rows[np.int64] = Rows(np.int64)
         self._session_of: Rows[np.int64] = Rows(np.int64)
         self._times: Rows[np.int64] = Rows(np.int64)
-        self._vectors: Rows[np.float32] = Rows(np.float32)
         self._turns: dict[int, Turn] = {}
 
     def __getitem__(self, memory: int) -> Memory:
@@ -91,7 +92,7 @@ class View:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""
         last = max(self.sessions, default=0)
         self.meet(await self._store.sessions(self.scope, self.method, after=last))
-        self._vectors.expect(len(self.memories) + state.memories - self._read_upto)
+        self._ranking.vectors.expect(len(self.memories) + state.memories - self._read_upto)
         for after in range(self._read_upto, state.memories, BATCH):
             await self._take(after, min(after + BATCH, state.memories))
         self._read_upto = state.memories
@@ -114,13 +115,22 @@ class View:
         for memory in fresh:
             self._place[memory.id] = len(self.memories)
             self.memories.append(memory)
-            self._lexical.add(memory.text)
         if not fresh:
             return
-        self._vectors.extend(np.asarray(vectors)[[rows[memory.id] for memory in fresh]])
+        units = [self._unit(memory) for memory in fresh]
+        self._ranking.extend(units, np.asarray(vectors)[[rows[memory.id] for memory in fresh]])
         self._ids.extend([memory.id for memory in fresh])
         self._session_of.extend([memory.session for memory in fresh])
         self._times.extend([micros(memory.at) for memory in fresh])
+
+    def _unit(self, memory: Memory) -> Unit:
+        session = self.sessions.get(memory.session)
+        return Unit(
+            text=memory.text,
+            session=memory.session,
+            at=memory.at if session is None or session.dated else None,
+            speakers=memory.speakers,
+        )
 
     def nearest(
         self, vectors: Vectors, k: int, *, among: NDArray[np.bool_] | None = None
@@ -131,23 +141,24 @@ class View:
         """
         if not self.memories:
             return [[] for _ in vectors]
-        similarity = np.asarray(vectors, np.float32) @ self._vectors.all.T
+        similarity = np.asarray(vectors, np.float32) @ self._ranking.vectors.all.T
         if among is not None:
             similarity = np.where(among, similarity, np.float32(-np.inf))
         return [self._best(scores, k) for scores in similarity]
 
-    def search(
-        self, query: str, vector: NDArray[np.float32], k: int, how: Retrieval = "hybrid"
-    ) -> list[tuple[Memory, float]]:
-        """The ``k`` memories that fit the query best, by cosine, BM25 or both together."""
+    def topic(self, text: str) -> str:
+        """What the vector of a ``hybrid`` search should be of: the text without speakers' names."""
+        return self._ranking.topic(text)
+
+    def search(self, query: Query, k: int, how: Retrieval = "hybrid") -> list[tuple[Memory, float]]:
+        """The ``k`` memories that fit the query best."""
         if not self.memories:
             return []
         if how == "dense":
-            return self.nearest(vector[None], k)[0]
-        scores = self._lexical.scores(query)
-        if how == "hybrid":
-            scores = standard(scores) + standard(self._vectors.all @ vector)
-        return self._best(scores, k)
+            return self.nearest(query.vector[None], k)[0]
+        if how == "lexical":
+            return self._best(self._ranking.lexical.scores(query.text), k)
+        return self._best(self._ranking.scores(query), k)
 
     def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
         picked = best(scores, self._ids.all, k)
@@ -176,15 +187,23 @@ class View:
 class Views:
     """Views of many scopes, the least used let go first."""
 
-    def __init__(self, store: Store, method: str) -> None:
-        self._store, self._method = store, method
+    def __init__(self, store: Store, method: str, embedder: str) -> None:
+        self._store, self._method, self._embedder = store, method, embedder
         self._views: OrderedDict[Scope, View] = OrderedDict()
         self._sizes: dict[Scope, int] = {}
         self._held = 0  # the sum of the sizes
 
     async def of(self, scope: Scope) -> View:
-        """The scope's view as of now: one cheap read when nothing has changed."""
+        """The scope's view as of now: one cheap read when nothing has changed.
+
+        Raises EmbedderMismatch when the store's vectors are another embedder's.
+        """
         state = await self._store.state(scope)
+        if state.embedder not in ("", self._embedder):
+            raise EmbedderMismatch(
+                f"the store's vectors are {state.embedder}'s, not {self._embedder}'s: "
+                "open it with that embedder, or run `theanine reembed`"
+            )
         view = self._views.get(scope)
         if view is None or _identity(view.state) != _identity(state):
             view = View(self._store, scope, self._method, state)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import anyio
+
+from theanine.errors import TheanineError
 
 T = TypeVar("T")
 
@@ -13,24 +15,24 @@ T = TypeVar("T")
 async def concurrently(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """The results of all calls, in the order of the calls.
 
-    When one fails the others are cancelled, and its own error is raised, not a group.
+    When some fail the others still come to their end, since what a model already answers is paid
+    for; then the first failure is raised, in the order of the calls.
     """
     results: dict[int, T] = {}
+    failures: dict[int, TheanineError] = {}
 
     async def run(index: int, call: Callable[[], Awaitable[T]]) -> None:
-        results[index] = await call()
+        try:
+            results[index] = await call()
+        except TheanineError as failure:
+            failures[index] = failure
 
     try:
         async with anyio.create_task_group() as group:
             for index, call in enumerate(calls):
                 group.start_soon(run, index, call)
-    except ExceptionGroup as failures:
-        raise _first(failures) from failures
+    except ExceptionGroup as others:  # faults of the program: nothing to wait for
+        raise others.exceptions[0] from others
+    if failures:
+        raise failures[min(failures)]
     return [results[index] for index in range(len(calls))]
-
-
-def _first(failures: ExceptionGroup[Exception]) -> Exception:
-    failure = failures.exceptions[0]
-    while isinstance(failure, ExceptionGroup):
-        failure = cast("ExceptionGroup[Exception]", failure).exceptions[0]
-    return failure

@@ -84,6 +84,8 @@ class JournalEntry:
         session: the session that was being remembered, or None for calls before a reply.
         touches: numbers of the sessions whose words are in the prompt; erasing one of them erases
             the words of this entry.
+        epoch: the scope's ``State.epoch`` when the prompt was made; if something was erased since,
+            the words are not kept. None where nobody looked.
     """
 
     key: str
@@ -102,6 +104,7 @@ class JournalEntry:
     at: datetime
     session: int | None = None
     touches: tuple[int, ...] = ()
+    epoch: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

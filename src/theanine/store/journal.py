@@ -86,7 +86,8 @@ def journalled(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None
 def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
     """Keep a call, unless its scope or its session was forgotten while the model answered.
 
-    Where only a session that its prompt quotes is gone, the accounts are kept without the words.
+    Where a session that its prompt quotes is gone, or anything else was erased since the prompt was
+    made, the accounts are kept without the words.
     """
     scope_id = find_scope(db, scope)
     if scope_id is None:
@@ -95,7 +96,7 @@ def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
     if entry.session is not None and entry.session not in known:
         return
     row = _row(scope_id, entry)
-    if not known.issuperset(entry.touches):
+    if not known.issuperset(entry.touches) or _erased_since(db, scope_id, entry.epoch):
         row |= wordless()
     elif entry.rejected:
         row["key"] = aside(entry.key)
@@ -104,6 +105,11 @@ def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
             return
         row["key"] = aside(entry.key)
     insert(db, t.journal, [row])
+
+
+def _erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
+    query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
+    return epoch is not None and db.execute(query).scalar_one() != epoch
 
 
 def wordless() -> dict[str, str]:

@@ -22,7 +22,7 @@ from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
-from theanine.methods.theanine.refine import refine
+from theanine.methods.theanine.refine import raw, refine
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.timeline import longest_paths, sample_timelines
 from theanine.retrieval.budget import within
@@ -67,7 +67,9 @@ class Theanine:
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Phase II: retrieve, sample timelines, refine them."""
         query = query_of(dialogue, self.config.query_turns)
-        found = await retrieve(query, self.config.retrieved, context, self.config.retrieval)
+        found = await retrieve(
+            query, dialogue, self.config.retrieved, context, self.config.retrieval
+        )
         timelines = self._timelines([memory for memory, _ in found], context)
         scores = {memory.id: score for memory, score in found}
         if self.config.shuffle:
@@ -154,7 +156,11 @@ class Theanine:
         context: Context,
     ) -> Part:
         caller = context.chat if self.config.refine else None
-        text = await refine(timeline, dialogue, caller, undated=context.view.undated)
+        undated = context.view.undated
+        if self.config.refine:
+            text = await refine(timeline, dialogue, caller, undated=undated)
+        else:
+            text = raw(timeline, undated=undated)
         sources = await context.view.turns([n for m in timeline.memories for n in m.sources])
         return Part(
             text=text,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from theanine.conversation import Utterance
-from theanine.memory import Timeline
+from theanine.memory import Memory, Relation, Timeline
 from theanine.methods.theanine.local_refine import local_refine
 from theanine.methods.theanine.shorten import told
 from theanine.models.step import load_step
@@ -36,17 +36,31 @@ async def refine(
     if caller is None:
         return local_refine(timeline, dialogue, undated)
     steps = told(timeline, dialogue, MOST_STATEMENTS)
-    lines: list[str] = []
-    for position, step in enumerate(steps):
-        arrow = f"—{step.relation or 'Then'}→ " if position else ""
-        date = when(step.memory.at, step.memory.session, undated)
-        lines.append(f"{arrow}{date}{one_line(step.memory.text)}")
     text = await caller.ask(
         REFINE,
         touches={memory.session for memory in timeline.memories} | sessions_of(dialogue),
         check=lambda reply: None if reply.strip() else "the account is empty",
-        chain="\n".join(lines),
+        chain="\n".join(_chain([(step.memory, step.relation) for step in steps], undated)),
         most=str(min(150, 20 + WORDS_PER_STATEMENT * len(steps))),
         dialogue=dialogue_lines(dialogue) or "(nothing said yet)",
     )
     return text.strip()
+
+
+def raw(timeline: Timeline, *, undated: Collection[int] = ()) -> str:
+    """The timeline as it is, on one line: every statement with its date and its relation.
+
+    What is handed over where refining is switched off (ablation "without refinement").
+    """
+    relations = [None, *(link.relation for link in timeline.links)]
+    return " ".join(_chain(list(zip(timeline.memories, relations, strict=True)), undated))
+
+
+def _chain(steps: Sequence[tuple[Memory, Relation | None]], undated: Collection[int]) -> list[str]:
+    """``(8 May 2023) statement``, and each after the first behind ``—Relation→``."""
+    return [
+        (f"—{relation or 'Then'}→ " if position else "")
+        + when(memory.at, memory.session, undated)
+        + one_line(memory.text)
+        for position, (memory, relation) in enumerate(steps)
+    ]

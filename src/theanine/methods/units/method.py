@@ -60,7 +60,9 @@ class Units:
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The pieces that fit the dialogue best, in time order, within the budget."""
         query = query_of(dialogue, self.config.query_turns)
-        found = await retrieve(query, self.config.retrieved, context, self.config.retrieval)
+        found = await retrieve(
+            query, dialogue, self.config.retrieved, context, self.config.retrieval
+        )
         parts = [await self._part(memory, score, context) for memory, score in found]
         budget = self.config.budget if context.budget is None else context.budget
         kept = within([(part, part.text) for part in parts], budget)
