@@ -81,3 +81,18 @@ def test_a_file_that_is_no_store_is_a_mistake(tmp_path: Path) -> None:
     assert ran.code == 2
     assert "letter.db" in ran.err
     assert file.read_text("utf-8").startswith("Dear Ana")
+
+
+def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
+    run("import", str(HARBOUR), "--method", "turn")
+    assert len(run("memories", "--user", "ana", "--method", "turn", "--json").json) == 65
+    assert run("memories", "--user", "ana", "--json").json == []
+    found = run(
+        *["recall", "What is Ana allergic to?", "--user", "ana", "--method", "turn"],
+        *["--set", "retrieved=2", "--budget", "200", "--json"],
+    ).json
+    assert 1 <= len(found["parts"]) <= 2
+    assert "hazelnut" in found["text"]
+    for wrong, said in (("retrieved", "NAME=VALUE"), ("colour=1", "no setting colour")):
+        ran = run("recall", "x", "--user", "ana", "--method", "turn", "--set", wrong, fine=False)
+        assert (ran.code, said in ran.err) == (2, True)

@@ -13,7 +13,9 @@ import typer
 from theanine.cli.common import (
     BaseUrlOption,
     EmbedderOption,
+    MethodOption,
     ModelOption,
+    SettingsOption,
     StoreOption,
     UserOption,
     opened,
@@ -32,6 +34,8 @@ def chat(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    method: MethodOption = "theanine",
+    settings: SettingsOption = None,
     pause: Annotated[
         float,
         typer.Option(min=0.01, metavar="MINUTES", help="A silence that ends the session."),
@@ -49,7 +53,7 @@ def chat(
     theanine chat --user ana --model openai:gpt-4o-mini
     theanine chat --user ana --model llama3.2 --base-url http://localhost:11434/v1
     """
-    with opened(store, model, base_url, embedder, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
         agent.remember(user)
         chatting = _Chat(agent, user, pause * 60, why)
         try:

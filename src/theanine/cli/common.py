@@ -53,6 +53,23 @@ EmbedderOption = Annotated[
         help="An embedding model, such as openai:text-embedding-3-small; `local` is bundled.",
     ),
 ]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        envvar="THEANINE_METHOD",
+        metavar="NAME",
+        help="How to remember: theanine, utterance, turn or session, or an installed one.",
+    ),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as retrieved=5; paper=true begins from the paper's.",
+    ),
+]
 
 
 def default_store() -> str:
@@ -66,6 +83,8 @@ def opened(
     model: str = "local",
     base_url: str | None = None,
     embedder: str = "local",
+    method: str = "theanine",
+    settings: list[str] | None = None,
     *,
     asks: bool = False,
 ) -> Agent:
@@ -77,8 +96,21 @@ def opened(
             "No language model is configured: the local versions work (--model).", file=sys.stderr
         )
     return theanine.open(
-        store or default_store(), model=model, base_url=base_url, embedder=embedder
+        store or default_store(),
+        model=model,
+        base_url=base_url,
+        embedder=embedder,
+        method=method,
+        config=_named(settings or []),
     )
+
+
+def _named(settings: list[str]) -> dict[str, str] | None:
+    from theanine.errors import SettingsError
+
+    if wrong := [one for one in settings if "=" not in one]:
+        raise SettingsError(f"--set {wrong[0]}: write it as NAME=VALUE, such as retrieved=5")
+    return dict(one.split("=", 1) for one in settings) or None
 
 
 def show_json(value: Any) -> None:

@@ -14,7 +14,9 @@ import typer
 from theanine.cli.common import (
     BaseUrlOption,
     EmbedderOption,
+    MethodOption,
     ModelOption,
+    SettingsOption,
     StoreOption,
     opened,
 )
@@ -70,6 +72,8 @@ def import_(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    method: MethodOption = "theanine",
+    settings: SettingsOption = None,
 ) -> None:
     """Take in real histories with their own dates, speakers and order, and remember them.
 
@@ -91,7 +95,7 @@ def import_(
         "keep_going": keep_going,
     }
     complete = True
-    with opened(store, model, base_url, embedder, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
         for file in files:
             complete = _import_one(agent, file, user, options) and complete
     if not complete:

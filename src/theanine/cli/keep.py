@@ -13,7 +13,9 @@ from theanine.cli.common import (
     EachUser,
     EmbedderOption,
     JsonOption,
+    MethodOption,
     ModelOption,
+    SettingsOption,
     StoreOption,
     UserOption,
     opened,
@@ -27,6 +29,8 @@ def remember(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    method: MethodOption = "theanine",
+    settings: SettingsOption = None,
 ) -> None:
     """Remember every session that ended and waits; resumes what failed or was cut off.
 
@@ -34,7 +38,7 @@ def remember(
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
-    with opened(store, model, base_url, embedder, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
         reports = agent.remember(user)
     for report in reports:
         what = report.failure or f"{report.memories} memories, {report.links} links"

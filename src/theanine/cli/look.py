@@ -13,6 +13,7 @@ import typer
 from theanine.cli.common import (
     EachUser,
     JsonOption,
+    MethodOption,
     StoreOption,
     UserOption,
     opened,
@@ -26,14 +27,19 @@ if TYPE_CHECKING:
     from theanine.sync import Agent
 
 
-def memories(user: UserOption, store: StoreOption = "", as_json: JsonOption = False) -> None:
+def memories(
+    user: UserOption,
+    store: StoreOption = "",
+    method: MethodOption = "theanine",
+    as_json: JsonOption = False,
+) -> None:
     """List what is remembered of a user.
 
     \b
     theanine memories --user ana
     theanine memories --user ana --json | jq '.[].text'
     """
-    with opened(store) as agent:
+    with opened(store, method=method) as agent:
         found = agent.memories(user)
     if as_json:
         show_json([asdict(memory) for memory in found])
@@ -44,14 +50,19 @@ def memories(user: UserOption, store: StoreOption = "", as_json: JsonOption = Fa
     )
 
 
-def sessions(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
+def sessions(
+    user: EachUser = None,
+    store: StoreOption = "",
+    method: MethodOption = "theanine",
+    as_json: JsonOption = False,
+) -> None:
     """List a user's sessions and whether they are remembered; or all users and theirs.
 
     \b
     theanine sessions
     theanine sessions --user ana
     """
-    with opened(store) as agent:
+    with opened(store, method=method) as agent:
         users = [user] if user is not None else sorted({scope.user for scope in agent.users()})
         found = {name: agent.sessions(name) for name in users}
     if as_json:
@@ -87,6 +98,7 @@ def timeline(
         Path | None,
         typer.Option(metavar="FILE", help="Write one self-contained page to look at it all."),
     ] = None,
+    method: MethodOption = "theanine",
     as_json: JsonOption = False,
 ) -> None:
     """Show how memories follow from each other, as trees with relations and dates.
@@ -96,7 +108,7 @@ def timeline(
     theanine timeline 12 --user ana
     theanine timeline --user ana --html ana.html
     """
-    with opened(store) as agent:
+    with opened(store, method=method) as agent:
         found = agent.timelines(user, memory)
         known = agent.sessions(user)
         if html is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import typer
 
@@ -11,7 +12,9 @@ from theanine.cli.common import (
     BaseUrlOption,
     EmbedderOption,
     JsonOption,
+    MethodOption,
     ModelOption,
+    SettingsOption,
     StoreOption,
     UserOption,
     opened,
@@ -29,6 +32,11 @@ def recall(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    method: MethodOption = "theanine",
+    settings: SettingsOption = None,
+    budget: Annotated[
+        int | None, typer.Option(min=0, metavar="TOKENS", help="Most that may be given back.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring back what matters for a question, with its sources.
@@ -37,9 +45,9 @@ def recall(
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     """
-    with opened(store, model, base_url, embedder, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
         agent.sessions(user)  # an unknown user is an error here, not an empty memory
-        found = agent.recall(question, user)
+        found = agent.recall(question, user, budget=budget)
     if as_json:
         parts = [asdict(part) for part in found.parts]
         show_json({"query": found.query, "text": found.text, "parts": parts})
