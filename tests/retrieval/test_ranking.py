@@ -81,6 +81,18 @@ def test_far_neighbours_lend_less_than_near_ones() -> None:
     assert found[1] > found[3] + 0.1
 
 
+def test_turns_that_no_unit_stands_for_part_neighbours() -> None:
+    def found(turns: Sequence[int]) -> list[float]:
+        units = [
+            replace(said("Ana", text), turn=turn)
+            for text, turn in zip(["A violin", "A lamp", "Tea"], turns, strict=True)
+        ]
+        return scores(ranking(units, replace(OFF, lexical=1.0, reach=1)), "violin")
+
+    assert found([1, 2, 3]) == found([0, 0, 0])
+    assert found([1, 5, 6])[1] < found([1, 2, 3])[1]
+
+
 def test_who_is_asked_about_counts_for_that_speaker() -> None:
     found = scores(ranking(TALK, replace(OFF, speaker=1.0)), "What did Ben's mother say?")
     assert found == [-1, 1, -1, 1, -1, 1]

@@ -72,12 +72,15 @@ class Unit:
         session: the number of its session; units arrive in order, a session's one after another.
         at: when it was said, or None when that is not known.
         speakers: who said it or whom it is about.
+        turn: the number of the (first) turn that it stands for, or 0 when that is not known: turns
+            of a session that no unit stands for part its neighbours.
     """
 
     text: str
     session: int
     at: datetime | None = None
     speakers: tuple[str, ...] = ()
+    turn: int = 0
 
 
 class Ranking:
@@ -111,7 +114,8 @@ class Ranking:
         first = len(self)
         lengths = np.array([self.lexical.add(unit.text) for unit in units], np.int64)
         self._dense.extend(np.asarray(vectors, np.float32))
-        self._windows.extend(np.array([unit.session for unit in units], np.int64), lengths)
+        sessions = np.array([unit.session for unit in units], np.int64)
+        self._windows.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
         self._substance.extend(np.log1p(np.minimum(lengths, ENOUGH)))
         self._standing.extend([first + i for i, unit in enumerate(units) if stands(unit.text)])
         self._days.extend([unit.at.toordinal() if unit.at else np.nan for unit in units])

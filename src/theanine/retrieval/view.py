@@ -130,6 +130,7 @@ class View:
             session=memory.session,
             at=memory.at if session is None or session.dated else None,
             speakers=memory.speakers,
+            turn=memory.sources[0] if memory.sources else 0,
         )
 
     def nearest(

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from theanine.retrieval.rows import Rows
 
+SKIPPED = 12
+"""Words that a turn is taken to have where no unit stands for it."""
+
 Matrix = NDArray[np.float32]
 
 
@@ -27,13 +30,22 @@ class Windows:
         self._near: list[Rows[np.float32]] = [Rows(np.float32) for _ in range(reach)]
         self._sessions: Rows[np.int64] = Rows(np.int64)
         self._middles: Rows[np.float64] = Rows(np.float64)
-        self._words = 0
+        self._words = self._turn = 0
 
-    def extend(self, sessions: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        """Take in more units: their sessions' numbers, and how many words each has."""
+    def extend(
+        self,
+        sessions: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        turns: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take in more units: their sessions' numbers, how many words each has, their turns'."""
+        if not len(lengths):
+            return
         old = len(self._middles)
-        ends = self._words + np.cumsum(lengths)
-        self._words += int(lengths.sum())
+        turns = np.zeros_like(lengths) if turns is None else turns
+        skipped = np.maximum(np.diff(turns, prepend=self._turn) - 1, 0) * (turns > 0)
+        ends = self._words + np.cumsum(lengths + SKIPPED * skipped)
+        self._words, self._turn = int(ends[-1]), int(turns[-1])
         self._sessions.extend(sessions)
         self._middles.extend(ends - lengths / 2)
         all_sessions, middles = self._sessions.all, self._middles.all
