@@ -29,11 +29,10 @@ class Centred:
         if not len(vectors):
             return
         self.vectors.extend(vectors)
-        wide = np.asarray(vectors, np.float64)
-        if self._sum is not None:
-            wide = np.concatenate([self._sum[None], wide])
-        # Added up row by row, so that the sum is the same however the rows were batched.
-        self._sum = np.cumsum(wide, axis=0)[-1]
+        total = np.zeros(vectors.shape[1]) if self._sum is None else self._sum
+        for row in vectors:  # one by one, so that the sum is the same however they were batched
+            total = total + row
+        self._sum = total
         self._centre = None
 
     def scores(self, query: NDArray[np.float32]) -> Scores:

@@ -28,7 +28,7 @@ Retrieval = Literal["hybrid", "dense", "lexical"]
 CACHED_MEMORIES = 250_000
 """Memories that all cached scopes may hold together before the least used scope is let go."""
 
-BATCH = 2_000
+BATCH = 1_000
 """Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
 
 
