@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,11 @@ Scores = NDArray[np.float32]
 
 def standard(scores: Scores) -> Scores:
     """Mean 0 and deviation 1 over all candidates; all zero where the scores do not differ."""
-    spread = float(scores.std()) if len(scores) else 0.0
-    return (scores - scores.mean()) / spread if spread > 1e-9 else np.zeros_like(scores)
+    if not len(scores):
+        return scores
+    apart = scores - scores.mean()
+    spread = sqrt(float(apart @ apart) / len(apart))
+    return apart / np.float32(spread) if spread > 1e-9 else np.zeros_like(scores)
 
 
 def best(scores: Scores, ids: NDArray[np.int64], k: int) -> NDArray[np.int64]:

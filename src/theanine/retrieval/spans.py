@@ -51,6 +51,11 @@ _PAST = re.compile(rf"\b(?:last|past) (?:{_N} )?{_UNIT}\b", re.IGNORECASE)
 _THIS = re.compile(r"\bthis (?P<u>week|month|year)\b", re.IGNORECASE)
 _DAY = re.compile(rf"\b(?P<l>last )?(?P<w>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
 _SINGLE = re.compile(r"\b(?P<b>the day before )?(?P<w>yesterday|today)\b", re.IGNORECASE)
+_ANY = re.compile(
+    rf"\d\d|\b(?:{_M}|{'|'.join([*_SEASONS, *_WEEKDAYS])}|ago|last|past|this|yesterday|today)\b",
+    re.IGNORECASE,
+)
+"""A question without any of these names no day; most are told so at once."""
 _LENGTH = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -59,6 +64,8 @@ def spans(question: str, years: Sequence[int] = (), today: date | None = None) -
 
     ``years`` are tried where it names none; without ``today`` what counts from it is passed over.
     """
+    if not _ANY.search(question):
+        return []
     found: list[Span] = []
     taken: list[tuple[int, int]] = []
     for pattern in _NAMED:

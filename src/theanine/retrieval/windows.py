@@ -70,7 +70,7 @@ class Windows:
         missing = 1 - chances
         for distance, near in self._pairs(chances.shape[-1]):
             missing[..., distance:] *= 1 - near * chances[..., :-distance]
-            missing[..., :-distance] *= 1 - (self._ahead * near) * chances[..., distance:]
+            missing[..., :-distance] *= 1 - self._ahead * near * chances[..., distance:]
         return 1 - missing
 
     def _pairs(self, units: int) -> list[tuple[int, Matrix]]:
