@@ -21,7 +21,8 @@ class TheanineConfig:
         retrieved: k, memories retrieved before a reply.
         samples: n, timelines sampled for each retrieved memory.
         query_turns: how many of the dialogue's last turns make the query; None takes all.
-        retrieval: ``hybrid`` adds BM25 to the cosine, ``dense`` is cosine alone.
+        retrieval: ``hybrid`` is by all evidence of
+            :class:`theanine.retrieval.ranking.RankingConfig`, ``dense`` by cosine alone.
         rationale: reason first which memories apply and how, then reply (v1 of the paper).
         relation_aware: False links by similarity and order alone (ablation).
         refine: False hands over raw timelines (ablation).

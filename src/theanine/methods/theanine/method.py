@@ -4,9 +4,10 @@ Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) an
 
 Differences from the paper: statements keep the time of the last turn that supports them beside the
 time of their session; by default one call relates a whole session, the query is the dialogue's last
-six turns, and retrieval adds BM25 to the cosine (``TheanineConfig.paper()`` has the paper's ways);
-where a retrieved memory can't be reached from its component's oldest, its timeline starts at its
-oldest ancestor; the same timeline is never given twice.
+six turns, and retrieval adds words, neighbours, speakers and days to the cosine
+(``TheanineConfig.paper()`` has the paper's ways); where a retrieved memory can't be reached from
+its component's oldest, its timeline starts at its oldest ancestor; the same timeline is never given
+twice.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ class UnitsConfig:
     Attributes:
         retrieved: N, how many pieces at most.
         budget: tokens (of the bundled tokenizer) that the recollection may have, or None.
-        retrieval: by cosine (``dense``), by BM25 (``lexical``), or both together.
+        retrieval: by cosine (``dense``), by BM25 (``lexical``), or ``hybrid``: by all
+            evidence of :class:`theanine.retrieval.ranking.RankingConfig`.
         query_turns: how many of the dialogue's last turns make the query; None takes all.
     """
 
