@@ -24,13 +24,20 @@ store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
 def pages() -> Iterator[str]:
     """The page, command by command."""
     yield HEAD
-    group: Any = get_command(app)
-    for name, command in group.commands.items():
+    for name, command in _commands(get_command(app)):
         text, _, examples = (command.help or "").partition("\b\n")
         yield f"## theanine {name}\n\n{_paragraphs(text)}\n"
         if examples.strip():
             yield f"```\n{examples.strip()}\n```\n"
         yield from _parameters(command)
+
+
+def _commands(group: Any) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", one) for inner, one in _commands(command))
+        else:
+            yield name, command
 
 
 def _paragraphs(text: str) -> str:

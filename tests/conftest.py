@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from offline import sitecustomize
+from running import Terminal
 
 _OFFLINE = str(Path(sitecustomize.__file__).parent)
 # Set for the whole run, so that every Python that a test starts keeps off the network too.
@@ -28,3 +29,9 @@ def off_the_network() -> Iterator[None]:
     yield
     tried = sitecustomize.attempts[before:]
     assert not tried, f"the test reached for the network: {tried}"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Terminal:
+    """The command line on an empty store."""
+    return Terminal(tmp_path / "memory.db")

@@ -40,11 +40,15 @@ class Terminal:
 
     def __call__(self, *arguments: str, fine: bool = True) -> Ran:
         """Run in this process; with ``fine`` it must succeed."""
+        return self.bare(*arguments, "--store", str(self.store), fine=fine)
+
+    def bare(self, *arguments: str, fine: bool = True) -> Ran:
+        """The same for a command that has no store."""
         out, err = io.StringIO(), io.StringIO()
         code = 0
         with redirect_stdout(out), redirect_stderr(err):
             try:
-                main([*arguments, "--store", str(self.store)])
+                main(arguments)
             except SystemExit as stop:
                 code = int(stop.code or 0)
         ran = Ran(code, out.getvalue(), err.getvalue())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from theanine.cli import chat, doctor, histories, keep, look, recall
+from theanine.cli import bench, chat, doctor, histories, keep, look, recall
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,3 +24,4 @@ for command in (look.memories, look.timeline, look.sessions, look.cost):
 for command in (keep.remember, keep.forget, keep.export, keep.reembed):
     app.command()(command)
 app.command()(doctor.doctor)
+app.add_typer(bench.bench, name="bench")

@@ -1,0 +1,123 @@
+"""`theanine bench`: measure on labelled conversations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from theanine.cli.common import JsonOption, show_json
+from theanine.cli.show import console, show_table
+
+if TYPE_CHECKING:
+    from theanine.evaluation.retrieval import Item, Run
+
+bench = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure on labelled conversations."
+)
+
+
+@bench.callback()
+def together() -> None:
+    """Measure on labelled conversations; each bench is one command."""
+
+
+@bench.command()
+def retrieval(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM chats.",
+        ),
+    ],
+    unit: Annotated[
+        str, typer.Option(metavar="UNIT", help="turn, exchange, session or memory.")
+    ] = "turn",
+    retriever: Annotated[
+        str, typer.Option(metavar="NAME", help="hybrid, dense or lexical.")
+    ] = "hybrid",
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Items of another run: compare question by question."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the items there, as JSON Lines.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How much of the labelled evidence recall finds, with no language model.
+
+    Conversations are imported, remembered and asked as any user's are. Means are over questions,
+    with 95 % bootstrap intervals.
+
+    \b
+    theanine bench retrieval locomo10.json --out ours.jsonl
+    theanine bench retrieval locomo10.json --retriever lexical --against ours.jsonl
+    """
+    from theanine.errors import SettingsError
+    from theanine.evaluation.datasets.evidence import read_evidence
+    from theanine.evaluation.retrieval import UNITS, bench_retrieval
+
+    if unit not in UNITS:
+        raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
+    other = None if against is None else _items(against)
+    labelled = read_evidence(data)
+    with typer.progressbar(length=len(labelled), label=unit, file=sys.stderr) as bar:
+        run = bench_retrieval(
+            labelled, unit=unit, retrieval=retriever, progress=lambda _: bar.update(1)
+        )
+    if out is not None:
+        lines = [json.dumps(asdict(item)) for item in run.items]
+        out.write_text("\n".join(lines) + "\n", "utf-8")
+    if as_json:
+        show_json({name: asdict(value) for name, value in run.measures().items()})
+    else:
+        _show(run)
+    if other is not None:
+        _compare(run.items, other, against)
+
+
+def _show(run: Run) -> None:
+    whole = run.measures()
+    by = {category: run.measures(category) for category in run.categories}
+    console().print(f"{len(run.items)} questions, unit {run.unit}, {run.retrieval}")
+    show_table(
+        ["measure", "all", *(f"{name} ({by[name]['MRR'].n})" for name in by)],
+        ([name, whole[name], *(f"{by[c][name].mean:.3f}" for c in by)] for name in whole),
+    )
+    times = sorted(item.seconds * 1000 for item in run.items)
+    dropped = ", ".join(f"{count} {reason}" for reason, count in run.dropped.items())
+    console().print(
+        f"recall p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms; "
+        f"remembered in {run.remember_seconds:.1f} s; index {run.index_bytes / 1e6:.1f} MB; "
+        f"dropped: {dropped or 'nothing'}"
+    )
+
+
+def _items(file: Path) -> list[Item]:
+    from theanine.errors import BadInput
+    from theanine.evaluation.retrieval import Item
+
+    try:
+        return [Item(**json.loads(line)) for line in file.read_text("utf-8").splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise BadInput(f"no items of a run: {error}", str(file)) from None
+
+
+def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) -> None:
+    from theanine.evaluation.retrieval import compare
+
+    console().print(f"\nagainst {file}", markup=False)
+    show_table(
+        ["measure", "this run", "that run", "p", "n"],
+        (
+            [one.measure, f"{one.ours:.3f}", f"{one.theirs:.3f}", f"{one.p:.4f}", one.n]
+            for one in compare(ours, theirs)
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Readers of labelled conversations, from a path."""

@@ -1,0 +1,184 @@
+"""Questions whose evidence is labelled by turn: LoCoMo, BEAM, LongMemEval and MT-Bench+.
+
+The conversations go in through the same readers as any import. Labels are dirty: an id that is no
+turn's is dropped and counted, and so is a question of which nothing is left.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from theanine.conversation import History, Transcript
+from theanine.errors import BadInput
+from theanine.evaluation.datasets.mtbench import read_mtbench
+from theanine.formats import read_histories
+
+Place = tuple[str, str]
+"""A turn: its session's key (empty where turn keys are unique) and its own."""
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question with the turns that answer it.
+
+    Attributes:
+        asked_at: when it is asked, aware; None for right after the last session.
+    """
+
+    id: str
+    text: str
+    category: str
+    gold: frozenset[Place]
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """A conversation, its questions, and what of the labels was dropped, by reason."""
+
+    history: History
+    questions: tuple[Question, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def read_evidence(path: Path) -> list[Labelled]:
+    """The conversations of a file, or of a folder of BEAM chats.
+
+    Raises BadInput where it holds no questions of a known set.
+    """
+    if path.is_dir():
+        folders = sorted(path.glob("*/probing_questions"), key=lambda p: p.parent.name.zfill(9))
+        return [_beam(folder.parent) for folder in folders] or _unknown(path)
+    try:
+        read: Any = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"can't be read as JSON: {error}", str(path)) from None
+    records = cast("list[Any]", read) if isinstance(read, list) else []
+    first = cast("dict[str, Any]", records[0]) if records and isinstance(records[0], dict) else {}
+    if "qa" in first:
+        return list(_locomo(path, records))
+    if "haystack_sessions" in first:
+        return list(_longmemeval(path, records))
+    if "conversations" in first:
+        return list(_mtbench(records))
+    return _unknown(path)
+
+
+def _unknown(path: Path) -> list[Labelled]:
+    raise BadInput(
+        "no questions with evidence in it; give a LoCoMo, LongMemEval or MT-Bench+ file, or a "
+        "folder of BEAM chats",
+        str(path),
+    )
+
+
+def _kept(history: History, questions: Iterator[Question], unique: bool) -> Labelled:
+    """Without labels that are no turn of the history."""
+    known = {
+        ("" if unique else transcript.key, turn.key or f"#{place}")
+        for transcript in history.transcripts
+        for place, turn in enumerate(transcript.turns, 1)
+    }
+    kept: list[Question] = []
+    dropped: Counter[str] = Counter()
+    for question in questions:
+        gold = question.gold & known
+        dropped["labels of no turn"] += len(question.gold - known)
+        if not gold:
+            dropped["questions without evidence"] += 1
+            continue
+        kept.append(Question(
+            id=question.id, text=question.text, category=question.category, gold=gold,
+            asked_at=question.asked_at,
+        ))  # fmt: skip
+    return Labelled(history=history, questions=tuple(kept), dropped=dict(+dropped))
+
+
+def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
+    histories = {history.name: history for history in read_histories(path).histories}
+    for record in records:
+        name = str(record["sample_id"])
+        questions = (
+            Question(
+                id=f"{name}/{number}",
+                text=str(one["question"]),
+                category=CATEGORIES.get(one.get("category"), str(one.get("category"))),
+                gold=frozenset(
+                    ("", found)
+                    for found in re.findall(
+                        r"D\d+:\d+", " ".join(map(str, one.get("evidence", [])))
+                    )
+                ),
+            )
+            for number, one in enumerate(record["qa"], 1)
+        )
+        yield _kept(histories[name], questions, unique=True)
+
+
+def _beam(folder: Path) -> Labelled:
+    cut = folder / "chat_trunecated.json"  # so spelt in the set
+    [history] = read_histories(cut if cut.exists() else folder / "chat.json").histories
+    file = folder / "probing_questions" / "probing_questions.json"
+    probes = cast("dict[str, list[dict[str, Any]]]", json.loads(file.read_text("utf-8")))
+    questions = (
+        Question(
+            id=f"{folder.name}/{kind}/{number}",
+            text=str(one["question"]),
+            category=kind,
+            gold=frozenset(("", str(i)) for i in _integers(one.get("source_chat_ids", []))),
+        )
+        for kind, ones in probes.items()
+        for number, one in enumerate(ones, 1)
+    )
+    return _kept(history, questions, unique=True)
+
+
+def _integers(node: Any) -> Iterator[int]:
+    if isinstance(node, int):
+        yield node
+    elif isinstance(node, dict):
+        yield from _integers(list(cast("dict[str, Any]", node).values()))
+    elif isinstance(node, list):
+        for child in cast("list[Any]", node):
+            yield from _integers(child)
+
+
+def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
+    histories = {history.name: history for history in read_histories(path).histories}
+    for record in records:
+        name = str(record["question_id"])
+        sessions = zip(record["haystack_session_ids"], record["haystack_sessions"], strict=True)
+        gold = frozenset(
+            (f"{name}/{session}", f"#{place}")
+            for session, turns in sessions
+            if session in record["answer_session_ids"]
+            for place, turn in enumerate(turns, 1)
+            if turn.get("has_answer")
+        )
+        asked = datetime.strptime(f"{record['question_date']} +0000", "%Y/%m/%d (%a) %H:%M %z")
+        question = Question(
+            id=name,
+            text=str(record["question"]),
+            category=str(record["question_type"]),
+            gold=gold,
+            asked_at=asked,
+        )
+        yield _kept(histories[name], iter([question]), unique=False)
+
+
+def _mtbench(records: list[Any]) -> Iterator[Labelled]:
+    for name, category, turns, question, gold in read_mtbench(records):
+        start = turns[0].at
+        transcript = Transcript(key=name, turns=turns, at=start, dated=False)
+        asked = Question(
+            id=name, text=question, category=category, gold=frozenset(("", key) for key in gold)
+        )
+        yield _kept(History(name=name, transcripts=[transcript]), iter([asked]), unique=True)

@@ -1,0 +1,98 @@
+"""The retrieval bench end to end, on a small labelled conversation of our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formats.samples import save
+from running import Terminal
+from theanine.errors import BadInput
+from theanine.evaluation.datasets.evidence import read_evidence
+from theanine.evaluation.retrieval import UNITS, bench_retrieval, compare
+
+SAID = [
+    ("Ana", "I adopted a grey parrot called Pixel."),
+    ("Bo", "My marathon training starts on Sunday."),
+    ("Ana", "I am allergic to hazelnuts, so no cake for me."),
+    ("Bo", "I sold my violin to pay the rent."),
+]
+
+
+def locomo(evidence: list[list[str]]) -> list[dict[str, Any]]:
+    """Two sessions, and a question for each list of evidence."""
+    turns = [
+        {"speaker": name, "dia_id": f"D{1 + i // 2}:{1 + i % 2}", "text": text}
+        for i, (name, text) in enumerate(SAID)
+    ]
+    asked = ["What is Ana allergic to?", "Why did Bo sell the violin?", "Who knows?"]
+    return [
+        {
+            "sample_id": "pair",
+            "conversation": {
+                "speaker_a": "Ana",
+                "speaker_b": "Bo",
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "session_1": turns[:2],
+                "session_2_date_time": "1:56 pm on 9 May, 2023",
+                "session_2": turns[2:],
+            },
+            "qa": [
+                {"question": text, "evidence": gold, "category": 4, "answer": ""}
+                for text, gold in zip(asked, evidence, strict=False)
+            ],
+        }
+    ]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return save(tmp_path, "pair.json", locomo([["D2:1"], ["D2:2; D9:9"], []]))
+
+
+def test_labels_are_read_leniently_and_what_is_dropped_is_counted(data: Path) -> None:
+    [one] = read_evidence(data)
+    assert [question.gold for question in one.questions] == [{("", "D2:1")}, {("", "D2:2")}]
+    assert one.dropped == {"labels of no turn": 1, "questions without evidence": 1}
+    assert [question.category for question in one.questions] == ["single-hop"] * 2
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_unit_is_measured(data: Path, unit: str) -> None:
+    run = bench_retrieval(read_evidence(data), unit=unit)
+    found = run.measures()
+    assert found["recall@5"].n == 2
+    assert found["recall@20"].mean == 1
+    assert found["session hit@10"].mean == 1
+    assert found["within 500"].mean == 1
+    assert run.index_bytes > 0
+
+
+def test_the_best_turn_comes_first(data: Path) -> None:
+    run = bench_retrieval(read_evidence(data))
+    assert run.measures()["MRR"].mean == 1
+    lexical = bench_retrieval(read_evidence(data), retrieval="lexical")
+    assert all(0 <= one.p <= 1 for one in compare(run.items, lexical.items))
+
+
+def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "items.jsonl"
+    shown = run.bare("bench", "retrieval", str(data), "--out", str(out)).out
+    assert "2 questions, unit turn, hybrid" in shown
+    assert "session hit@10" in shown
+    assert "dropped: 1 labels of no turn, 1 questions without evidence" in shown
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ["pair/1", "pair/2"]
+    again = run.bare("bench", "retrieval", str(data), "--retriever", "dense", "--against", str(out))
+    assert "this run" in again.out
+
+
+def test_mistakes_are_named(run: Terminal, data: Path, tmp_path: Path) -> None:
+    other = save(tmp_path, "other.json", [{"weather": "fine"}])
+    with pytest.raises(BadInput, match="no questions with evidence"):
+        read_evidence(other)
+    assert run.bare("bench", "retrieval", str(data), "--unit", "word", fine=False).code == 2
+    ran = run.bare("bench", "retrieval", str(data), "--against", str(other), fine=False)
+    assert (ran.code, "no items of a run" in ran.err) == (2, True)
