@@ -89,6 +89,47 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     assert "this run" in again.out
 
 
+def test_longmemeval_marks_its_turns(tmp_path: Path) -> None:
+    record = {
+        "question_id": "q1",
+        "question_type": "single-session-user",
+        "question": "What did I adopt?",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 02:21"],
+        "haystack_session_ids": ["s1", "s2"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "Which violin strings last?"}],
+            [
+                {"role": "user", "content": "Hello."},
+                {"role": "user", "content": "I adopted a parrot.", "has_answer": True},
+            ],
+        ],
+        "answer_session_ids": ["s2"],
+    }
+    [one] = read_evidence(save(tmp_path, "long.json", [record]))
+    assert one.dropped == {}
+    assert bench_retrieval([one]).measures()["MRR"].mean == 1
+
+
+def test_a_conversation_turns_topics_and_a_closing_question(tmp_path: Path) -> None:
+    rows = [
+        ("human", SAID[0][1], "pets-1-0"),
+        ("chatbot", "", None),
+        ("human", SAID[1][1], "run-2-0"),
+    ]
+    conversation = [{"from": who, "value": text, "turn-info": info} for who, text, info in rows]
+    conversation.append({"from": "human", "value": "Who is Pixel?", "turn-info": "pets-1-Q"})
+    record = {"id": "m1", "type": "retrospection", "conversations": conversation}
+    [one] = read_evidence(save(tmp_path, "bench.json", [record]))
+    assert [question.gold for question in one.questions] == [{("", "t1")}]
+    assert bench_retrieval([one]).measures()["recall@5"].mean == 1
+
+
+def test_without_a_usable_label_there_is_no_figure(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no question has evidence"):
+        bench_retrieval(read_evidence(save(tmp_path, "pair.json", locomo([[], []]))))
+
+
 def test_mistakes_are_named(run: Terminal, data: Path, tmp_path: Path) -> None:
     other = save(tmp_path, "other.json", [{"weather": "fine"}])
     with pytest.raises(BadInput, match="no questions with evidence"):

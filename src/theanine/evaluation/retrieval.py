@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import theanine
 from theanine.conversation import Utterance
+from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import Labelled, Question
 from theanine.evaluation.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
@@ -91,6 +92,8 @@ def bench_retrieval(
                 words = sum(len(t.words.encode()) for t in agent.turns(one.history.name))
             size += sum(file.stat().st_size for file in path.parent.glob("memory.db*")) - words
         progress(one.history.name)
+    if not items:
+        raise BadInput("no question has evidence that is a turn's: nothing can be measured")
     return Run(
         unit=unit,
         retrieval=retrieval,

@@ -157,7 +157,7 @@ def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
         name = str(record["question_id"])
         sessions = zip(record["haystack_session_ids"], record["haystack_sessions"], strict=True)
         gold = frozenset(
-            (f"{name}/{session}", f"#{place}")
+            (f"{name}/{session}", str(place))
             for session, turns in sessions
             if session in record["answer_session_ids"]
             for place, turn in enumerate(turns, 1)
