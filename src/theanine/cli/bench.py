@@ -27,28 +27,30 @@ def together() -> None:
     """Measure on labelled conversations; each bench is one command."""
 
 
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM chats."
+    ),
+]
+UnitOption = Annotated[str, typer.Option(metavar="UNIT", help="turn, exchange, session or memory.")]
+RetrieverOption = Annotated[str, typer.Option(metavar="NAME", help="hybrid, dense or lexical.")]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Items of another run: compare question by question."),
+]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the items there, as JSON Lines.")
+]
+
+
 @bench.command()
 def retrieval(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM chats.",
-        ),
-    ],
-    unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="turn, exchange, session or memory.")
-    ] = "turn",
-    retriever: Annotated[
-        str, typer.Option(metavar="NAME", help="hybrid, dense or lexical.")
-    ] = "hybrid",
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Items of another run: compare question by question."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the items there, as JSON Lines.")
-    ] = None,
+    data: DataArgument,
+    unit: UnitOption = "turn",
+    retriever: RetrieverOption = "hybrid",
+    against: AgainstOption = None,
+    out: OutOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """How much of the labelled evidence recall finds, with no language model.
