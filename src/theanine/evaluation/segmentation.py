@@ -80,6 +80,8 @@ def bench_segmentation(
     """Segment each dialogue and measure it. A segmenter that doesn't tile raises ValueError."""
     if not dialogues:
         raise BadInput("no dialogues: nothing can be measured")
+    if all(len(one.lengths) < 2 for one in dialogues):
+        raise BadInput("no dialogue has more than one segment: there is no boundary to find")
     segmenter(dialogues[0].texts)  # what it loads at first use is not its speed
     started = time.perf_counter()
     drawn = [segmenter(one.texts) for one in dialogues]

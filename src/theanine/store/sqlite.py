@@ -9,15 +9,16 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc, pool
 
 from theanine.conversation import Scope
 from theanine.errors import NotAStore, SettingsError, StoreError
-from theanine.store import erase, traces, upgrade
+from theanine.store import erase, memories, traces, upgrade
 from theanine.store import schema as t
-from theanine.store.base import Receipt
+from theanine.store.base import Receipt, State
 from theanine.store.sql import P, SqlStore, T, Work
 
 APPLICATION_ID = 0x74686561
@@ -25,6 +26,7 @@ APPLICATION_ID = 0x74686561
 
 _WAIT = 30.0  # seconds that a writer waits for another process
 _PAUSE = 0.02
+_STATES = 10_000  # scopes whose state is kept in memory
 _ERASING = "erasing"  # set with the deletion, removed once the files are clean
 
 
@@ -43,6 +45,8 @@ class SqliteStore(SqlStore):
         self._writer = threading.Lock()
         self._glancing = threading.Lock()
         self._glance_at: sa.Connection | None = None
+        self._version: int | None = None
+        self._states: dict[Scope, State] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -173,8 +177,24 @@ class SqliteStore(SqlStore):
 
         return self._translated(run)
 
+    async def state(self, scope: Scope) -> State:
+        """From memory while no connection of any process has committed since."""
+        return await self._glance(self._state, scope)
+
+    def _state(self, db: sa.Connection, scope: Scope) -> State:
+        raw: Any = db.connection.dbapi_connection
+        version = raw.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version or len(self._states) >= _STATES:
+            self._states.clear()
+            self._version = version
+        if (known := self._states.get(scope)) is None:
+            known = self._states[scope] = memories.state(db, scope)
+        return known
+
     async def close(self) -> None:
         """Let go of everything."""
+        self._states.clear()
+        self._version = None
         with self._glancing:
             if self._glance_at is not None:
                 self._glance_at.close()
