@@ -17,11 +17,10 @@ from theanine.models.base import ChatModel, Closable, Embedder
 from theanine.models.chat import Chat
 from theanine.models.limits import Limits
 from theanine.remembering import Progress, Rememberer, RememberReport
+from theanine.retrieval.ranking import RankingConfig
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
 from theanine.upkeep import Upkeep
-
-REEMBED_BATCH = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +47,10 @@ class AsyncAgent(Upkeep):
         limits: Limits | None = None,
         clock: Clock = system_clock,
         seed: int = 0,
+        ranking: RankingConfig | None = None,
     ) -> None:
         chat = Chat(model, store, clock, limits) if model else None
-        super().__init__(store, method, embedder, chat, clock, seed)
+        super().__init__(store, method, embedder, chat, clock, seed, ranking)
         self._rememberer = Rememberer(store, method, embedder, chat, self._views, clock, seed)
 
     @property

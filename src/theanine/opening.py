@@ -7,6 +7,7 @@ from theanine.clock import Clock, system_clock
 from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
 from theanine.models.open import open_chat, open_embedder
+from theanine.retrieval.ranking import RankingConfig
 from theanine.store import open_store
 from theanine.sync import Agent
 
@@ -20,6 +21,7 @@ def aopen(
     base_url: str | None = None,
     limits: Limits | None = None,
     config: object = None,
+    ranking: RankingConfig | None = None,
     seed: int = 0,
     clock: Clock = system_clock,
 ) -> AsyncAgent:
@@ -34,6 +36,7 @@ def aopen(
         limits: retries, time-outs and budgets of the model.
         config: the method's settings: its config object, such as ``TheanineConfig``, or settings
             by name.
+        ranking: the weights of the kinds of evidence that ``hybrid`` retrieval adds up.
         seed: of whatever the method draws; the same seed gives the same recollection.
         clock: gives the present time.
 
@@ -48,6 +51,7 @@ def aopen(
         limits=limits,
         clock=clock,
         seed=seed,
+        ranking=ranking,
     )
 
 
@@ -60,6 +64,7 @@ def open(
     base_url: str | None = None,
     limits: Limits | None = None,
     config: object = None,
+    ranking: RankingConfig | None = None,
     seed: int = 0,
     clock: Clock = system_clock,
 ) -> Agent:
@@ -73,6 +78,7 @@ def open(
             base_url=base_url,
             limits=limits,
             config=config,
+            ranking=ranking,
             seed=seed,
             clock=clock,
         )

@@ -14,6 +14,7 @@ from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
 from theanine.models.base import Embedder
 from theanine.models.chat import Chat
+from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.view import Views
 from theanine.steps.local_summarize import own_words
 from theanine.store.base import CostLine, Pending, Receipt, Store
@@ -32,10 +33,11 @@ class Upkeep:
         chat: Chat | None,
         clock: Clock,
         seed: int,
+        ranking: RankingConfig | None = None,
     ) -> None:
         self._store, self._method, self._embedder = store, method, embedder
         self._chat, self._clock, self._seed = chat, clock, seed
-        self._views = Views(store, method.name, embedder.name)
+        self._views = Views(store, method.name, embedder.name, ranking)
 
     # looking inside
 

@@ -12,7 +12,7 @@ from formats.samples import save
 from running import Terminal
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import read_evidence
-from theanine.evaluation.retrieval import UNITS, bench_retrieval, compare
+from theanine.evaluation.retrieval import UNITS, ablations, bench_retrieval, compare
 
 SAID = [
     ("Ana", "I adopted a grey parrot called Pixel."),
@@ -128,6 +128,12 @@ def test_a_conversation_turns_topics_and_a_closing_question(tmp_path: Path) -> N
 def test_without_a_usable_label_there_is_no_figure(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no question has evidence"):
         bench_retrieval(read_evidence(save(tmp_path, "pair.json", locomo([[], []]))))
+
+
+def test_ablations_switch_one_part_off_each(run: Terminal, data: Path) -> None:
+    shown = run.bare("bench", "retrieval", str(data), "--ablate").out
+    assert set(ablations()) >= {"dense", "lexical", "reach", "speaker", "date"}
+    assert all(f"\n{part} " in shown for part in ablations())
 
 
 def test_mistakes_are_named(run: Terminal, data: Path, tmp_path: Path) -> None:

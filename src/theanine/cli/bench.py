@@ -15,6 +15,7 @@ from theanine.cli.common import JsonOption, show_json
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
+    from theanine.evaluation.datasets.evidence import Labelled
     from theanine.evaluation.retrieval import Item, Run
 
 bench = typer.Typer(
@@ -43,6 +44,10 @@ OutOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the items there, as JSON Lines.")
 ]
 
+AblateOption = Annotated[
+    bool, typer.Option("--ablate", help="Also without each part of the ranking, one row a part.")
+]
+
 
 @bench.command()
 def retrieval(
@@ -51,6 +56,7 @@ def retrieval(
     retriever: RetrieverOption = "hybrid",
     against: AgainstOption = None,
     out: OutOption = None,
+    ablate: AblateOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """How much of the labelled evidence recall finds, with no language model.
@@ -83,6 +89,8 @@ def retrieval(
         _show(run)
     if other is not None:
         _compare(run.items, other, against)
+    if ablate:
+        _ablate(run, labelled)
 
 
 def _show(run: Run) -> None:
@@ -123,3 +131,20 @@ def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) ->
             for one in compare(ours, theirs)
         ),
     )
+
+
+def _ablate(whole: Run, labelled: Sequence[Labelled]) -> None:
+    """The main measures without each part, and how likely the difference is chance."""
+    from theanine.evaluation.retrieval import ablations, bench_retrieval, compare
+
+    shown = ("recall@10", "recall@20", "session hit@10", "nDCG@10")
+    console().print("\nwithout each part (p of no difference)")
+    rows: list[list[str]] = []
+    for part, ranking in ablations().items():
+        run = bench_retrieval(
+            labelled, unit=whole.unit, retrieval=whole.retrieval, budgets=(), ranking=ranking
+        )
+        found = {one.measure: one for one in compare(run.items, whole.items)}
+        cells = [f"{found[name].ours:.3f} ({found[name].p:.3f})" for name in shown]
+        rows.append([part, *cells])
+    show_table(["without", *shown], rows)

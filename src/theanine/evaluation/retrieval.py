@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import Labelled, Question
 from theanine.evaluation.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
+from theanine.retrieval.ranking import RankingConfig
 
 if TYPE_CHECKING:
     from theanine.sync import Agent
@@ -72,9 +73,13 @@ def bench_retrieval(
     unit: str = "turn",
     retrieval: str = "hybrid",
     budgets: Sequence[int] = BUDGETS,
+    ranking: RankingConfig | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Run:
-    """Import each conversation, remember it, and ask its questions, as a user would."""
+    """Import each conversation, remember it, and ask its questions, as a user would.
+
+    Raises BadInput when no question has usable evidence.
+    """
     items: list[Item] = []
     dropped: defaultdict[str, int] = defaultdict(int)
     size, seconds = 0, 0.0
@@ -83,7 +88,7 @@ def bench_retrieval(
             dropped[reason] += count
         with TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
-            with _opened(path, unit, retrieval, RANKED) as agent:
+            with _opened(path, unit, retrieval, ranking) as agent:
                 started = time.perf_counter()
                 agent.log(one.history)
                 agent.remember(one.history.name)
@@ -104,11 +109,19 @@ def bench_retrieval(
     )
 
 
-def _opened(path: Path, unit: str, retrieval: str, ranked: int) -> Agent:
-    config: dict[str, object] = {"retrieved": ranked, "retrieval": retrieval}
+def _opened(path: Path, unit: str, retrieval: str, ranking: RankingConfig | None) -> Agent:
+    config: dict[str, object] = {"retrieved": RANKED, "retrieval": retrieval}
     if unit == "memory":
         config["shuffle"] = True  # each memory by itself: timelines are another question
-    return theanine.open(str(path), method=UNITS[unit], config=config)
+    return theanine.open(str(path), method=UNITS[unit], config=config, ranking=ranking)
+
+
+def ablations() -> dict[str, RankingConfig]:
+    """The ranking without each of its parts, by the part's name."""
+    whole = RankingConfig()
+    # These two only say how neighbours lend weight; without any reach they mean nothing.
+    parts = [field.name for field in fields(whole) if field.name not in ("fade", "ahead")]
+    return {part: replace(whole, **{part: 0}) for part in parts}
 
 
 def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:

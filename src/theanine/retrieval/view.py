@@ -18,7 +18,7 @@ from theanine.memory import Memory
 from theanine.models.base import Vectors
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import Scores, best
-from theanine.retrieval.ranking import Ranking, Unit
+from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rows import Rows
 from theanine.store.base import State, Store
 
@@ -42,7 +42,14 @@ class View:
         session_of, times: each memory's session number and time, in microseconds since 1970.
     """
 
-    def __init__(self, store: Store, scope: Scope, method: str, state: State) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        method: str,
+        state: State,
+        ranking: RankingConfig | None = None,
+    ) -> None:
         self.scope, self.method, self.state = scope, method, state
         self.memories: list[Memory] = []
         self.graph = Graph()
@@ -50,7 +57,7 @@ class View:
         self._store = store
         self._read_upto = 0
         self._place: dict[int, int] = {}
-        self._ranking = Ranking()
+        self._ranking = Ranking(ranking)
         self._ids: Rows[np.int64] = Rows(np.int64)
         self._session_of: Rows[np.int64] = Rows(np.int64)
         self._times: Rows[np.int64] = Rows(np.int64)
@@ -188,7 +195,10 @@ class View:
 class Views:
     """Views of many scopes, the least used let go first."""
 
-    def __init__(self, store: Store, method: str, embedder: str) -> None:
+    def __init__(
+        self, store: Store, method: str, embedder: str, ranking: RankingConfig | None = None
+    ) -> None:
+        self._ranking = ranking
         self._store, self._method, self._embedder = store, method, embedder
         self._views: OrderedDict[Scope, View] = OrderedDict()
         self._sizes: dict[Scope, int] = {}
@@ -207,7 +217,7 @@ class Views:
             )
         view = self._views.get(scope)
         if view is None or _identity(view.state) != _identity(state):
-            view = View(self._store, scope, self._method, state)
+            view = View(self._store, scope, self._method, state, self._ranking)
             await view.extend(state)
         elif view.state.memories != state.memories:
             await view.extend(state)
