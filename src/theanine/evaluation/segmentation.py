@@ -21,7 +21,7 @@ from theanine.evaluation.metrics.segmentation import (
 from theanine.models.static import StaticEmbedder
 from theanine.steps.local_segment import segment_locally
 from theanine.steps.segment import Span, every, lengths_of, tile
-from theanine.steps.text_tiling import text_tiling
+from theanine.steps.text_tiling import similarity_dips, text_tiling
 
 Segmenter = Callable[[Sequence[str]], Sequence[Span]]
 """A dialogue's turns in, its segments out."""
@@ -62,16 +62,20 @@ class SegmentationRun:
 
 
 def segmenter(name: str) -> Segmenter:
-    """``local``, ``text-tiling`` or ``every:N``. Raises BadInput for any other name."""
+    """``local``, ``dips``, ``text-tiling`` or ``every:N``. Raises BadInput for any other name."""
+    embedder = StaticEmbedder()
     if name == "local":
-        embedder = StaticEmbedder()
         return lambda texts: segment_locally(texts, embedder.vectors(texts))
+    if name == "dips":
+        return lambda texts: similarity_dips(embedder.vectors(texts))
     if name == "text-tiling":
         return text_tiling
     size = name.removeprefix("every:")
     if size != name and size.isdecimal() and int(size) > 0:
         return lambda texts: every(int(size), len(texts))
-    raise BadInput(f"no segmenter {name!r}: use local, text-tiling or every:N, such as every:4")
+    raise BadInput(
+        f"no segmenter {name!r}: use local, dips, text-tiling or every:N, such as every:4"
+    )
 
 
 def bench_segmentation(
@@ -113,10 +117,10 @@ def _run(items: Sequence[SegmentedItem], speed: float, seed: int) -> Segmentatio
     resampled = {"pk": picks[:, 0], "wd": picks[:, 1]}
     resampled["f1"] = 2 * picks[:, 2] / np.maximum(picks[:, 3], 1e-9)
     resampled["score"] = (2 * resampled["f1"] + 2 - picks[:, 0] - picks[:, 1]) / 4
-    found = {
-        name: Interval(means[name], *np.quantile(values, [0.025, 0.975]).tolist(), len(items))
-        for name, values in resampled.items()
-    }
+    found: dict[str, Interval] = {}
+    for name, values in resampled.items():
+        low, high = np.quantile(values, [0.025, 0.975])
+        found[name] = Interval(means[name], float(low), float(high), len(items))
     return SegmentationRun(items=items, turns_per_second=speed, **found)
 
 

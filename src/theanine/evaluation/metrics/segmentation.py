@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Lengths = Sequence[int]
 """How many turns each segment has, in order."""
+_Counts = NDArray[np.int64]
 
 
 def pk(reference: Lengths, drawn: Lengths) -> float:
@@ -22,7 +23,8 @@ def pk(reference: Lengths, drawn: Lengths) -> float:
     Berger and Lafferty, 1999.
     """
     ours, theirs = _within(reference, drawn)
-    return float(np.mean((ours == 0) != (theirs == 0))) if len(ours) else 0.0
+    differ: NDArray[np.bool_] = (ours == 0) != (theirs == 0)
+    return float(differ.mean()) if len(ours) else 0.0
 
 
 def window_diff(reference: Lengths, drawn: Lengths) -> float:
@@ -31,7 +33,8 @@ def window_diff(reference: Lengths, drawn: Lengths) -> float:
     0 is best. A dialogue no longer than the window gives 0. Source: Pevzner and Hearst, 2002.
     """
     ours, theirs = _within(reference, drawn)
-    return float(np.mean(ours != theirs)) if len(ours) else 0.0
+    differ: NDArray[np.bool_] = ours != theirs
+    return float(differ.mean()) if len(ours) else 0.0
 
 
 def boundary_f1(pairs: Iterable[tuple[Lengths, Lengths]]) -> float:
@@ -59,12 +62,13 @@ def boundaries(lengths: Lengths) -> set[int]:
     return set(np.cumsum(lengths[:-1], dtype=int).tolist())
 
 
-def _within(reference: Lengths, drawn: Lengths) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _within(reference: Lengths, drawn: Lengths) -> tuple[_Counts, _Counts]:
     """For each window, how many boundaries each of the two has in it."""
     if sum(reference) != sum(drawn) or min((*reference, *drawn), default=1) < 1:
         raise ValueError("both segmentations must cover the same turns, with no empty segment")
     if not reference:
-        return np.zeros(0, np.intp), np.zeros(0, np.intp)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     window = max(1, round(sum(reference) / len(reference) / 2))
-    ours, theirs = (np.repeat(np.arange(len(one)), one) for one in (reference, drawn))
+    ours = np.repeat(np.arange(len(reference)), reference)
+    theirs = np.repeat(np.arange(len(drawn)), drawn)
     return ours[window:] - ours[:-window], theirs[window:] - theirs[:-window]
