@@ -80,7 +80,7 @@ def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "config", "said"),
     [
-        ("elephant", None, "unknown method 'elephant'; there are: theanine, utterance"),
+        ("elephant", None, "unknown method 'elephant'; there are: theanine, no-memory"),
         ("turn", {"colour": 1}, "no setting colour; it has: budget"),
         ("turn", {"retrieved": "many"}, "setting retrieved of the method turn"),
         ("turn", {"retrieved": 0}, "at least 1"),

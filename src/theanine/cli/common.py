@@ -59,7 +59,7 @@ MethodOption = Annotated[
         "--method",
         envvar="THEANINE_METHOD",
         metavar="NAME",
-        help="How to remember: theanine, utterance, turn or session, or an installed one.",
+        help="How to remember: theanine, memory-retrieval, turn and others; see docs/methods.",
     ),
 ]
 SettingsOption = Annotated[

@@ -15,6 +15,10 @@ GROUP = "theanine.methods"
 
 METHODS: Mapping[str, str] = {
     "theanine": "theanine.methods.theanine.method:Theanine",
+    "no-memory": "theanine.methods.baselines.method:NoMemory",
+    "full-history": "theanine.methods.baselines.method:FullHistory",
+    "all-memories": "theanine.methods.statements.method:AllMemories",
+    "memory-retrieval": "theanine.methods.statements.method:MemoryRetrieval",
     "utterance": "theanine.methods.units.method:Utterances",
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",

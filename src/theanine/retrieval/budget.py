@@ -10,10 +10,11 @@ from theanine.models.bundled import count_tokens
 T = TypeVar("T")
 
 
-def within(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
-    """The items, best first, whose texts together fit the budget; one that doesn't is passed over.
+def within(ranked: Sequence[tuple[T, str]], budget: int | None, *, gaps: bool = True) -> list[T]:
+    """The items, best first, whose texts together fit the budget.
 
     Tokens are the bundled tokenizer's, counted over the texts as they are joined by line breaks.
+    One that doesn't fit is passed over; without ``gaps`` it ends the list.
     """
     if budget is None:
         return [item for item, _ in ranked]
@@ -24,4 +25,6 @@ def within(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
         if cost <= left:
             kept.append(item)
             left -= cost
+        elif not gaps:
+            break
     return kept

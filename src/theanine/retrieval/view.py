@@ -180,6 +180,10 @@ class View:
             self._turns.update({turn.id: turn for turn in found})
         return [self._turns[turn] for turn in sorted(set(ids)) if turn in self._turns]
 
+    async def log(self) -> list[Turn]:
+        """Every turn of the scope, in order of number."""
+        return await self._store.turns(self.scope)
+
     async def dialogue(self, session: int) -> list[Turn]:
         """All turns of a session, in order."""
         return await self._store.turns(self.scope, session=session)

@@ -17,9 +17,10 @@ from functools import partial
 from itertools import pairwise
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
-from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered, Timeline
+from theanine.memory import Memory, Part, Recollection, Remembered, Timeline
 from theanine.methods.base import Context, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.summarizing import embedded, statements_of
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
@@ -28,11 +29,6 @@ from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.timeline import longest_paths, sample_timelines
 from theanine.retrieval.budget import within
 from theanine.steps.concurrently import concurrently
-from theanine.steps.local_summarize import own_words
-from theanine.steps.summarize import summarize
-
-GIVEN = "given"
-"""The maker's name on ready-made memories."""
 
 
 class Theanine:
@@ -52,14 +48,8 @@ class Theanine:
         context: Context,
     ) -> Remembered:
         """Phase I: summarize, find associates, relate, link."""
-        memories = (
-            await self._taken(session, given, context)
-            if given
-            else await self._summarized(session, turns, context)
-        )
-        if not memories:
-            return Remembered()
-        vectors = await context.embedder.embed([own_words(memory.text) for memory in memories])
+        memories = await statements_of(session, turns, given, context)
+        vectors = await embedded(memories, context)
         pairs = associate(memories, vectors, session, context.view, self.config.associates)
         judgements = await self._judged(pairs, session, turns, context)
         links = choose_links(pairs, judgements, context.view, self.config)
@@ -93,32 +83,6 @@ class Theanine:
         return await reply(
             dialogue, recollection, speaker, context, rationale=self.config.rationale
         )
-
-    async def _summarized(
-        self, session: Session, turns: Sequence[Turn], context: Context
-    ) -> list[NewMemory]:
-        known = {n: context.view[n].text for t in turns for n in t.recalled if n in context.view}
-        return await summarize(turns, context.chat, dated=session.dated, recalled=known)
-
-    async def _taken(
-        self, session: Session, given: Sequence[GivenMemory], context: Context
-    ) -> list[NewMemory]:
-        by_key = {turn.key: turn for turn in await context.view.dialogue(session.id) if turn.key}
-        memories: list[NewMemory] = []
-        for one in given:
-            sources = sorted(
-                (by_key[key] for key in one.source_keys if key in by_key), key=lambda turn: turn.id
-            )
-            memories.append(
-                NewMemory(
-                    text=one.text,
-                    at=sources[-1].at if sources else session.ended_at or session.started_at,
-                    sources=tuple(turn.id for turn in sources),
-                    speakers=one.speakers,
-                    made_by=GIVEN,
-                )
-            )
-        return memories
 
     async def _judged(
         self, pairs: Sequence[Pair], session: Session, turns: Sequence[Turn], context: Context

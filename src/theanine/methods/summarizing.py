@@ -1,0 +1,58 @@
+"""What methods share after a session: its statements, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from theanine.conversation import GivenMemory, Session, Turn
+from theanine.memory import NewMemory
+from theanine.methods.base import Context
+from theanine.models.base import Vectors
+from theanine.steps.local_summarize import own_words
+from theanine.steps.summarize import summarize
+
+GIVEN = "given"
+"""The maker's name on ready-made memories."""
+
+
+async def statements_of(
+    session: Session,
+    turns: Sequence[Turn],
+    given: Sequence[GivenMemory],
+    context: Context,
+) -> list[NewMemory]:
+    """The statements of a session; ready-made memories, where there are any, as they are.
+
+    Raises ModelError when the model fails.
+    """
+    if given:
+        return await _taken(session, given, context)
+    view = context.view
+    known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
+    return await summarize(turns, context.chat, dated=session.dated, recalled=known)
+
+
+async def embedded(memories: Sequence[NewMemory], context: Context) -> Vectors:
+    """The statements' vectors, ``(n, d)``: of their own words, without who said them when."""
+    return await context.embedder.embed([own_words(memory.text) for memory in memories])
+
+
+async def _taken(
+    session: Session, given: Sequence[GivenMemory], context: Context
+) -> list[NewMemory]:
+    by_key = {turn.key: turn for turn in await context.view.dialogue(session.id) if turn.key}
+    memories: list[NewMemory] = []
+    for one in given:
+        sources = sorted(
+            (by_key[key] for key in one.source_keys if key in by_key), key=lambda turn: turn.id
+        )
+        memories.append(
+            NewMemory(
+                text=one.text,
+                at=sources[-1].at if sources else session.ended_at or session.started_at,
+                sources=tuple(turn.id for turn in sources),
+                speakers=one.speakers,
+                made_by=GIVEN,
+            )
+        )
+    return memories
