@@ -255,3 +255,37 @@ def test_ready_made_memories_can_come_after_the_turns(path: str) -> None:
             agent.remember("ana")
         made = [(memory.text, memory.made_by) for memory in agent.memories("ana")]
     assert made.count(("Ana has no boat.", "given")) == 1
+
+
+def _talk_on(path: str, told: str) -> None:
+    """Talk with the old embedder until the store has moved away under it."""
+    with theanine.open(path) as agent:
+        for number in range(1_000):
+            talk = agent.session("bo")
+            talk.hear(f"I want to sail to island {number} in summer.")
+            try:
+                talk.end()
+            except EmbedderMismatch as error:
+                Path(told).write_text(f"{number}\n{error}")
+                os._exit(0)
+    os._exit(1)
+
+
+def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_path: Path) -> None:
+    tell(path, *(f"I love the harbour of town {number} in spring." for number in range(40)))
+    told = tmp_path / "told.txt"
+    talking = multiprocessing.get_context("spawn").Process(target=_talk_on, args=(path, str(told)))
+    talking.start()
+    with theanine.open(path) as agent:
+        while "bo" not in {scope.user for scope in agent.users()}:
+            time.sleep(0.05)
+    with theanine.open(path, embedder="hash:64") as agent:
+        assert agent.reembed() >= 40
+        talking.join(60)
+        assert talking.exitcode == 0
+        last, _, message = told.read_text().partition("\n")
+        assert "theanine reembed" in message
+        agent.remember()  # what the other process could no longer remember
+        assert agent.pending() == []
+        assert len(agent.memories("bo")) == int(last) + 1
+        assert "town 7 " in agent.recall("Do I love the harbour of town 7?", "ana").text
