@@ -22,6 +22,8 @@ Figures = NDArray[np.float64]
 
 _LEND = 6.0
 """Gaps' worth of prior belief in a mean and a spread: a few gaps alone say little of either."""
+_FEW = 12
+"""Turns by which a dialogue counts as short."""
 _WORDY = 20
 """Words from which on a cue counts for less: in a long turn nearly every cue turns up."""
 _COURTESY = frozenset("cool good great hello help hey hi lol look need nice ok okay please sure "
@@ -36,9 +38,12 @@ def evidence(texts: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, Fi
 
 
 def _centred(vectors: NDArray[np.float32]) -> Figures:
-    """Unit rows without what all turns of the dialogue have in common."""
+    """Unit rows without what all turns of the dialogue have in common.
+
+    Of a short dialogue little is taken out: what all its turns share may well be its one topic.
+    """
     rows = vectors.astype(np.float64)
-    rows -= rows.sum(0) / (len(rows) + 4)
+    rows -= rows.sum(0) / (len(rows) + _FEW)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
