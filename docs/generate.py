@@ -16,7 +16,8 @@ HEAD = """# The command line
 
 `theanine COMMAND --help` shows the same. Every command exits with 0 when all went well, with 2 for
 a mistake of the caller's (nothing was changed), and with 1 for a failure at run time (a model, a
-disk). All take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
+disk). Those that read or write a
+store take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
 store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
 """
 
@@ -55,10 +56,13 @@ def _row(parameter: Any) -> str:
         name = f"`{(parameter.metavar or parameter.name).upper()}`"
     else:
         value = "" if parameter.is_flag else f" {parameter.metavar}"
-        name = f"`{parameter.opts[0]}{value}`"
+        other = "".join(f" / {opt}" for opt in parameter.secondary_opts)
+        name = f"`{parameter.opts[0]}{other}{value}`"
     notes = [parameter.help or ""]
     if parameter.required:
         notes.append("Required.")
+    elif parameter.secondary_opts:
+        notes.append(f"Default: `{parameter.opts[0] if parameter.default else '--no'}`.")
     elif parameter.default not in (None, False, "", []) and not parameter.is_flag:
         notes.append(f"Default: `{parameter.default}`.")
     if getattr(parameter, "envvar", None):

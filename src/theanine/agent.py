@@ -242,9 +242,10 @@ class AsyncTalk:
         scope = self._scope
         reports = await self._agent.remember(scope.user, agent=scope.agent, tenant=scope.tenant)
         if failed := [report for report in reports if report.failure]:
+            reason = str(failed[0].failure).rstrip(".")
             raise RememberingFailed(
                 f"session {failed[0].session} of {scope} is safe in the log but not remembered "
-                f"yet: {failed[0].failure}. `theanine remember` or agent.remember() resumes it"
+                f"yet: {reason}. `theanine remember` or agent.remember() resumes it"
             )
         return reports
 

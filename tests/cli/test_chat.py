@@ -39,7 +39,9 @@ def test_a_failing_model_loses_nothing_that_was_said(run: Terminal) -> None:
             text="I sold the boat.\n",
             environment={"OPENAI_API_KEY": "none"},
         )
-    assert "What you said is kept" in ran.out
+    assert ran.code == 1
+    assert ". What you said is kept" in ran.out
+    assert ".." not in ran.out
     assert "safe in the log" in ran.out
     [session] = run("sessions", "--user", "ana", "--json").json["ana"]
     assert session["turn_count"] == 1

@@ -152,4 +152,6 @@ def test_dates_without_a_zone_take_the_one_given(run: Terminal, tmp_path: Path) 
 def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "msc.jsonl", json.dumps(msc()))
     run("import", str(file), "--user", "bo")
-    assert "2000" not in run("sessions", "--user", "bo").out
+    for command in (["sessions"], ["memories"], ["timeline"], ["recall", "How was it?"]):
+        assert "2000" not in run(*command, "--user", "bo").out
+    assert {one["dated"] for one in run("memories", "--user", "bo", "--json").json} <= {False}

@@ -19,6 +19,7 @@ from theanine.cli.common import (
     StoreOption,
     UserOption,
     opened,
+    undated,
 )
 from theanine.cli.show import console, show_recollection
 
@@ -61,6 +62,8 @@ def chat(
                 chatting.hear(line)
         finally:
             chatting.close()
+    if chatting.failed:
+        raise typer.Exit(1)
 
 
 class _Chat:
@@ -71,6 +74,7 @@ class _Chat:
         self._talk: Talk | None = None
         self._timer: Timer | None = None
         self._lock = RLock()
+        self.failed = False
 
     def hear(self, line: str) -> None:
         """Log a line and answer it."""
@@ -95,10 +99,12 @@ class _Chat:
         try:
             reply = talk.reply()
         except ModelError as error:
-            console().print(f"(No reply: {error} What you said is kept.)", markup=False)
+            self.failed = True
+            said = str(error).rstrip(".")
+            console().print(f"(No reply: {said}. What you said is kept.)", markup=False)
             return
         if self._why:
-            show_recollection(reply.recollection)
+            show_recollection(reply.recollection, undated(self._agent, self._user))
         console().print(reply.text, markup=False, style="bold")
 
     def _end(self) -> None:
@@ -115,6 +121,7 @@ class _Chat:
                         f"{report.links} links.)"
                     )
             except RememberingFailed as error:
+                self.failed = True
                 console().print(f"({error})", markup=False)
 
     def _stop_timer(self) -> None:

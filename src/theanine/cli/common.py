@@ -6,13 +6,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 if TYPE_CHECKING:
     from theanine.sync import Agent
 
+Items = dict[str, Any]
 StoreOption = Annotated[
     str,
     typer.Option(
@@ -111,6 +112,23 @@ def _named(settings: list[str]) -> dict[str, str] | None:
     if wrong := [one for one in settings if "=" not in one]:
         raise SettingsError(f"--set {wrong[0]}: write it as NAME=VALUE, such as retrieved=5")
     return dict(one.split("=", 1) for one in settings) or None
+
+
+def undated(agent: Agent, user: str) -> frozenset[int]:
+    """Numbers of the user's sessions whose times only keep their order. Raises NotFound."""
+    return frozenset(session.id for session in agent.sessions(user) if not session.dated)
+
+
+def with_dated(value: Any, undated: frozenset[int]) -> Any:
+    """The same JSON, in which all that has a session and a time also says whether it is dated."""
+    if isinstance(value, dict):
+        found = {key: with_dated(one, undated) for key, one in cast("Items", value).items()}
+        if "session" in found and "at" in found:
+            found["dated"] = found["session"] not in undated
+        return found
+    if isinstance(value, list | tuple):
+        return [with_dated(one, undated) for one in cast("list[Any]", value)]
+    return value
 
 
 def show_json(value: Any) -> None:

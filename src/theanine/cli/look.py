@@ -18,6 +18,8 @@ from theanine.cli.common import (
     UserOption,
     opened,
     show_json,
+    undated,
+    with_dated,
 )
 from theanine.cli.show import DAY, console, show_table, show_timelines
 
@@ -40,13 +42,17 @@ def memories(
     theanine memories --user ana --json | jq '.[].text'
     """
     with opened(store, method=method) as agent:
-        found = agent.memories(user)
+        found, hidden = agent.memories(user), undated(agent, user)
     if as_json:
-        show_json([asdict(memory) for memory in found])
+        show_json(with_dated([asdict(memory) for memory in found], hidden))
         return
+    dates = ["" if m.session in hidden else f"{m.at:{DAY}}" for m in found]
     show_table(
         ["", "date", "memory", "turns"],
-        ([m.id, f"{m.at:{DAY}}", m.text, ", ".join(map(str, m.sources))] for m in found),
+        (
+            [m.id, date, m.text, ", ".join(map(str, m.sources))]
+            for m, date in zip(found, dates, strict=True)
+        ),
     )
 
 
@@ -110,14 +116,14 @@ def timeline(
     """
     with opened(store, method=method) as agent:
         found = agent.timelines(user, memory)
-        known = agent.sessions(user)
+        hidden = undated(agent, user)
         if html is not None:
             within = None if memory is None else {m.id for line in found for m in line.memories}
             _write_page(html, agent, user, within)
     if as_json:
-        show_json([asdict(line) for line in found])
+        show_json(with_dated([asdict(line) for line in found], hidden))
     elif html is None:
-        show_timelines(found, (one.id for one in known if not one.dated))
+        show_timelines(found, hidden)
 
 
 def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) -> None:

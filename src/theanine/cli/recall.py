@@ -19,6 +19,8 @@ from theanine.cli.common import (
     UserOption,
     opened,
     show_json,
+    undated,
+    with_dated,
 )
 from theanine.cli.show import console, show_recollection, show_timelines
 
@@ -46,13 +48,13 @@ def recall(
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     """
     with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
-        agent.sessions(user)  # an unknown user is an error here, not an empty memory
+        hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
         found = agent.recall(question, user, budget=budget)
     if as_json:
-        parts = [asdict(part) for part in found.parts]
+        parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
-        show_recollection(found)
+        show_recollection(found, hidden)
 
 
 def demo() -> None:

@@ -95,23 +95,26 @@ def _say(text: Text, indent: int, *, hang: int = 0) -> None:
         console().print(line, soft_wrap=True)
 
 
-def show_recollection(found: Recollection) -> None:
+def show_recollection(found: Recollection, undated: Iterable[int] = ()) -> None:
     """What was recalled, part by part, with the turns behind each."""
     from rich.text import Text
+
+    hidden = frozenset(undated)
 
     for part in found.parts:
         _say(Text(part.text), 3)
         for turn in part.sources:
-            _say(Text(f"↳ {source(turn)}", "dim"), 5, hang=2)
+            _say(Text(f"↳ {source(turn, hidden)}", "dim"), 5, hang=2)
     if not found.parts:
         console().print("   Nothing is remembered about this.")
 
 
-def source(turn: Turn) -> str:
+def source(turn: Turn, undated: frozenset[int] = frozenset()) -> str:
     """A turn as a source: number, date, speaker, the beginning of its words."""
     words = " ".join(turn.words.split())
     words = words if len(words) <= QUOTED else f"{words[:QUOTED].rstrip()}…"
-    return f"turn {turn.id}, {turn.at:{DAY}}, {turn.speaker}: {words}"
+    date = "" if turn.session in undated else f"{turn.at:{DAY}}, "
+    return f"turn {turn.id}, {date}{turn.speaker}: {words}"
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

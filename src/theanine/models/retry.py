@@ -71,7 +71,7 @@ def _pause(attempt: int, asked: float | None, limits: Limits, rng: Random) -> fl
 def _gave_up(what: str, tries: int, error: ModelUnavailable) -> ModelUnavailable:
     times = "1 try" if tries == 1 else f"{tries} tries"
     return ModelUnavailable(
-        f"{what} gave no answer after {times}; the last: {error}. "
+        f"{what} gave no answer after {times}; the last: {str(error).rstrip('.')}. "
         "Nothing is lost: run it again later and it resumes",
         retry_after=error.retry_after,
     )
