@@ -93,6 +93,41 @@ def retrieval(
         _ablate(run, labelled)
 
 
+@bench.command()
+def segmentation(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Dialogues with their gold segments, as JSON.")
+    ],
+    segmenter: Annotated[
+        str, typer.Option(metavar="NAME", help="local, dips, text-tiling or every:N.")
+    ] = "local",
+    as_json: JsonOption = False,
+) -> None:
+    """How well the topics of dialogues are told apart, with no language model.
+
+    Pk and WindowDiff by dialogue (lower is better), F1 of boundaries, and SeCom's score, with 95 %
+    bootstrap intervals over dialogues.
+
+    \b
+    theanine bench segmentation dialseg711.json
+    theanine bench segmentation tiage.json --segmenter text-tiling
+    """
+    from dataclasses import asdict
+
+    from theanine.evaluation.datasets.segmentation import read_segmented
+    from theanine.evaluation.segmentation import bench_segmentation
+    from theanine.evaluation.segmentation import segmenter as named
+
+    run = bench_segmentation(read_segmented(data), named(segmenter))
+    measures = {"Pk": run.pk, "WD": run.wd, "F1": run.f1, "score": run.score}
+    if as_json:
+        found = {name: asdict(value) for name, value in measures.items()}
+        show_json({**found, "turns_per_second": run.turns_per_second})
+        return
+    show_table(["measure", f"{segmenter}, {run.n} dialogues"], measures.items())
+    console().print(f"{run.turns_per_second:,.0f} turns a second")
+
+
 def _show(run: Run) -> None:
     whole = run.measures()
     by = {category: run.measures(category) for category in run.categories}
