@@ -128,11 +128,11 @@ class AsyncAgent(Upkeep):
             raise SettingsError(f"the budget must be 0 or more tokens, not {budget}")
         return await self._method.recall(dialogue, await self._context(scope, budget))
 
-    async def respond(
-        self, dialogue: Sequence[Utterance], found: Recollection, scope: Scope, speaker: str
-    ) -> Reply:
-        """What the agent says next, given what it recalled."""
-        return await self._method.respond(dialogue, found, speaker, await self._context(scope))
+    async def reply(self, dialogue: Sequence[Utterance], scope: Scope, speaker: str) -> Reply:
+        """What the agent, as ``speaker``, says next; with what it recalled for that."""
+        context = await self._context(scope)  # one for both: nothing erased between slips through
+        found = await self._method.recall(dialogue, context)
+        return await self._method.respond(dialogue, found, speaker, context)
 
     async def remember(
         self,
@@ -216,11 +216,10 @@ class AsyncTalk:
 
     async def reply(self, *, at: datetime | None = None) -> Reply:
         """Recall, say what the agent says next, and log it. Raises ModelError; nothing is lost."""
-        found = await self.recall()
         name = self._scope.agent if self._scope.agent != "default" else "assistant"
-        answer = await self._agent.respond(self._turns, found, self._scope, name)
+        answer = await self._agent.reply(self._turns, self._scope, name)
         said = Utterance(text=answer.text, speaker=name, at=at or self._clock(), role="agent")
-        await self._log(replace(said, recalled=tuple(m.id for m in found.memories)))
+        await self._log(replace(said, recalled=tuple(m.id for m in answer.recollection.memories)))
         return answer
 
     async def end(

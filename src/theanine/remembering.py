@@ -144,8 +144,10 @@ class Rememberer:
 
     async def _one(self, one: Pending, caller: Caller | None) -> tuple[int, int, int]:
         """Memories, links and pairs of one session, once they are committed."""
-        turns, given = await self._store.unremembered(one.scope, one.session, self._method.name)
         view = await self._views.of(one.scope)
+        if caller:
+            caller.epoch = view.state.epoch  # noted before anything is read for a prompt
+        turns, given = await self._store.unremembered(one.scope, one.session, self._method.name)
         found = await self._store.sessions(one.scope, self._method.name, only=one.session)
         if not found:
             raise NotFound(f"session {one.session} was forgotten meanwhile")

@@ -174,9 +174,12 @@ class Upkeep:
 
     async def _context(self, scope: Scope, budget: int | None = None) -> Context:
         view = await self._views.of(scope)
+        caller = self._chat.bound(scope) if self._chat else None
+        if caller:
+            caller.epoch = view.state.epoch
         return Context(
             scope=scope,
-            chat=self._chat.bound(scope) if self._chat else None,
+            chat=caller,
             embedder=self._embedder,
             view=view,
             rng=Random(self._seed),

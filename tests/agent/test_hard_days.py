@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -289,3 +289,42 @@ def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_pat
         assert agent.pending() == []
         assert len(agent.memories("bo")) == int(last) + 1
         assert "town 7 " in agent.recall("Do I love the harbour of town 7?", "ana").text
+
+
+@pytest.mark.parametrize("step", ["summarize", "refine"])
+def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str, step: str) -> None:
+    tell(path, f"The {SECRET} of the boat is in the attic.")
+    slow = by_step({"respond": "Good.", step: lambda request: delay(0.7, answer(request))})
+    with (
+        ScriptedServer(slow) as server,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        [holding] = agent.memories("ana")
+        talk = agent.session("ana")
+        talk.hear("I moved the boat from the attic to the harbour, because of the rain.")
+        work = talk.inner.reply if step == "refine" else talk.inner.end
+        under_way = talk.portal.start_task_soon(work)
+        while not any(f"Task: {step}" in str(call.body) for call in server.calls):
+            time.sleep(0.01)
+        agent.forget("ana", memory=holding.id)
+        with suppress(RememberingFailed):
+            under_way.result()
+    for file in Path(path).parent.glob("memory.db*"):
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_without_refining_the_raw_timeline_is_handed_over_whatever_the_model(path: str) -> None:
+    with ScriptedServer() as server:
+        url, raw = server.base_url, {"refine": False}
+        with theanine.open(path, model="openai:x", base_url=url, config=raw) as agent:
+            for text in (
+                "I am afraid of the old ferry.",
+                "I am no longer afraid of the ferry now.",
+            ):
+                with agent.session("ana") as talk:
+                    talk.hear(text)
+            calls = len(server.calls)
+            [part] = agent.recall("Is the ferry fine?", "ana").parts
+            assert "—Changed→ (" in part.text
+            assert part.made_by == "local"
+            assert len(server.calls) == calls

@@ -23,15 +23,16 @@ START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 EVIL = "</script><script>alert(1)</script><!-- \u2028 & 'quotes' \"here\" @@SCRIPT@@"
 
 
-def memory(number: int, day: int, text: str = "Ana sold the boat.") -> Memory:
-    at = START + timedelta(days=day)
-    return Memory(id=number, session=day + 1, text=text, at=at, made_at=at, sources=(number,))
+def memory(number: int, session: int, text: str = "Ana sold the boat.") -> Memory:
+    """Two sessions share each day."""
+    at = START + timedelta(days=session // 2, minutes=session)
+    return Memory(id=number, session=session, text=text, at=at, made_at=at, sources=(number,))
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> tuple[list[Memory], list[Link]]:
-    days = draw(st.lists(st.integers(0, 6), max_size=25).map(sorted))
-    memories = [memory(number, day) for number, day in enumerate(days, 1)]
+    sessions = draw(st.lists(st.integers(1, 9), max_size=25).map(sorted))
+    memories = [memory(number, session) for number, session in enumerate(sessions, 1)]
     pairs = [(a.id, b.id) for a in memories for b in memories if a.session < b.session]
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=30)) if pairs else []
     return memories, [Link(older=a, newer=b, relation=Relation.CAUSE) for a, b in chosen]
@@ -45,7 +46,7 @@ def test_no_two_memories_share_a_place_and_time_runs_across(
     column, headings = columns(memories, frozenset())
     placed = cells(memories, links, column)
     assert len(set(placed.values())) == len(placed) == len(memories)
-    assert all(placed[link.older][0] < placed[link.newer][0] for link in links)
+    assert all(placed[link.older][0] <= placed[link.newer][0] for link in links)
     assert all(headings[placed[m.id][0]].startswith(str(m.at.day)) for m in memories)
 
 
@@ -67,7 +68,7 @@ def test_an_edge_along_a_row_runs_behind_no_memory_of_its_own(
 def test_remembered_words_never_become_markup() -> None:
     turn = Turn(id=1, session=1, text=EVIL, speaker=EVIL, at=START)
     session = Session(id=1, key="a", started_at=START)
-    page = timeline_page([memory(1, 0, EVIL)], [], [turn], [session], title=EVIL)
+    page = timeline_page([memory(1, 1, EVIL)], [], [turn], [session], title=EVIL)
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 3
     data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
@@ -76,7 +77,7 @@ def test_remembered_words_never_become_markup() -> None:
 
 
 def test_the_page_reaches_for_nothing_outside() -> None:
-    page = timeline_page([memory(1, 0)], [], [], [], title="ana")
+    page = timeline_page([memory(1, 1)], [], [], [], title="ana")
     assert "default-src 'none'" in page
     assert not re.search(r'(?:src|href)="', page.split("<script")[0])
 
@@ -99,7 +100,7 @@ def test_in_a_browser(run: Terminal, tmp_path: Path, scheme: str) -> None:
         page.goto(page_file.as_uri())
         assert page.evaluate("graph.nodes().length") == 73
         assert page.locator("#axis span").first.inner_text() == "9 March 2024"
-        page.evaluate("graph.getElementById('19').emit('tap')")
+        page.evaluate("void graph.getElementById('19').emit('tap')")
         panel = page.locator("#panel")
         assert "Exactly. The only way to Cres is the ferry" in panel.inner_text()
         assert "turn 31" in panel.inner_text()

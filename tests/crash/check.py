@@ -58,7 +58,7 @@ def acknowledged_turns(acknowledged: Sequence[str], store: Path) -> Iterator[str
     counts = Counter(kept)
     told = list(dict.fromkeys(acknowledged))
     for text in told:
-        if counts[text] != acknowledged.count(text) and counts[text] != 1:
+        if counts[text] != 1:
             yield f"an acknowledged turn is there {counts[text]} times: {text!r}"
     place = {text: i for i, text in enumerate(kept)}
     order = [place[text] for text in told if text in place]
@@ -83,6 +83,14 @@ def paid_again(requests: Iterable[Any], kept: set[str]) -> Iterator[str]:
         prompt = body["messages"][-1]["content"]
         if any(prompt.startswith(known) for known in kept):
             yield f"asked again although its reply was journalled: {prompt[:60]!r} …"
+
+
+def not_journalled(requests: Iterable[Any], kept: set[str], most: int) -> Iterator[str]:
+    """Of a run's requests only those in flight when it was killed may lack a kept reply."""
+    prompts = [body["messages"][-1]["content"] for body in requests]
+    lost = [p for p in prompts if not any(p.startswith(known) for known in kept)]
+    if len(lost) > most:
+        yield f"{len(lost)} replies were not journalled, at most {most} can have been in flight"
 
 
 def as_if_never_killed(store: Path, other: Path, base_url: str) -> Iterator[str]:

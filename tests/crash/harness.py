@@ -73,7 +73,7 @@ class _Store:
             if self._once(self.rng.uniform(0, SOONEST)):
                 break
             self.tally.kills[self.kind] += 1
-            self._look()
+            self._look(in_flight=1)
             progress(self.tally)
         else:
             self._once(LONGEST)
@@ -108,11 +108,12 @@ class _Store:
         lines = self.told.read_text("utf-8").split("\n")[:-1]  # the last may be cut short
         return [json.loads(line) for line in lines]
 
-    def _look(self) -> None:
+    def _look(self, in_flight: int = 0) -> None:
         fresh = [call.body for call in self.server.calls[self.seen :]]
         self._violated(check.after_a_kill(self.store))
         self._violated(check.paid_again(fresh, self.kept))
         self.kept = check.journalled(self.store)
+        self._violated(check.not_journalled(fresh, self.kept, in_flight))
         self.seen = len(self.server.calls)
 
     def _judge(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,23 @@ def test_a_call_paid_twice_is_noticed() -> None:
     request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
     assert list(check.paid_again([request], {"Task: relate"})) == []
     assert list(check.paid_again([request], {"Task: summarize"}))
+
+
+def test_a_journal_that_keeps_nothing_is_noticed() -> None:
+    request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
+    assert list(check.not_journalled([request], {"Task: summarize"}, 0)) == []
+    assert list(check.not_journalled([request], set(), 0))
+
+
+def test_a_log_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    whole = read_histories(HARBOUR).histories[0]
+    with theanine.open(str(path)) as agent:
+        for again in ("", "-again"):
+            named = [replace(one, key=one.key + again) for one in whole.transcripts]
+            agent.log(replace(whole, transcripts=named), "ana")
+    told = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
+    assert list(check.acknowledged_turns(told * 2, path))
 
 
 def test_a_store_that_another_run_would_not_make_is_noticed(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ class Caller:
 
     Attributes:
         usage: what this caller has spent so far.
+        epoch: the scope's ``State.epoch`` when the words for its prompts were read; what is asked
+            after an erasure is then journalled without its words. None looks when asking.
     """
 
     def __init__(self, chat: Chat, scope: Scope, session: int | None) -> None:
@@ -93,6 +95,7 @@ class Caller:
         self._chat = chat
         self._scope = scope
         self._session = session
+        self.epoch: int | None = None
 
     @property
     def model(self) -> str:
@@ -127,7 +130,9 @@ class Caller:
         messages = [Message("user", clean(step.render(**values)))]
         own = () if self._session is None else (self._session,)
         touched = tuple(sorted({*touches, *own}))
-        epoch = (await self._chat.store.state(self._scope)).epoch
+        epoch = self.epoch
+        if epoch is None:
+            epoch = (await self._chat.store.state(self._scope)).epoch
         keys: list[str] = []
         raw, fault = "", ""
         for _ in range(1 + self._chat.limits.repairs):

@@ -42,7 +42,7 @@ function paint() {
     { selector: "node", style: {
       shape: "round-rectangle", width: 190, height: 66, "background-color": css("--card"),
       "border-width": 1, "border-color": css("--line"), color: css("--ink"), label: "data(label)",
-      "font-size": 11, "text-wrap": "wrap", "text-max-width": 176, "text-valign": "center",
+      "font-size": 11, "text-wrap": "wrap", "text-overflow-wrap": "anywhere", "text-max-width": 176, "text-valign": "center",
       "font-family": "system-ui, sans-serif",
     } },
     { selector: "edge", style: {
@@ -61,7 +61,7 @@ function paint() {
 function drawAxis() {
   const zoom = graph.zoom(), pan = graph.pan();
   const axis = element("axis");
-  const apart = Math.ceil(95 / (WIDTH * zoom)); // so that headings never touch
+  const apart = Math.ceil(135 / (WIDTH * zoom)); // so that headings never touch
   axis.replaceChildren(...data.columns.flatMap((heading, column) => {
     if (column % apart) return [];
     const label = make("span", heading);
@@ -133,14 +133,19 @@ const MOVES = {
 const next = (memory, way) => inTime[inTime.indexOf(memory) + way]?.id;
 
 element("graph").addEventListener("keydown", (event) => {
-  if (event.key === "Escape") return hide();
   if (!(event.key in MOVES) && event.key !== "Enter") return;
   event.preventDefault();
   const memory = chosen();
   const to = memory && event.key !== "Enter" ? MOVES[event.key](memory) : (memory ?? inTime[0])?.id;
   if (to !== undefined) choose(to);
 });
-graph.on("tap", "node", (event) => choose(Number(event.target.id())));
+graph.on("tap", "node", (event) => {
+  element("graph").focus({ preventScroll: true });
+  choose(Number(event.target.id()));
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !element("panel").hidden) hide();
+});
 graph.on("mouseover", "node", (event) => { element("graph").title = memories.get(Number(event.target.id())).text; });
 graph.on("mouseout", "node", () => { element("graph").title = ""; });
 graph.on("pan zoom resize", drawAxis);

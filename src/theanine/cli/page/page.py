@@ -49,8 +49,8 @@ def timeline_page(
     library, script = _read(LIBRARY), _read("page.js")
     parts = {
         "TITLE": html.escape(title),
-        "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; "
-        f"script-src {_hash(library)} {_hash(script)}",
+        "POLICY": "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src 'unsafe-inline'; script-src {_hash(library)} {_hash(script)}",
         "STYLE": _read("page.css"),
         "DATA": _harmless(data),
         "LIBRARY": library,

@@ -60,7 +60,7 @@ def _rows(members: Sequence[Memory], graph: Graph, column: Mapping[int, int]) ->
         row = rows[before[-1]] if before else 0
         here = column[memory.id]
         # The edge along the row needs it free all the way, or it would run behind other memories.
-        start = column[before[-1]] + 1 if before else here
+        start = min(column[before[-1]] + 1, here) if before else here
         while any((between, row) in taken for between in range(start, here + 1)):
             row, start = row + 1, here
         rows[memory.id] = row
