@@ -29,12 +29,15 @@ _WORDY = 20
 _COURTESY = frozenset("cool good great hello help hey hi lol look need nice ok okay please sure "
                       "thank thanks want wow would".split())  # fmt: skip
 _REACH = 4
+_SERVING = ("needs", "orders", "before: offers more", "before: reports done", "before: closes")
+_CHATTING = ("tells of self", "small talk")
+_TWOFOLD = ("asks about you", "small talk", "tells of self", "first person")
 
 
 def evidence(texts: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, Figures]:
     """Every figure by name, ``len(texts) - 1`` long each; needs two turns or more."""
-    units = _centred(vectors)
-    return _alike(units) | _shared(texts) | _worded(texts) | _placed(len(texts))
+    worded = _by_kind(_worded(texts))
+    return _alike(_centred(vectors)) | _shared(texts) | worded | _placed(len(texts))
 
 
 def _centred(vectors: NDArray[np.float32]) -> Figures:
@@ -167,6 +170,24 @@ def _asked(texts: Sequence[str], asked: Sequence[str], weight: Figures) -> dict[
             known = bool(words & _union(stems[max(0, i - 5) : i]))
             (old if known else new)[i - 1] = 1.0
     return {"asks something new": weight[1:] * new, "asks about what was said": weight[1:] * old}
+
+
+def _by_kind(worded: Mapping[str, Figures]) -> dict[str, Figures]:
+    """Part the cues that mean one thing where one side serves the other and another in a chat.
+
+    "Do you have …?" opens a topic in a chat; from who serves, it asks on about the request. Each
+    is parted by the share of serving cues among the dialogue's serving and chatting ones.
+    """
+    serving, chatting = (
+        float(np.max([worded[name] for name in names], axis=0).sum())
+        for names in (_SERVING, _CHATTING)
+    )
+    share = (serving + 0.5) / (serving + chatting + 1)
+    found = {name: values for name, values in worded.items() if name not in _TWOFOLD}
+    for name in _TWOFOLD:
+        found[f"{name}, serving"] = worded[name] * share
+        found[f"{name}, chatting"] = worded[name] * (1 - share)
+    return found
 
 
 def _placed(turns: int) -> dict[str, Figures]:
