@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.fusion import Scores
+from theanine.retrieval.fusion import Scores, dots
 from theanine.retrieval.rows import Rows
 
 FEW = 10
@@ -45,7 +45,7 @@ class Centred:
         mean, lengths = self._centre
         sought = query - mean
         sought /= np.float32(max(np.linalg.norm(sought), 1e-6))
-        return np.asarray((rows @ sought - mean @ sought) / lengths, np.float32)
+        return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
 
 
 def _centre(
@@ -53,5 +53,5 @@ def _centre(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The mean, and the rows' distances from it."""
     mean = (total / (len(rows) + FEW)).astype(np.float32)
-    squares = np.einsum("nd,nd->n", rows, rows) - 2 * (rows @ mean) + mean @ mean
+    squares = np.vecdot(rows, rows) - 2 * dots(rows, mean) + np.vecdot(mean, mean)
     return mean, np.sqrt(np.maximum(squares, np.float32(1e-6)))

@@ -1,4 +1,4 @@
-"""Bring scores of different retrievers to one scale, and pick the best."""
+"""Score by vectors, bring scores of different retrievers to one scale, and pick the best."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
+
+
+def dots(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
+    """The inner product of each row with a vector; a row's does not depend on the other rows.
+
+    One row after another on one core: a product with a matrix is spread over all cores even where
+    it takes less than a millisecond, and then waits for them when they are busy.
+    """
+    return np.asarray(np.vecdot(rows, vector), np.float32)
 
 
 def standard(scores: Scores) -> Scores:

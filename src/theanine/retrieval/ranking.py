@@ -155,7 +155,7 @@ class Ranking:
     def _found(self, text: str) -> Scores:
         """The weight of the words that are found in each unit or beside it."""
         chances, weights = self.lexical.matches(terms(self._names.without(text)))
-        return weights @ self._windows.either(chances)
+        return np.asarray(np.einsum("t,tn->n", weights, self._windows.either(chances)), np.float32)
 
     def _asker(self, asker: str) -> str:
         """The asker's name among the speakers, or empty."""

@@ -17,7 +17,7 @@ from theanine.graph import Graph
 from theanine.memory import Memory
 from theanine.models.base import Vectors
 from theanine.retrieval.asking import Query
-from theanine.retrieval.fusion import Scores, best
+from theanine.retrieval.fusion import Scores, best, dots
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rows import Rows
 from theanine.store.base import State, Store
@@ -149,10 +149,14 @@ class View:
         """
         if not self.memories:
             return [[] for _ in vectors]
-        similarity = np.asarray(vectors, np.float32) @ self._ranking.vectors.all.T
-        if among is not None:
-            similarity = np.where(among, similarity, np.float32(-np.inf))
-        return [self._best(scores, k) for scores in similarity]
+        known = self._ranking.vectors.all
+        found: list[list[tuple[Memory, float]]] = []
+        for row, vector in enumerate(np.asarray(vectors, np.float32)):
+            similarity = dots(known, vector)
+            if among is not None:
+                similarity[~among[row]] = -np.inf
+            found.append(self._best(similarity, k))
+        return found
 
     def topic(self, text: str) -> str:
         """What the vector of a ``hybrid`` search should be of: the text without speakers' names."""
