@@ -31,11 +31,14 @@ def work(kind: str, store: str, base_url: str, acknowledged: str) -> None:
         def tell(*texts: str) -> None:
             os.write(told, "".join(json.dumps(text) + "\n" for text in texts).encode())
 
+        if kind == "remember":  # all is logged before the clock runs
+            _log(agent, tell)
         tell("ready")
         if kind == "hear":
             _speak(agent, tell, Path(acknowledged))
-        else:
-            _take_in(agent, tell)
+        if kind == "import":
+            _log(agent, tell)
+        agent.remember(USER)
 
 
 def _speak(agent: theanine.Agent, tell: Tell, acknowledged: Path) -> None:
@@ -55,9 +58,8 @@ def _speak(agent: theanine.Agent, tell: Tell, acknowledged: Path) -> None:
         tell("session ends")
 
 
-def _take_in(agent: theanine.Agent, tell: Tell) -> None:
-    """Every session of the bundled conversation, logged one by one, then remembered."""
+def _log(agent: theanine.Agent, tell: Tell) -> None:
+    """Every session of the bundled conversation, one by one."""
     for transcript in read_histories(HARBOUR).histories[0].transcripts:
         agent.log(History(name=USER, transcripts=[transcript]))
         tell(*(turn.text for turn in transcript.turns))
-    agent.remember(USER)

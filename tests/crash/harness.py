@@ -17,9 +17,11 @@ from theanine.testing import ScriptedServer
 from . import check
 from .child import work
 
-KINDS = ("hear", "import")
+KINDS = ("hear", "remember", "import")
 LATENCY = 0.03
 LONGEST = 60.0
+IN_FLIGHT = 2
+"""Calls at once at most: a session's pairs are related in batches of 24, and it has 13 turns."""
 KILLS_A_STORE = 8
 SOONEST = 0.3
 """Seconds of work within which a kill falls; the whole work takes several times as long."""
@@ -73,10 +75,11 @@ class _Store:
             if self._once(self.rng.uniform(0, SOONEST)):
                 break
             self.tally.kills[self.kind] += 1
-            self._look(in_flight=1)
+            self._look(IN_FLIGHT)
             progress(self.tally)
         else:
-            self._once(LONGEST)
+            if not self._once(LONGEST):
+                self._violated([f"it was not done after {LONGEST:g} s"])
             self._look()
         self._judge()
 
@@ -97,6 +100,7 @@ class _Store:
         if not finished:
             child.kill()
             child.join()
+            time.sleep(2 * LATENCY)  # its last request may still be on its way to the server
         elif child.exitcode:
             self._violated([f"the child failed by itself with exit code {child.exitcode}"])
         child.close()
