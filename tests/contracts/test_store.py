@@ -226,6 +226,7 @@ async def test_turns_by_session_number_and_last(store: Store) -> None:
 
     assert await texts(session=2, last=2) == ["b3", "b4"]
     assert await texts(ids=[7, 2, 2, 99]) == ["a1", "b1"]
+    assert await texts(ids=[7, 2], session=2) == ["b1"]
     assert await texts(ids=[]) == []
     assert await texts(last=0) == []
     assert len(await texts()) == 10

@@ -39,6 +39,7 @@ class View:
         memories: in order of number.
         graph: the links.
         sessions: by number.
+        undated: numbers of the sessions whose times only keep their order.
         session_of, times: each memory's session number and time, in microseconds since 1970.
     """
 
@@ -54,6 +55,7 @@ class View:
         self.memories: list[Memory] = []
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
+        self.undated: frozenset[int] = frozenset()
         self._store = store
         self._read_upto = 0
         self._place: dict[int, int] = {}
@@ -77,11 +79,6 @@ class View:
         return len(self.memories)
 
     @property
-    def undated(self) -> frozenset[int]:
-        """Numbers of the sessions whose times only keep their order."""
-        return frozenset(s.id for s in self.sessions.values() if not s.dated)
-
-    @property
     def session_of(self) -> NDArray[np.int64]:
         """The number of each memory's session, as ``memories`` are ordered."""
         return self._session_of.all
@@ -94,6 +91,7 @@ class View:
     def meet(self, sessions: Iterable[Session]) -> None:
         """Take in sessions, new ones or in a new state."""
         self.sessions.update({session.id: session for session in sessions})
+        self.undated = frozenset(s.id for s in self.sessions.values() if not s.dated)
 
     async def extend(self, state: State) -> None:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""

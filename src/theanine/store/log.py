@@ -267,6 +267,11 @@ def sessions(
     return [session_of(row) for row in db.execute(query)]
 
 
+_turns = sa.select(t.turn).where(t.turn.c.scope == find.scalar_subquery())
+# Built once: recall asks it before every reply, and building it takes longer than running it.
+_numbered = _turns.where(t.turn.c.id.in_(sa.bindparam("numbers", expanding=True)))
+
+
 def turns(
     db: sa.Connection,
     scope: Scope,
@@ -277,18 +282,17 @@ def turns(
     """Turns in order of number; the three filters work together."""
     if last == 0:
         return []
-    query = sa.select(t.turn).where(t.turn.c.scope == find.scalar_subquery())
     names = scope_names(scope)
-    if session is not None:
-        query = query.where(t.turn.c.session == session)
     if ids is None:
+        query = _turns if session is None else _turns.where(t.turn.c.session == session)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
         rows = db.execute(query.order_by(order).limit(last), names).all()
     else:
         rows = [
             row
             for some in chunks(sorted(set(ids)))
-            for row in db.execute(query.where(t.turn.c.id.in_(some)), names)
+            for row in db.execute(_numbered, {**names, "numbers": some})
+            if session in (None, row.session)
         ]
     found = sorted((turn_of(row) for row in rows), key=lambda turn: turn.id)
     return found if last is None else found[-last:]
