@@ -18,7 +18,7 @@ from theanine.models.limits import Limits
 from theanine.models.open import open_chat
 from theanine.models.step import Step
 from theanine.store import Store, open_store
-from theanine.store.base import CostLine
+from theanine.store.values import CostLine
 from theanine.testing import Script, ScriptedServer
 
 ANA = Scope("ana")

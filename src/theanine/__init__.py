@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from theanine.agent import AsyncAgent, AsyncTalk, Imported
     from theanine.conversation import History, Scope, Session, Transcript, Turn, Utterance
     from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
-    from theanine.memory import Link, Memory, Part, Recollection, Relation, Timeline
-    from theanine.methods.base import Reply
+    from theanine.memory import Link, Mark, Memory, Part, Recollection, Relation, Timeline
+    from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
     from theanine.models.limits import Limits
     from theanine.opening import aopen, open
@@ -23,10 +23,12 @@ __all__ = [
     "Agent",
     "AsyncAgent",
     "AsyncTalk",
+    "Estimate",
     "History",
     "Imported",
     "Limits",
     "Link",
+    "Mark",
     "Memory",
     "ModelError",
     "Part",
@@ -54,8 +56,8 @@ _HOMES = {
     "agent": ("AsyncAgent", "AsyncTalk", "Imported"),
     "conversation": ("History", "Scope", "Session", "Transcript", "Turn", "Utterance"),
     "errors": ("ModelError", "RememberingFailed", "TheanineError", "UserError"),
-    "memory": ("Link", "Memory", "Part", "Recollection", "Relation", "Timeline"),
-    "methods.base": ("Reply",),
+    "memory": ("Link", "Mark", "Memory", "Part", "Recollection", "Relation", "Timeline"),
+    "methods.base": ("Estimate", "Reply"),
     "methods.theanine.config": ("TheanineConfig",),
     "models.limits": ("Limits",),
     "opening": ("aopen", "open"),

@@ -25,13 +25,22 @@ from theanine.upkeep import Upkeep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What became of a history: new and known sessions, new turns, ready-made memories."""
+    """What became of a history.
+
+    Attributes:
+        user: whose it is now.
+        sessions_new, sessions_known: how many of its sessions were not in the log, or were.
+        turns_new: how many turns were logged.
+        memories_given: how many ready-made memories were taken in.
+        forgotten: how many turns and ready-made memories were forgotten before, and stay so.
+    """
 
     user: str
     sessions_new: int
     sessions_known: int
     turns_new: int
     memories_given: int
+    forgotten: int = 0
 
 
 class AsyncAgent(Upkeep):
@@ -171,7 +180,8 @@ class AsyncAgent(Upkeep):
             sessions_new=sum(one.new for one in logged),
             sessions_known=sum(not one.new for one in logged),
             turns_new=sum(one.new_turns for one in logged),
-            memories_given=sum(len(t.memories) for t in history.transcripts),
+            memories_given=sum(one.new_memories for one in logged),
+            forgotten=sum(one.forgotten for one in logged),
         )
 
     def _dialogue(self, dialogue: str | Sequence[Utterance], user: str) -> Sequence[Utterance]:
@@ -219,7 +229,8 @@ class AsyncTalk:
         name = self._scope.agent if self._scope.agent != "default" else "assistant"
         answer = await self._agent.reply(self._turns, self._scope, name)
         said = Utterance(text=answer.text, speaker=name, at=at or self._clock(), role="agent")
-        await self._log(replace(said, recalled=tuple(m.id for m in answer.recollection.memories)))
+        recalled = tuple(memory.id for memory in answer.recollection.memories)
+        await self._log(replace(said, recalled=recalled, notes=answer.notes))
         return answer
 
     async def end(

@@ -40,6 +40,8 @@ class Utterance:
         key: the caller's own id, unique in its session; hearing the same key again changes nothing.
         shared: what the speaker showed beside the words, such as a picture's description.
         recalled: ids of the memories that were in front of the agent when it said this.
+        notes: what the agent's method noted as it said this, such as ``{"worth": "yes"}``; never
+            words of the dialogue.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Utterance:
     key: str | None = None
     shared: str = ""
     recalled: tuple[int, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     @property
     def words(self) -> str:

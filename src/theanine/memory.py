@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from theanine.conversation import Turn
 
@@ -41,8 +42,10 @@ class Memory:
         made_at: when its session ended (the paper's time of a memory), aware, UTC.
         kind: what sort of memory: ``statement``, or a name that its method gives it.
         speakers: who it is about.
-        sources: ids of the turns that support it, ascending; empty only for ready-made memories
-            whose file names no turns.
+        sources: ids of the turns that it rests on directly, ascending; empty for ready-made
+            memories whose file names no turns, and for those made of other memories alone.
+        origins: ids of the memories that it was made of, ascending: forgetting one of them takes
+            this one along.
         method: the method that made it.
         made_by: the model that made it, ``local`` or ``given``.
         prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
@@ -56,6 +59,7 @@ class Memory:
     kind: str = STATEMENT
     speakers: tuple[str, ...] = ()
     sources: tuple[int, ...] = ()
+    origins: tuple[int, ...] = ()
     method: str = "theanine"
     made_by: str = LOCAL
     prompt: str = ""
@@ -84,6 +88,37 @@ class Link:
     relation: Relation | None
     explanation: str = ""
     similarity: float = 0.0
+    made_by: str = LOCAL
+    prompt: str = ""
+
+
+MarkKind = Literal["superseded", "withdrawn"]
+"""Why a memory is no longer live: a newer one took its place, or what it says no longer holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Says that a memory is no longer live. The memory itself stays as it is.
+
+    Attributes:
+        id: its number in the scope, from 1, in the order of commit.
+        memory: the memory that is marked.
+        kind: see :data:`MarkKind`.
+        by: the memory that took its place, or None.
+        session: the session whose remembering marked it; forgetting that session lifts the mark.
+        reason: why, in the words of the model or of the local rule.
+        method: the method that marked it.
+        made_by: the model, or ``local``.
+        prompt: name and version of the prompt; empty without a model.
+    """
+
+    id: int
+    memory: int
+    kind: MarkKind
+    by: int | None = None
+    session: int
+    reason: str = ""
+    method: str = "theanine"
     made_by: str = LOCAL
     prompt: str = ""
 
@@ -156,12 +191,18 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory that a method has made and that the store has not numbered yet."""
+    """A memory that a method has made and that the store has not numbered yet.
+
+    ``origins`` are stored memories that it was made of; ``beside`` are others of the same batch,
+    by their index, each before its own. Both become ``Memory.origins``.
+    """
 
     text: str
     at: datetime
     sources: tuple[int, ...]
     speakers: tuple[str, ...] = ()
+    origins: tuple[int, ...] = ()
+    beside: tuple[int, ...] = ()
     kind: str = STATEMENT
     made_by: str = LOCAL
     prompt: str = ""
@@ -181,6 +222,18 @@ class NewLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewMark:
+    """A mark on a stored memory; ``by`` is the index of a new memory in the same batch."""
+
+    memory: int
+    kind: MarkKind
+    by: int | None = None
+    reason: str = ""
+    made_by: str = LOCAL
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
     """All that a method makes of one session; the store commits it whole or not at all.
 
@@ -188,10 +241,12 @@ class Remembered:
         memories: new memories, in order.
         vectors: ``(n, d)`` float32, unit norm; row i belongs to ``memories[i]``.
         links: edges into the new memories.
+        marks: on stored memories that are no longer live.
         pairs: how many (older, newer) pairs were related.
     """
 
     memories: Sequence[NewMemory] = ()
     vectors: object = None
     links: Sequence[NewLink] = ()
+    marks: Sequence[NewMark] = ()
     pairs: int = 0

@@ -23,8 +23,9 @@ from theanine.models.base import Embedder
 from theanine.models.chat import Caller, Chat
 from theanine.models.usage import Usage
 from theanine.retrieval.view import Views
-from theanine.store.base import Pending, Store
+from theanine.store.base import Store
 from theanine.store.leases import process_holder
+from theanine.store.values import Pending
 
 LEASE = timedelta(minutes=2)
 """How long a lease lasts; it is renewed four times as often."""

@@ -85,6 +85,7 @@ class Agent(_Face):
     sessions = _run(AsyncAgent.sessions)
     turns = _run(AsyncAgent.turns)
     memories = _run(AsyncAgent.memories)
+    marks = _run(AsyncAgent.marks)
     links = _run(AsyncAgent.links)
     timelines = _run(AsyncAgent.timelines)
     pending = _run(AsyncAgent.pending)

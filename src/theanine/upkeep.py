@@ -9,7 +9,7 @@ from typing import Any
 from theanine.clock import Clock
 from theanine.conversation import Scope, Session, Turn
 from theanine.errors import NotFound
-from theanine.memory import Link, Memory, Timeline
+from theanine.memory import Link, Mark, Memory, Timeline
 from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
 from theanine.models.base import Embedder
@@ -17,7 +17,8 @@ from theanine.models.chat import Chat
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.view import Views
 from theanine.steps.local_summarize import own_words
-from theanine.store.base import CostLine, Pending, Receipt, Store
+from theanine.store.base import Store
+from theanine.store.values import CostLine, Pending, Receipt
 
 REEMBED_BATCH = 512
 
@@ -71,6 +72,13 @@ class Upkeep:
         """The user's memories, in order of number."""
         scope = await self._known(Scope(user, agent, tenant))
         return await self._store.memories(scope, method=self._method.name)
+
+    async def marks(
+        self, user: str, *, agent: str = "default", tenant: str = "default"
+    ) -> list[Mark]:
+        """The marks on the user's memories that are no longer live, in order of number."""
+        scope = await self._known(Scope(user, agent, tenant))
+        return await self._store.marks(scope, method=self._method.name)
 
     async def links(
         self, user: str, *, agent: str = "default", tenant: str = "default"

@@ -20,8 +20,8 @@ from theanine.conversation import GivenMemory, Scope, Transcript, Utterance
 from theanine.errors import BadInput, EmbedderMismatch, LeaseLost, NotFound
 from theanine.memory import Memory, NewLink, NewMemory, Relation, Remembered
 from theanine.store import Store
-from theanine.store.base import JournalEntry, State
 from theanine.store.leases import process_holder
+from theanine.store.values import JournalEntry, State
 
 from .conftest import STORES, StoreCase
 

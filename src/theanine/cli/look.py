@@ -25,7 +25,7 @@ from theanine.cli.show import DAY, console, show_table, show_timelines
 
 if TYPE_CHECKING:
     from theanine.conversation import Session
-    from theanine.store.base import CostLine
+    from theanine.store.values import CostLine
     from theanine.sync import Agent
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
@@ -45,15 +45,34 @@ class Reply:
         rationale: which memories apply and how, when the method was asked to reason first.
         recollection: what it had in front of it.
         made_by: the model, or ``local``.
+        notes: what the method wants to know when it remembers the session, such as
+            ``{"worth": "yes"}``; kept with the agent's turn. Never words of the dialogue.
     """
 
     text: str
     recollection: Recollection
     rationale: str = ""
     made_by: str = LOCAL
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a language model is expected to be asked: calls, tokens in, tokens out."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
 
 
 class Method(Protocol):
@@ -75,6 +94,10 @@ class Method(Protocol):
 
         ``given`` are ready-made memories; where there are any, they are taken as they are.
         """
+        ...
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """What remembering a session of these turns will about take of a model, if there is one."""
         ...
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
@@ -18,11 +21,18 @@ def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
 
 
 async def retrieve(
-    query: str, dialogue: Sequence[Utterance], k: int, context: Context, how: Retrieval
+    query: str,
+    dialogue: Sequence[Utterance],
+    k: int,
+    context: Context,
+    how: Retrieval,
+    *,
+    among: NDArray[np.bool_] | None = None,
 ) -> list[tuple[Memory, float]]:
     """The ``k`` memories that fit the query best, with their scores; none for an empty query.
 
-    The dialogue's last turn shows who asks, about whom and about what days.
+    ``among`` masks which of the view's memories may be found. The dialogue's last turn shows who
+    asks, about whom and about what days.
     """
     view = context.view
     if not query or not len(view):
@@ -32,7 +42,7 @@ async def retrieve(
     sought = Query(
         text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
     )
-    return view.search(sought, k, how)
+    return view.search(sought, k, how, among=among)
 
 
 async def reply(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from theanine.conversation import GivenMemory, Session, Turn
 from theanine.memory import NewMemory
-from theanine.methods.base import Context
+from theanine.methods.base import Context, Estimate
+from theanine.methods.estimating import STATEMENT, statements_in, tokens_of, tokens_of_step
 from theanine.models.base import Vectors
 from theanine.steps.local_summarize import own_words
-from theanine.steps.summarize import summarize
+from theanine.steps.summarize import SUMMARIZE, summarize
 
 GIVEN = "given"
 """The maker's name on ready-made memories."""
@@ -35,6 +36,15 @@ async def statements_of(
 async def embedded(memories: Sequence[NewMemory], context: Context) -> Vectors:
     """The statements' vectors, ``(n, d)``: of their own words, without who said them when."""
     return await context.embedder.embed([own_words(memory.text) for memory in memories])
+
+
+def summary_estimate(turns: Sequence[Turn]) -> Estimate:
+    """What :func:`statements_of` will about take."""
+    return Estimate(
+        calls=1,
+        input_tokens=tokens_of_step(SUMMARIZE) + tokens_of(turns),
+        output_tokens=statements_in(turns) * STATEMENT,
+    )
 
 
 async def _taken(

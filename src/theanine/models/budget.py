@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from theanine.conversation import Scope
 from theanine.errors import BudgetExceeded, SettingsError
 from theanine.models.limits import Limits
-from theanine.store.base import CostLine, Store
+from theanine.store.base import Store
+from theanine.store.values import CostLine
 
 
 class Budgets:

@@ -27,7 +27,8 @@ from theanine.models.reading import UnfitError, finish_fault, read_reply, schema
 from theanine.models.retry import retrying
 from theanine.models.step import Step
 from theanine.models.usage import Usage
-from theanine.store.base import JournalEntry, Store
+from theanine.store.base import Store
+from theanine.store.values import JournalEntry
 
 T = TypeVar("T")
 _SENT_BACK = 4_000

@@ -14,13 +14,14 @@ from theanine.clock import micros
 from theanine.conversation import Scope, Session, Turn
 from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
-from theanine.memory import Memory
+from theanine.memory import Mark, Memory
 from theanine.models.base import Vectors
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import Scores, best, dots
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rows import Rows
-from theanine.store.base import State, Store
+from theanine.store.base import Store
+from theanine.store.values import State
 
 Retrieval = Literal["hybrid", "dense", "lexical"]
 """By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
@@ -40,6 +41,7 @@ class View:
         graph: the links.
         sessions: by number.
         undated: numbers of the sessions whose times only keep their order.
+        marks: the marks on memories that are no longer live, by memory; the last one counts.
         session_of, times: each memory's session number and time, in microseconds since 1970.
     """
 
@@ -56,6 +58,7 @@ class View:
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
         self.undated: frozenset[int] = frozenset()
+        self.marks: dict[int, Mark] = {}
         self._store = store
         self._read_upto = 0
         self._place: dict[int, int] = {}
@@ -64,6 +67,11 @@ class View:
         self._session_of: Rows[np.int64] = Rows(np.int64)
         self._times: Rows[np.int64] = Rows(np.int64)
         self._turns: dict[int, Turn] = {}
+        self._marks_read = 0
+        self._kinds: dict[str, int] = {}
+        self._kind_of: Rows[np.int16] = Rows(np.int16)
+        self._recalls: dict[int, list[datetime]] = {}
+        self._recalls_upto = 0
 
     def __getitem__(self, memory: int) -> Memory:
         return self.memories[self._place[memory]]
@@ -101,6 +109,10 @@ class View:
         for after in range(self._read_upto, state.memories, BATCH):
             await self._take(after, min(after + BATCH, state.memories))
         self._read_upto = state.memories
+        if state.marks > self._marks_read:
+            fresh = await self._store.marks(self.scope, method=self.method, after=self._marks_read)
+            self.marks.update({mark.memory: mark for mark in fresh})
+            self._marks_read = state.marks
         self.state = state
 
     async def _take(self, after: int, upto: int) -> None:
@@ -127,6 +139,8 @@ class View:
         self._ids.extend([memory.id for memory in fresh])
         self._session_of.extend([memory.session for memory in fresh])
         self._times.extend([micros(memory.at) for memory in fresh])
+        codes = [self._kinds.setdefault(memory.kind, len(self._kinds)) for memory in fresh]
+        self._kind_of.extend(codes)
 
     def _unit(self, memory: Memory) -> Unit:
         session = self.sessions.get(memory.session)
@@ -160,15 +174,61 @@ class View:
         """What the vector of a ``hybrid`` search should be of: the text without speakers' names."""
         return self._ranking.topic(text)
 
-    def search(self, query: Query, k: int, how: Retrieval = "hybrid") -> list[tuple[Memory, float]]:
-        """The ``k`` memories that fit the query best."""
+    def search(
+        self,
+        query: Query,
+        k: int,
+        how: Retrieval = "hybrid",
+        *,
+        among: NDArray[np.bool_] | None = None,
+    ) -> list[tuple[Memory, float]]:
+        """The ``k`` memories that fit the query best; ``among`` masks what may be found."""
         if not self.memories:
             return []
         if how == "dense":
-            return self.nearest(query.vector[None], k)[0]
+            return self.nearest(query.vector[None], k, among=_row(among))[0]
         if how == "lexical":
-            return self._best(self._ranking.lexical.scores(query.text), k)
-        return self._best(self._ranking.scores(query), k)
+            scores = self._ranking.lexical.scores(query.text)
+        else:
+            scores = self._ranking.scores(query)
+        if among is not None:
+            scores = np.where(among, scores, -np.inf)
+        return self._best(scores, k)
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        """Which memories no mark stands on, as ``memories`` are ordered."""
+        found = np.ones(len(self.memories), bool)
+        found[[self._place[memory] for memory in self.marks if memory in self._place]] = False
+        return found
+
+    def of_kind(self, *kinds: str) -> NDArray[np.bool_]:
+        """Which memories are of any of these kinds, as ``memories`` are ordered."""
+        codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
+        return np.isin(self._kind_of.all, codes)
+
+    def grounds(self, memory: Memory) -> tuple[int, ...]:
+        """The turns that a memory rests on, its own and those behind what it was made of."""
+        turns, seen, waiting = set(memory.sources), {memory.id}, list(memory.origins)
+        while waiting:
+            one = waiting.pop()
+            if one not in seen and one in self:
+                seen.add(one)
+                turns.update(self[one].sources)
+                waiting += self[one].origins
+        return tuple(sorted(turns))
+
+    async def recalls(self) -> Mapping[int, Sequence[datetime]]:
+        """When each memory was in front of the agent as it replied, ascending, by memory."""
+        after = self._recalls_upto
+        if self.state.turns > after:
+            turns = await self._store.recalls(self.scope, after=after)
+            if turns and after == self._recalls_upto:  # no other task was faster
+                self._recalls_upto = turns[-1].id
+                for turn in turns:
+                    for memory in turn.recalled:
+                        self._recalls.setdefault(memory, []).append(turn.at)
+        return self._recalls
 
     def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
         picked = best(scores, self._ids.all, k)
@@ -225,8 +285,9 @@ class Views:
         if view is None or _identity(view.state) != _identity(state):
             view = View(self._store, scope, self._method, state, self._ranking)
             await view.extend(state)
-        elif view.state.memories != state.memories:
+        elif (view.state.memories, view.state.marks) != (state.memories, state.marks):
             await view.extend(state)
+        view.state = state
         self._views[scope] = view
         self._views.move_to_end(scope)
         self._held += len(view) - self._sizes.get(scope, 0)
@@ -235,6 +296,10 @@ class Views:
             gone, _ = self._views.popitem(last=False)
             self._held -= self._sizes.pop(gone)
         return view
+
+
+def _row(mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    return None if mask is None else mask[None]
 
 
 def _identity(state: State) -> tuple[int, int, str]:

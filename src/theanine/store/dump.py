@@ -13,7 +13,7 @@ from theanine.store.embeddings import active_embedder
 from theanine.store.records import FORMAT, TABLES, encode, scope_record
 from theanine.store.rows import find_scope, scope_of
 
-_COUNTERS = ("next_session", "next_turn", "next_memory")
+_COUNTERS = ("next_session", "next_turn", "next_memory", "next_mark")
 
 
 def records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
@@ -37,19 +37,24 @@ def _rows(
     db: sa.Connection, scope_id: int, scope: Scope, type_: str, table: sa.Table
 ) -> Iterator[dict[str, Any]]:
     query = sa.select(table).where(table.c.scope == scope_id).order_by(*table.primary_key.columns)
-    sources = _sources(db, scope_id) if type_ == "memory" else {}
+    sources, origins = dict[int, list[int]](), dict[int, list[int]]()
+    if type_ == "memory":
+        sources = _by_memory(db, scope_id, t.source.c.turn)
+        origins = _by_memory(db, scope_id, t.origin.c.origin)
     for row in db.execute(query).mappings():
         record = encode(type_, scope, row)
         if type_ == "memory":
             record["sources"] = sources.get(row["id"], [])
+            record["origins"] = origins.get(row["id"], [])
         yield record
 
 
-def _sources(db: sa.Connection, scope_id: int) -> dict[int, list[int]]:
-    query = sa.select(t.source).where(t.source.c.scope == scope_id).order_by(t.source.c.turn)
+def _by_memory(db: sa.Connection, scope_id: int, wanted: sa.Column[int]) -> dict[int, list[int]]:
+    of = wanted.table.c
+    query = sa.select(of.memory, wanted).where(of.scope == scope_id).order_by(wanted)
     found: dict[int, list[int]] = {}
     for row in db.execute(query):
-        found.setdefault(row.memory, []).append(row.turn)
+        found.setdefault(row.memory, []).append(row[1])
     return found
 
 

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 from theanine.clock import moment
 from theanine.conversation import Scope
 from theanine.errors import BadInput, NotFound
+from theanine.store import hashes
 from theanine.store import schema as t
-from theanine.store.base import Receipt
 from theanine.store.journal import wordless
 from theanine.store.rows import chunks, find_scope, need_session
+from theanine.store.values import Receipt
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.scope.c.user,
@@ -28,8 +29,10 @@ TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.given.c.speakers,
     t.given.c.source_keys,
     t.remembering.c.failure,
+    t.turn.c.notes,
     t.memory.c.text,
     t.memory.c.speakers,
+    t.mark.c.reason,
     t.link.c.explanation,
     t.journal.c.prompt,
     t.journal.c.reply,
@@ -47,6 +50,7 @@ class Erasure:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     texts: set[str] = field(default_factory=set[str])
     kept: list[str] = field(default_factory=list[str])
+    anew: int = 0
 
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
         """Delete rows of the scope, keeping their words in mind for the search afterwards."""
@@ -60,8 +64,58 @@ class Erasure:
         for some in chunks(numbers):
             self.delete(t.link, sa.or_(t.link.c.newer.in_(some), t.link.c.older.in_(some)))
             self.delete(t.source, t.source.c.memory.in_(some))
+            self.delete(t.origin, sa.or_(t.origin.c.memory.in_(some), t.origin.c.origin.in_(some)))
+            self.delete(t.mark, sa.or_(t.mark.c.memory.in_(some), t.mark.c.by.in_(some)))
             self.delete(t.vector, t.vector.c.memory.in_(some))
             self.delete(t.memory, t.memory.c.id.in_(some))
+
+    def delete_made_of(self, numbers: Sequence[int], session: int) -> None:
+        """Delete memories of ``session`` and what was made of them, whatever that takes.
+
+        Each other session that loses a memory so is to be remembered anew by that method: all that
+        the method made of it goes, and again what was made of that.
+        """
+        gone, anew = set(numbers), set[tuple[int, str]]()
+        found = self._made_of(gone)
+        while more := {row.id for row in found} - gone:
+            gone |= more
+            lost = {(row.session, row.method) for row in found if row.session != session} - anew
+            anew |= lost
+            gone |= {memory for one in lost for memory in self._of(*one)}
+            found = self._made_of(gone)
+        self.delete_memories(sorted(gone))
+        for number, method in anew:
+            self.delete(t.mark, t.mark.c.session == number, t.mark.c.method == method)
+            self.db.execute(
+                t.remembering.update()
+                .where(
+                    t.remembering.c.scope == self.scope_id,
+                    t.remembering.c.session == number,
+                    t.remembering.c.method == method,
+                )
+                .values(remembered_at=None, upto=0, given=0, attempts=0)
+            )
+        self.anew = len({number for number, _ in anew})
+
+    def _made_of(self, numbers: set[int]) -> list[sa.Row[Any, Any, Any]]:
+        """The memories that were made of any of these."""
+        query = sa.select(t.memory.c.id, t.memory.c.session, t.memory.c.method).join(
+            t.origin,
+            sa.and_(t.origin.c.scope == t.memory.c.scope, t.origin.c.memory == t.memory.c.id),
+        )
+        return [
+            row
+            for some in chunks(sorted(numbers))
+            for row in self.db.execute(
+                query.where(t.memory.c.scope == self.scope_id, t.origin.c.origin.in_(some))
+            )
+        ]
+
+    def _of(self, session: int, method: str) -> list[int]:
+        """All memories that a method made of a session."""
+        m = t.memory.c
+        here = (m.scope == self.scope_id, m.session == session, m.method == method)
+        return list(self.db.execute(sa.select(m.id).where(*here)).scalars())
 
     def erase_words(self, sessions: set[int]) -> None:
         """Take the words out of journal entries that quote one of the sessions."""
@@ -110,6 +164,7 @@ class Erasure:
             vectors=count("vector", 0),
             journal=count("journal", 0),
             kept=tuple(self.kept),
+            anew=self.anew,
         )
 
     def _collect(
@@ -148,21 +203,21 @@ def forget(
 def _forget_scope(erasure: Erasure) -> None:
     for table in (t.turn, t.given, t.remembering, t.memory, t.source, t.link, t.vector):
         erasure.delete(table)
-    for table in (t.journal, t.session, t.scope):
+    for table in (t.origin, t.mark, t.erased, t.journal, t.session, t.scope):
         erasure.delete(table)
 
 
 def _forget_session(erasure: Erasure, session: int) -> None:
     need_session(erasure.db, erasure.scope_id, session)
     mine = sa.and_(t.memory.c.scope == erasure.scope_id, t.memory.c.session == session)
-    erasure.delete_memories(
-        list(erasure.db.execute(sa.select(t.memory.c.id).where(mine)).scalars())
+    erasure.delete_made_of(
+        list(erasure.db.execute(sa.select(t.memory.c.id).where(mine)).scalars()), session
     )
     said = sa.select(t.turn.c.id).where(
         t.turn.c.scope == erasure.scope_id, t.turn.c.session == session
     )
     erasure.delete(t.source, t.source.c.turn.in_(said))
-    for table in (t.turn, t.given, t.remembering):
+    for table in (t.turn, t.given, t.remembering, t.mark, t.erased):
         erasure.delete(table, table.c.session == session)
     erasure.erase_words({session})
     erasure.delete(t.session, t.session.c.id == session)
@@ -184,8 +239,9 @@ def _forget_memory(erasure: Erasure, memory: int) -> None:
         .where(t.turn.c.scope == scope_id, t.source.c.memory == memory)
         .order_by(t.turn.c.id)
     ).all()
-    erasure.delete_memories([memory])
+    erasure.delete_made_of([memory], row.session)
     erasure.delete(t.given, t.given.c.session == row.session, t.given.c.text == row.text)
+    hashes.keep(db, scope_id, row.session, [f"given {row.text}"])
     others = _also_resting(db, scope_id, [turn.id for turn in sources])
     for turn in sources:
         if turn.id in others:
@@ -193,9 +249,12 @@ def _forget_memory(erasure: Erasure, memory: int) -> None:
                 f"what {turn.speaker} said on {moment(turn.at):%Y-%m-%d} (turn {turn.id}): "
                 f"memory {others[turn.id]} also rests on it"
             )
-    gone = [turn.id for turn in sources if turn.id not in others]
-    for some in chunks(gone):
+    gone = [turn for turn in sources if turn.id not in others]
+    for some in chunks([turn.id for turn in gone]):
         erasure.delete(t.turn, t.turn.c.id.in_(some))
+    for turn in gone:
+        if turn.key is not None:
+            hashes.keep(db, scope_id, turn.session, [f"turn {turn.key}"])
     erasure.erase_words({row.session, *(turn.session for turn in sources)})
     erasure.close()
 

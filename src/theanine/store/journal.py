@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.conversation import Scope
 from theanine.store import schema as t
-from theanine.store.base import CostLine, JournalEntry
 from theanine.store.rows import chunks, dumps, find_scope, insert, keepable, scope_of
+from theanine.store.values import CostLine, JournalEntry
 
 
 def aside(key: str) -> str:

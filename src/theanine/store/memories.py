@@ -6,17 +6,26 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from theanine.conversation import Scope
-from theanine.memory import Link, Memory
+from theanine.conversation import Scope, Turn
+from theanine.memory import Link, Mark, Memory
 from theanine.store import schema as t
-from theanine.store.base import State
-from theanine.store.rows import find_scope, link_of, memory_of, scope_names
+from theanine.store.rows import (
+    find,
+    find_scope,
+    link_of,
+    mark_of,
+    memory_of,
+    scope_names,
+    turn_of,
+)
+from theanine.store.values import State
 
 _state = sa.select(
     t.scope.c.id,
     t.scope.c.epoch,
     t.scope.c.next_memory,
     t.scope.c.next_turn,
+    t.scope.c.next_mark,
     sa.select(t.embedder.c.name).where(t.embedder.c.active).scalar_subquery().label("embedder"),
 ).where(
     t.scope.c.tenant == sa.bindparam("tenant"),
@@ -35,6 +44,7 @@ def state(db: sa.Connection, scope: Scope) -> State:
         epoch=row.epoch,
         memories=row.next_memory - 1,
         turns=row.next_turn - 1,
+        marks=row.next_mark - 1,
         embedder=row.embedder or "",
     )
 
@@ -53,17 +63,45 @@ def memories(
     )
     if method is not None:
         query = query.where(t.memory.c.method == method)
-    sources = db.execute(
-        sa.select(t.source.c.memory, t.source.c.turn)
-        .where(t.source.c.scope == scope_id)
-        .where(t.source.c.memory > after, t.source.c.memory <= upto)
-        .order_by(t.source.c.memory, t.source.c.turn)
+    sources = _by_memory(db, t.source.c.turn, scope_id, after, upto)
+    origins = _by_memory(db, t.origin.c.origin, scope_id, after, upto)
+    return [
+        memory_of(row, sources.get(row.id, ()), origins.get(row.id, ()))
+        for row in db.execute(query)
+    ]
+
+
+def _by_memory(
+    db: sa.Connection, wanted: sa.Column[int], scope_id: int, after: int, upto: int
+) -> dict[int, tuple[int, ...]]:
+    """The numbers of a column for each memory, in order."""
+    of = wanted.table.c
+    rows = db.execute(
+        sa.select(of.memory, wanted)
+        .where(of.scope == scope_id, of.memory > after, of.memory <= upto)
+        .order_by(of.memory, wanted)
     )
-    grouped = {
-        memory: tuple(row.turn for row in rows)
-        for memory, rows in groupby(sources, key=lambda row: row.memory)
+    return {
+        memory: tuple(row[1] for row in some)
+        for memory, some in groupby(rows, key=lambda row: row.memory)
     }
-    return [memory_of(row, grouped.get(row.id, ())) for row in db.execute(query)]
+
+
+def marks(db: sa.Connection, scope: Scope, method: str | None, after: int) -> list[Mark]:
+    """Marks numbered above ``after``, in order of number."""
+    scope_id = find_scope(db, scope)
+    query = sa.select(t.mark).where(t.mark.c.scope == (scope_id or 0), t.mark.c.id > after)
+    if method is not None:
+        query = query.where(t.mark.c.method == method)
+    return [mark_of(row) for row in db.execute(query.order_by(t.mark.c.id))]
+
+
+def recalls(db: sa.Connection, scope: Scope, after: int) -> list[Turn]:
+    """Turns numbered above ``after`` whose speaker had memories before them."""
+    names = scope_names(scope)
+    here = (t.turn.c.scope == find.scalar_subquery(), t.turn.c.id > after)
+    query = sa.select(t.turn).where(*here, t.turn.c.recalled != "[]").order_by(t.turn.c.id)
+    return [turn_of(row) for row in db.execute(query, names)]
 
 
 def links(db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int) -> list[Link]:

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import isnan
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.conversation import Scope
 from theanine.errors import BadInput
-from theanine.memory import Relation
+from theanine.memory import MarkKind, Relation
 from theanine.store import schema as t
 from theanine.store.rows import dumps, local, minutes
 from theanine.store.validate import ROLES, check_scope, check_text, check_time
@@ -32,7 +32,9 @@ TABLES: Mapping[str, sa.Table] = {
     "turn": t.turn,
     "given": t.given,
     "remembering": t.remembering,
+    "erased": t.erased,
     "memory": t.memory,
+    "mark": t.mark,
     "link": t.link,
     "vector": t.vector,
     "journal": t.journal,
@@ -42,10 +44,16 @@ TABLES: Mapping[str, sa.Table] = {
 TIMES = frozenset({"at", "made_at", "started_at", "ended_at", "remembered_at"})
 STRINGS = frozenset({"speakers", "source_keys"})
 NUMBERS = frozenset({"recalled", "touches"})
+OBJECTS = frozenset({"settings", "notes"})
 EXTRA: Mapping[str, frozenset[str]] = {
-    "memory": frozenset({"sources"}),
+    "memory": frozenset({"sources", "origins"}),
     "vector": frozenset({"dimension"}),
 }
+_LATER: Mapping[str, Mapping[str, Any]] = {
+    "turn": {"notes": {}},
+    "memory": {"origins": []},
+}
+"""What exports of earlier versions lack, and what it was then."""
 HIDDEN = frozenset({"scope", "zone"})
 
 
@@ -81,7 +89,7 @@ def _encode_value(name: str, value: Any, row: Mapping[Any, Any]) -> Any:
     if name in TIMES:
         at = local(value, row["zone"]) if "zone" in row else moment(value)
         return at.isoformat()
-    if name in STRINGS or name in NUMBERS or name == "settings":
+    if name in STRINGS or name in NUMBERS or name in OBJECTS:
         return json.loads(value)
     if name == "data":
         return base64.b64encode(value).decode("ascii")
@@ -94,6 +102,7 @@ def decode(record: object, where: str) -> Decoded:
         raise BadInput("it is no JSON object", where)
     fields = cast("dict[str, Any]", record)
     type_ = fields.get("type")
+    fields = {**_LATER.get(str(type_), {}), **fields}
     if not isinstance(type_, str) or type_ not in TABLES:
         known = ", ".join(("theanine", "scope", *TABLES))
         raise BadInput(f"its type is {type_!r}; known are {known}", where)
@@ -143,9 +152,9 @@ def _decode_value(column: sa.Column[Any], value: Any, where: str) -> Any:
         return _time(value, name, where)
     if name in STRINGS or name in NUMBERS:
         return dumps(a_list(value, str if name in STRINGS else int, name, where))
-    if name == "settings":
+    if name in OBJECTS:
         if not isinstance(value, dict):
-            raise BadInput("settings is no JSON object", where)
+            raise BadInput(f"{name} is no JSON object", where)
         return dumps(value)
     for kind, read in _READERS.items():
         if isinstance(column.type, kind):
@@ -220,5 +229,8 @@ def _check_row(type_: str, row: dict[str, Any], extra: dict[str, Any], where: st
         raise BadInput(f"its relation {row['relation']!r} is not known", where)
     if type_ == "memory":
         a_list(extra["sources"], int, "sources", where)
+        a_list(extra["origins"], int, "origins", where)
+    if type_ == "mark" and row["kind"] not in get_args(MarkKind):
+        raise BadInput(f"its kind {row['kind']!r} is not known", where)
     if type_ == "vector" and len(row["data"]) != 2 * number(extra["dimension"], "dimension", where):
         raise BadInput("its data is not of its dimension", where)

@@ -5,20 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.conversation import GivenMemory, Scope, Turn
-from theanine.errors import BadInput, LeaseLost, NotFound
+from theanine.errors import LeaseLost, NotFound
 from theanine.memory import Memory, Remembered
 from theanine.store import schema as t
-from theanine.store.base import Pending
-from theanine.store.embeddings import active_embedder, insert_vectors, need_embedder
-from theanine.store.log import next_number
+from theanine.store.batch import Batch, check
 from theanine.store.rows import (
-    chunks,
-    dumps,
     find_scope,
     given_of,
     insert,
@@ -27,7 +22,7 @@ from theanine.store.rows import (
     scope_of,
     turn_of,
 )
-from theanine.store.validate import check_text
+from theanine.store.values import Pending
 
 
 def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending]:
@@ -120,11 +115,9 @@ def commit(
         )
     if not _move_mark(db, row.id, session, method, at, seen):
         return []
-    _check(db, row.id, remembered)
-    memories = _insert_memories(db, row.id, session, method, remembered, moment(ended.ended_at))
-    _insert_vectors(db, row.id, memories, remembered, embedder)
-    _insert_links(db, row.id, method, memories, remembered)
-    return memories
+    check(db, row.id, remembered)
+    batch = Batch(db, row.id, session, method)
+    return batch.insert(remembered, embedder, moment(ended.ended_at))
 
 
 def _move_mark(
@@ -182,123 +175,6 @@ def _set_mark(
         return
     here = [t.remembering.c[name] == value for name, value in key.items()]
     db.execute(t.remembering.update().where(*here).values(values))
-
-
-def _check(db: sa.Connection, scope_id: int, remembered: Remembered) -> None:
-    """Raises BadInput for memories and links that don't fit together or into the scope."""
-    rows = 0 if remembered.vectors is None else len(np.asarray(remembered.vectors))
-    if rows != len(remembered.memories):
-        raise BadInput(f"{len(remembered.memories)} memories came with {rows} vectors")
-    pairs = {(link.older, link.newer) for link in remembered.links}
-    if len(pairs) != len(remembered.links):
-        raise BadInput("two links join the same pair of memories")
-    for position, memory in enumerate(remembered.memories, 1):
-        check_text(memory.text, "the text", f"memory {position}")
-    for link in remembered.links:
-        check_text(link.explanation, "the explanation", f"link from memory {link.older}")
-        if not 0 <= link.newer < len(remembered.memories):
-            raise BadInput(f"a link ends at new memory {link.newer}, which there isn't")
-    older = sorted({link.older for link in remembered.links})
-    known: set[int] = set()
-    for some in chunks(older):
-        query = sa.select(t.memory.c.id).where(
-            t.memory.c.scope == scope_id, t.memory.c.id.in_(some)
-        )
-        known.update(db.execute(query).scalars())
-    if missing := [number for number in older if number not in known]:
-        raise BadInput(f"a link begins at memory {missing[0]}, which isn't in this scope")
-
-
-def _insert_memories(
-    db: sa.Connection,
-    scope_id: int,
-    session: int,
-    method: str,
-    remembered: Remembered,
-    made_at: datetime,
-) -> list[Memory]:
-    if not remembered.memories:
-        return []
-    first = next_number(db, scope_id, "next_memory", len(remembered.memories))
-    memories = [
-        Memory(
-            id=first + i,
-            session=session,
-            text=new.text,
-            at=moment(micros(new.at)),
-            made_at=made_at,
-            kind=new.kind,
-            speakers=tuple(new.speakers),
-            sources=tuple(sorted(set(new.sources))),
-            method=method,
-            made_by=new.made_by,
-            prompt=new.prompt,
-        )
-        for i, new in enumerate(remembered.memories)
-    ]
-    insert(db, t.memory, [memory_row(scope_id, memory) for memory in memories])
-    sources = [
-        {"scope": scope_id, "memory": memory.id, "turn": turn}
-        for memory in memories
-        for turn in memory.sources
-    ]
-    insert(db, t.source, sources)
-    return memories
-
-
-def memory_row(scope_id: int, memory: Memory) -> dict[str, Any]:
-    """The row of a memory; its sources have a table of their own."""
-    return {
-        "scope": scope_id,
-        "id": memory.id,
-        "session": memory.session,
-        "method": memory.method,
-        "kind": memory.kind,
-        "text": memory.text,
-        "at": micros(memory.at),
-        "made_at": micros(memory.made_at),
-        "speakers": dumps(memory.speakers),
-        "made_by": memory.made_by,
-        "prompt": memory.prompt,
-    }
-
-
-def _insert_vectors(
-    db: sa.Connection,
-    scope_id: int,
-    memories: list[Memory],
-    remembered: Remembered,
-    embedder: str,
-) -> None:
-    if not memories:
-        return
-    vectors = np.asarray(remembered.vectors, dtype=np.float32)
-    number = need_embedder(db, embedder, vectors.shape[1], active=active_embedder(db))
-    insert_vectors(db, number, [(scope_id, memory.id) for memory in memories], vectors)
-
-
-def _insert_links(
-    db: sa.Connection,
-    scope_id: int,
-    method: str,
-    memories: list[Memory],
-    remembered: Remembered,
-) -> None:
-    rows = [
-        {
-            "scope": scope_id,
-            "newer": memories[link.newer].id,
-            "older": link.older,
-            "method": method,
-            "relation": None if link.relation is None else link.relation.value,
-            "explanation": link.explanation,
-            "similarity": float(link.similarity),
-            "made_by": link.made_by,
-            "prompt": link.prompt,
-        }
-        for link in remembered.links
-    ]
-    insert(db, t.link, rows)
 
 
 def record_failure(db: sa.Connection, scope: Scope, session: int, method: str, reason: str) -> None:

@@ -21,7 +21,9 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "turn": ("id",),
     "given": ("session", "position"),
     "remembering": ("session", "method"),
+    "erased": ("session", "hash"),
     "memory": ("id",),
+    "mark": ("id",),
     "link": ("newer", "older"),
     "vector": ("memory",),
     "journal": ("key",),
@@ -33,11 +35,17 @@ _FIXED: Mapping[str, tuple[str, ...]] = {
     "turn": ("session", "key", "speaker", "role", "at", "text", "shared"),
     "given": ("text",),
     "memory": ("session", "method", "text", "at"),
+    "mark": ("memory", "kind", "by"),
     "link": ("relation", "explanation"),
 }
 """What a known row must agree in; the rest may have moved on since the export."""
 
-_COUNTS = {"session": "next_session", "turn": "next_turn", "memory": "next_memory"}
+_COUNTS = {
+    "session": "next_session",
+    "turn": "next_turn",
+    "memory": "next_memory",
+    "mark": "next_mark",
+}
 
 
 def restore(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> int:
@@ -77,7 +85,8 @@ def _check_format(record: Mapping[str, Any], where: str) -> None:
 def _restore_scope(db: sa.Connection, record: Mapping[str, Any], where: str) -> int:
     scope = decode_scope(record.get("scope"), where)
     new = find_scope(db, scope) is None
-    wanted = {name: number(record.get(name), name, where) for name in _COUNTS.values()}
+    counters = {"next_mark": 1, **record}  # earlier versions knew no marks
+    wanted = {name: number(counters.get(name), name, where) for name in _COUNTS.values()}
     _raise_counters(db, ensure_scope(db, scope), wanted)
     return int(new)
 
@@ -106,9 +115,10 @@ def _restore_rows(db: sa.Connection, scope: Scope, type_: str, items: Sequence[D
         return 0
     insert(db, TABLES[type_], [{"scope": scope_id, **item.row} for item in fresh])
     if type_ == "memory":
-        sources = [(item.row["id"], turn) for item in fresh for turn in set(item.extra["sources"])]
-        rows = [{"scope": scope_id, "memory": memory, "turn": turn} for memory, turn in sources]
-        insert(db, t.source, rows)
+        for table, column, name in ((t.source, "turn", "sources"), (t.origin, "origin", "origins")):
+            pairs = [(item.row["id"], one) for item in fresh for one in set(item.extra[name])]
+            rows = [{"scope": scope_id, "memory": memory, column: one} for memory, one in pairs]
+            insert(db, table, rows)
     if type_ in _COUNTS:
         highest = max(item.row["id"] for item in fresh)
         _raise_counters(db, scope_id, {_COUNTS[type_]: highest + 1})

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
 from theanine.errors import NotFound
-from theanine.memory import Link, Memory, Relation
+from theanine.memory import Link, Mark, Memory, Relation
 from theanine.store import schema as t
 
 _CHUNK = 5_000  # stays under every database's limit of bound values
@@ -109,6 +109,7 @@ def turn_row(scope_id: int, session: int, number: int, said: Utterance) -> dict[
         "text": said.text,
         "shared": said.shared,
         "recalled": dumps(said.recalled),
+        "notes": dumps(dict(said.notes)),
     }
 
 
@@ -124,6 +125,7 @@ def turn_of(row: Any) -> Turn:
         text=row.text,
         shared=row.shared,
         recalled=tuple(json.loads(row.recalled)) if row.recalled != "[]" else (),
+        notes=json.loads(row.notes) if row.notes != "{}" else {},
     )
 
 
@@ -139,6 +141,7 @@ def logged(number: int, session: int, said: Utterance) -> Turn:
         text=said.text,
         shared=said.shared,
         recalled=tuple(said.recalled),
+        notes=dict(said.notes),
     )
 
 
@@ -165,8 +168,8 @@ def given_of(row: Any) -> GivenMemory:
     )
 
 
-def memory_of(row: Any, sources: Iterable[int]) -> Memory:
-    """A memory from its row and the numbers of its source turns."""
+def memory_of(row: Any, sources: Iterable[int], origins: Iterable[int]) -> Memory:
+    """A memory from its row, its source turns and the memories that it was made of."""
     return Memory(
         id=row.id,
         session=row.session,
@@ -176,6 +179,22 @@ def memory_of(row: Any, sources: Iterable[int]) -> Memory:
         kind=row.kind,
         speakers=tuple(json.loads(row.speakers)),
         sources=tuple(sources),
+        origins=tuple(origins),
+        method=row.method,
+        made_by=row.made_by,
+        prompt=row.prompt,
+    )
+
+
+def mark_of(row: Any) -> Mark:
+    """A mark from its row."""
+    return Mark(
+        id=row.id,
+        memory=row.memory,
+        kind=row.kind,
+        by=row.by,
+        session=row.session,
+        reason=row.reason,
         method=row.method,
         made_by=row.made_by,
         prompt=row.prompt,

@@ -39,6 +39,7 @@ scope = sa.Table(
     sa.Column("next_session", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_turn", sa.Integer, nullable=False, server_default="1"),
     sa.Column("next_memory", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("next_mark", sa.Integer, nullable=False, server_default="1"),
     sa.Column("lease_holder", sa.Text),
     sa.Column("lease_until", sa.BigInteger),
     sa.UniqueConstraint("tenant", "agent", "user"),
@@ -70,6 +71,7 @@ turn = _table(
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("shared", sa.Text, nullable=False),
     sa.Column("recalled", sa.Text, nullable=False),
+    sa.Column("notes", sa.Text, nullable=False, server_default="{}"),
     sa.Index("turn_session", "scope", "session"),
     sa.Index("turn_key", "scope", "session", "key", unique=True),
 )
@@ -116,6 +118,35 @@ source = _table(
     _key("scope"),
     _key("memory"),
     _key("turn"),
+)
+
+origin = _table(
+    "origin",  # what a memory was made of
+    _key("scope"),
+    _key("memory"),
+    _key("origin"),
+    sa.Index("origin_of", "scope", "origin"),
+)
+
+mark = _table(
+    "mark",  # memories that are no longer live
+    _key("scope"),
+    _key("id"),
+    sa.Column("memory", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("by", sa.Integer),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("method", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("prompt", sa.Text, nullable=False),
+)
+
+erased = _table(
+    "erased",  # salted hashes of what was forgotten, so that no import brings it back
+    _key("scope"),
+    _key("session"),
+    _key("hash", sa.Text),
 )
 
 link = _table(

@@ -27,7 +27,7 @@ from theanine.conversation import (
     Utterance,
 )
 from theanine.errors import StoreError
-from theanine.memory import Link, Memory, Remembered
+from theanine.memory import Link, Mark, Memory, Remembered
 from theanine.models.base import Vectors
 from theanine.store import (
     dump,
@@ -42,7 +42,7 @@ from theanine.store import (
     transcripts,
     validate,
 )
-from theanine.store.base import CostLine, JournalEntry, Logged, Pending, Receipt, State
+from theanine.store.values import CostLine, JournalEntry, Logged, Pending, Receipt, State
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -267,6 +267,12 @@ class SqlStore:
         upto: int | None = None,
     ) -> list[Link]:
         return await self._read(memories.links, scope, method, after, _last(upto))
+
+    async def marks(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Mark]:
+        return await self._read(memories.marks, scope, method, after)
+
+    async def recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
+        return await self._read(memories.recalls, scope, after)
 
     # the journal
 

@@ -18,8 +18,8 @@ from theanine.conversation import Scope
 from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.store import erase, memories, traces, upgrade
 from theanine.store import schema as t
-from theanine.store.base import Receipt, State
 from theanine.store.sql import P, SqlStore, T, Work
+from theanine.store.values import Receipt, State
 
 APPLICATION_ID = 0x74686561
 """Marks a file as a store of ours: "thea", in SQLite's header."""

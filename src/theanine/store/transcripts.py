@@ -11,7 +11,7 @@ from theanine.clock import micros
 from theanine.conversation import GivenMemory, Scope, Transcript, Turn, Utterance
 from theanine.errors import BadInput
 from theanine.store import schema as t
-from theanine.store.base import Logged
+from theanine.store.hashes import Forgotten
 from theanine.store.log import (
     append,
     await_remembering,
@@ -22,6 +22,7 @@ from theanine.store.log import (
     session_by_key,
 )
 from theanine.store.rows import dumps, ensure_scope, given_of, insert, local
+from theanine.store.values import Logged
 
 
 def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
@@ -29,7 +30,8 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
     scope_id = ensure_scope(db, scope)
     where = f"session {transcript.key!r}"
     row = session_by_key(db, scope_id, transcript.key)
-    said = with_keys(transcript.turns)
+    said, given = with_keys(transcript.turns), list(enumerate(transcript.memories, 1))
+    handed_in = len(said) + len(given)
     if row is None:
         check_order(said, None, where)
         start = said[0].at if said else transcript.at
@@ -42,14 +44,23 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
         if row.ended_at is None:
             raise BadInput("it is being talked in right now; end it first", where)
         session = int(row.id)
+        forgotten = Forgotten(db, scope_id, session)
+        said = [turn for turn in said if f"turn {turn.key}" not in forgotten]
+        given = [one for one in given if f"given {one[1].text}" not in forgotten]
         fresh = _new_end(db, scope_id, session, said, where, dated=bool(row.dated))
     append(db, scope_id, session, fresh, first_ever=False)
-    more = _add_given(db, scope_id, session, transcript.memories, where)
+    more = _add_given(db, scope_id, session, given, where)
     if row is not None and fresh:
         _move_end(db, scope_id, session, fresh)
     if row is None or fresh or more:
         await_remembering(db, scope_id, session, method)
-    return Logged(session=session, new_turns=len(fresh), new=row is None)
+    return Logged(
+        session=session,
+        new_turns=len(fresh),
+        new_memories=more,
+        new=row is None,
+        forgotten=handed_in - len(said) - len(given),
+    )
 
 
 def with_keys(turns: Sequence[Utterance]) -> list[Utterance]:
@@ -130,19 +141,22 @@ def _add_given(
     db: sa.Connection,
     scope_id: int,
     session: int,
-    memories: Sequence[GivenMemory],
+    memories: Sequence[tuple[int, GivenMemory]],
     where: str,
-) -> bool:
-    """Store ready-made memories that aren't stored yet. Raises BadInput where they differ."""
+) -> int:
+    """Store ready-made memories, by place, that aren't stored yet; gives how many those were.
+
+    Raises BadInput where they differ.
+    """
     if not memories:
-        return False
+        return 0
     query = (
         sa.select(t.given)
         .where(t.given.c.scope == scope_id, t.given.c.session == session)
         .order_by(t.given.c.position)
     )
     known = {row.position: given_of(row) for row in db.execute(query)}
-    for place, memory in enumerate(memories, 1):
+    for place, memory in memories:
         if place in known and known[place].text != memory.text:
             raise BadInput(
                 "the store already has another memory in this place; "
@@ -158,8 +172,8 @@ def _add_given(
             "speakers": dumps(memory.speakers),
             "source_keys": dumps(memory.source_keys),
         }
-        for place, memory in enumerate(memories, 1)
+        for place, memory in memories
         if place not in known
     ]
     insert(db, t.given, rows)
-    return bool(rows)
+    return len(rows)

@@ -12,7 +12,7 @@ from itertools import groupby
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.errors import SettingsError
 from theanine.memory import Part, Recollection, Remembered
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply
 from theanine.retrieval.budget import within
 from theanine.steps.quoting import dated_lines, sessions_of
@@ -61,6 +61,10 @@ class _Keepless:
     ) -> Remembered:
         """Nothing."""
         return Remembered()
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """Nothing: no model is asked."""
+        return Estimate()
 
     async def respond(
         self,

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
-from theanine.methods.summarizing import embedded, statements_of
+from theanine.methods.summarizing import embedded, statements_of, summary_estimate
 from theanine.retrieval.budget import within
 from theanine.steps.quoting import one_line, when
 
@@ -31,6 +31,10 @@ class _Statements:
         """The session's statements, or the ready-made memories as they are."""
         memories = await statements_of(session, turns, given, context)
         return Remembered(memories=memories, vectors=await embedded(memories, context))
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """One call: the summary."""
+        return summary_estimate(turns)
 
     async def respond(
         self,

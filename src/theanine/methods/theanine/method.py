@@ -18,10 +18,11 @@ from itertools import pairwise
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, Part, Recollection, Remembered, Timeline
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
 from theanine.methods.theanine.refine import raw, refine
@@ -54,6 +55,10 @@ class Theanine:
         judgements = await self._judged(pairs, session, turns, context)
         links = choose_links(pairs, judgements, context.view, self.config)
         return Remembered(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """The summary, and the relations by the way that they are asked for."""
+        return estimate(turns, self.config)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Phase II: retrieve, sample timelines, refine them."""

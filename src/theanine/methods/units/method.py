@@ -11,7 +11,7 @@ from datetime import UTC
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.units.config import UnitsConfig
 from theanine.retrieval.budget import within
@@ -68,6 +68,10 @@ class Units:
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """Nothing: no model is asked."""
+        return Estimate()
 
     async def respond(
         self,
