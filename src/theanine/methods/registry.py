@@ -22,6 +22,7 @@ METHODS: Mapping[str, str] = {
     "utterance": "theanine.methods.units.method:Utterances",
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
+    "conditional": "theanine.methods.conditional.method:Conditional",
 }
 """Our methods, and where each one's class is. Loaded when asked for."""
 

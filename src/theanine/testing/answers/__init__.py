@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theanine.models.scripted import task_of
-from theanine.testing.answers import shared, theanine
+from theanine.testing.answers import conditional, shared, theanine
 from theanine.testing.answers.blocks import Write, blocks_of
 
 UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
@@ -14,6 +14,7 @@ UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
 STEPS: Mapping[str, Write] = {
     **shared.STEPS,
     **theanine.STEPS,
+    **conditional.STEPS,
 }
 """What answers each step, by the step's name."""
 
