@@ -157,6 +157,11 @@ def _remember(agent: Agent, history: History, user: str | None) -> bool:
         f"{done.user}: {done.sessions_new} new sessions ({done.sessions_known} known), "
         f"{done.turns_new} new turns, {made} new memories"
     )
+    if done.forgotten:
+        print(
+            f"{done.user}: {done.forgotten} turns or memories were forgotten before, and stay so",
+            file=sys.stderr,
+        )
     failed = [report for report in reports if report.failure]
     for report in failed:
         print(

@@ -81,6 +81,12 @@ def forget(
         )
         for kept in receipt.kept:
             print(f"kept: {kept}")
+        if receipt.anew:
+            count = f"{receipt.anew} other session{'s' if receipt.anew > 1 else ''}"
+            print(
+                f"{count} had memories made of that; these are gone too, and `theanine remember` "
+                "makes them anew from what is left"
+            )
         print("verified gone from every file" if receipt.verified else "NOT verified: run it again")
     if not receipt.verified:
         raise typer.Exit(1)

@@ -83,6 +83,7 @@ class Erasure:
             anew |= lost
             gone |= {memory for one in lost for memory in self._of(*one)}
             found = self._made_of(gone)
+        self._note_reminded(gone, session)
         self.delete_memories(sorted(gone))
         for number, method in anew:
             self.delete(t.mark, t.mark.c.session == number, t.mark.c.method == method)
@@ -96,6 +97,21 @@ class Erasure:
                 .values(remembered_at=None, upto=0, given=0, attempts=0)
             )
         self.anew = len({number for number, _ in anew})
+
+    def _note_reminded(self, gone: set[int], session: int) -> None:
+        """Name the turns, of other sessions, that were said with any of these before the speaker.
+
+        They may repeat it, and what was said stays in the log until it is forgotten by itself.
+        """
+        said = sa.select(t.turn).where(
+            t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
+        )
+        self.kept += [
+            f"what {turn.speaker} said on {moment(turn.at):%Y-%m-%d} (turn {turn.id} of session "
+            f"{turn.session}) with this in mind: forget that session too if it repeats it"
+            for turn in self.db.execute(said)
+            if not gone.isdisjoint(json.loads(turn.recalled))
+        ]
 
     def _made_of(self, numbers: set[int]) -> list[sa.Row[Any, Any, Any]]:
         """The memories that were made of any of these."""

@@ -110,8 +110,8 @@ def commit(
         raise NotFound(f"session {session} has not ended yet; end it before remembering it")
     if row.lease_holder != holder:
         raise LeaseLost(
-            f"session {session} was not committed: another process took over remembering; "
-            "nothing is lost, it goes on there"
+            f"session {session} was not committed: another process took over remembering, or "
+            "something was forgotten meanwhile; nothing is lost, the next `remember` does it"
         )
     if not _move_mark(db, row.id, session, method, at, seen):
         return []
