@@ -1,0 +1,50 @@
+"""Settings of the method that keeps its list of statements up to date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from theanine.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUpdateConfig:
+    """How new statements are compared with the live ones, and how statements are found.
+
+    Attributes:
+        compared: how many live statements of earlier sessions each new one is compared with: those
+            nearest to it by cosine.
+        asking: how a model is asked: one call for all pairs of a session, or one for each pair.
+        endings: whether a statement that ends an older one ("the flu is over") is itself given
+            back; Bae et al. keep neither.
+        retrieved: how many statements are given back.
+        retrieval: by cosine (``dense``), by BM25 (``lexical``), or by all evidence (``hybrid``).
+        query_turns: how many of the dialogue's last turns make the query; None takes all.
+        budget: tokens (of the bundled tokenizer) of the recollection, the best first.
+    """
+
+    compared: int = 3
+    asking: Literal["session", "pairs"] = "session"
+    endings: bool = True
+    retrieved: int = 6
+    retrieval: Literal["hybrid", "dense", "lexical"] = "hybrid"
+    query_turns: int | None = 6
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("compared", "retrieved"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.query_turns is not None and self.query_turns < 1:
+            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
+        if self.budget is not None and self.budget < 0:
+            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
+
+    @classmethod
+    def paper(cls) -> MemoryUpdateConfig:
+        """Bae et al. as Theanine (section 3) runs them: by pair, top 6 by cosine of the dialogue.
+
+        The papers do not say how many similar statements are compared; it stays at 3.
+        """
+        return cls(asking="pairs", endings=False, retrieval="dense", query_turns=None)
