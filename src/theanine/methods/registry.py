@@ -23,6 +23,7 @@ METHODS: Mapping[str, str] = {
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
     "conditional": "theanine.methods.conditional.method:Conditional",
+    "memochat": "theanine.methods.memochat.method:MemoChat",
 }
 """Our methods, and where each one's class is. Loaded when asked for."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theanine.models.scripted import task_of
-from theanine.testing.answers import conditional, shared, theanine
+from theanine.testing.answers import conditional, memochat, shared, theanine
 from theanine.testing.answers.blocks import Write, blocks_of
 
 UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
@@ -15,6 +15,7 @@ STEPS: Mapping[str, Write] = {
     **shared.STEPS,
     **theanine.STEPS,
     **conditional.STEPS,
+    **memochat.STEPS,
 }
 """What answers each step, by the step's name."""
 
