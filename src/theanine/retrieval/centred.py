@@ -41,17 +41,35 @@ class Centred:
             return np.zeros(0, np.float32)
         rows = self.vectors.all
         if self._centre is None:
-            self._centre = _centre(rows, self._sum)
+            mean = self._mean()
+            self._centre = mean, _lengths(rows, mean)
         mean, lengths = self._centre
-        sought = query - mean
-        sought /= np.float32(max(np.linalg.norm(sought), 1e-6))
+        sought = _apart(query, mean)
         return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
 
+    def compare(self, query: NDArray[np.float32], rows: NDArray[np.float32]) -> Scores:
+        """The same for some of the rows alone, ``(m, d)``."""
+        mean = self._mean()
+        sought = _apart(query, mean)
+        lengths = _lengths(rows, mean)
+        return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
 
-def _centre(
-    rows: NDArray[np.float32], total: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The mean, and the rows' distances from it."""
-    mean = (total / (len(rows) + FEW)).astype(np.float32)
+    def direction(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the rows' inner products are taken with, unit norm: the query beside the mean."""
+        return _apart(query, self._mean())
+
+    def _mean(self) -> NDArray[np.float32]:
+        total = np.zeros(1) if self._sum is None else self._sum
+        return (total / (len(self.vectors) + FEW)).astype(np.float32)
+
+
+def _apart(query: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:
+    sought = query - mean
+    sought /= np.float32(max(np.linalg.norm(sought), 1e-6))
+    return sought
+
+
+def _lengths(rows: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows' distances from the mean."""
     squares = np.vecdot(rows, rows) - 2 * dots(rows, mean) + np.vecdot(mean, mean)
-    return mean, np.sqrt(np.maximum(squares, np.float32(1e-6)))
+    return np.sqrt(np.maximum(squares, np.float32(1e-6)))

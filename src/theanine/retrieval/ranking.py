@@ -22,7 +22,7 @@ from theanine.retrieval.fusion import Scores, standard
 from theanine.retrieval.lexical import Lexical, terms
 from theanine.retrieval.rows import Rows
 from theanine.retrieval.spans import spans
-from theanine.retrieval.windows import Windows
+from theanine.retrieval.windows import Places, Windows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +89,14 @@ class Ranking:
     def __init__(self, config: RankingConfig | None = None) -> None:
         self.config = config or RankingConfig()
         self.lexical = Lexical()
-        self._dense = Centred()
-        self._windows = Windows(self.config.reach, self.config.fade, self.config.ahead)
+        self.dense = Centred()
+        self.windows = Windows(self.config.reach, self.config.fade, self.config.ahead)
         self._names = Names()
         self._groups: dict[tuple[str, ...], int] = {}
         self._group_of: Rows[np.int64] = Rows(np.int64)
         self._days: Rows[np.float32] = Rows(np.float32)
         self._substance: Rows[np.float32] = Rows(np.float32)
-        self._standing: Rows[np.int64] = Rows(np.int64)
+        self._standing: Rows[np.bool_] = Rows(np.bool_)
         self._years: set[int] = set()
 
     def __len__(self) -> int:
@@ -105,19 +105,18 @@ class Ranking:
     @property
     def vectors(self) -> Rows[np.float32]:
         """The units' vectors, ``(n, d)``."""
-        return self._dense.vectors
+        return self.dense.vectors
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Take in more units with their vectors, ``(n, d)``, unit norm."""
         if not units:
             return
-        first = len(self)
         lengths = np.array([self.lexical.add(unit.text) for unit in units], np.int64)
-        self._dense.extend(np.asarray(vectors, np.float32))
+        self.dense.extend(np.asarray(vectors, np.float32))
         sessions = np.array([unit.session for unit in units], np.int64)
-        self._windows.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
+        self.windows.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
         self._substance.extend(np.log1p(np.minimum(lengths, ENOUGH)))
-        self._standing.extend([first + i for i, unit in enumerate(units) if stands(unit.text)])
+        self._standing.extend([stands(unit.text) for unit in units])
         self._days.extend([unit.at.toordinal() if unit.at else np.nan for unit in units])
         self._years.update(unit.at.year for unit in units if unit.at)
         for unit in units:
@@ -134,50 +133,65 @@ class Ranking:
 
     def scores(self, query: Query) -> Scores:
         """How well each unit fits, higher is better; no fixed scale."""
+        dense = standard(self.dense.scores(np.asarray(query.vector, np.float32)))
+        shared = standard(self.windows.shared(dense))
+        return self.weigh(query, dense, shared, standard(self._found(query)))
+
+    def weigh(
+        self, query: Query, dense: Scores, shared: Scores, found: Scores, at: Places | None = None
+    ) -> Scores:
+        """The sum of all evidence, for all units or for those ``at`` some places.
+
+        Each on one scale: the units' own cosines, those with their neighbours', and the words.
+        """
         config, said = self.config, query.said
-        dense = standard(self._dense.scores(np.asarray(query.vector, np.float32)))
-        out = config.substance * self._substance.all
-        out += config.dense * standard(self._windows.shared(dense))
-        out += config.lexical * standard(self._found(query.text))
+        some = slice(None) if at is None else at
+        out = config.substance * self._substance.all[some]
+        out += config.dense * shared
+        out += config.lexical * found
         named = self._names.in_(said)
         if len(named) == 1:
-            out += config.speaker * self._balance(next(iter(named)))
+            out += config.speaker * self._balance(next(iter(named)), some)
         if asker := self._asker(query.asker):
-            own = self._balance(asker)
+            own = self._balance(asker, some)
             if of_asker(said):
                 out += config.asker * own
-            lasting = self._standing.all[own[self._standing.all] > 0]
+            lasting = np.flatnonzero(self._standing.all[some] & (own > 0))
             out[lasting] += config.standing * np.clip(dense[lasting] + 1, 0, 2)
         if days := self._on(said, query.asked_at):
-            out += config.date * self._near(days)
+            out += config.date * self._near(days, some)
         return out
 
-    def _found(self, text: str) -> Scores:
+    def sought(self, query: Query) -> list[str]:
+        """The terms that are looked for: those of the question without speakers' names."""
+        return terms(self._names.without(query.text))
+
+    def _found(self, query: Query) -> Scores:
         """The weight of the words that are found in each unit or beside it."""
-        chances, weights = self.lexical.matches(terms(self._names.without(text)))
-        return np.asarray(np.einsum("t,tn->n", weights, self._windows.either(chances)), np.float32)
+        chances, weights = self.lexical.matches(self.sought(query))
+        return np.asarray(np.einsum("t,tn->n", weights, self.windows.either(chances)), np.float32)
 
     def _asker(self, asker: str) -> str:
         """The asker's name among the speakers, or empty."""
         known = {name.casefold(): name for group in self._groups for name in group}
         return known.get(asker.casefold()) or known.get(UNNAMED_ASKER, "") if asker else ""
 
-    def _balance(self, speaker: str) -> Scores:
+    def _balance(self, speaker: str, some: slice | Places) -> Scores:
         """1 for the units of a speaker alone, -1 for those of others, between where shared."""
         shares = [
             group.count(speaker) / len(group) * 2 - 1 if group else 0 for group in self._groups
         ]
-        return np.array(shares, np.float32)[self._group_of.all]
+        return np.array(shares, np.float32)[self._group_of.all[some]]
 
     def _on(self, said: str, asked_at: datetime | None) -> list[tuple[int, int]]:
         today = asked_at.date() if asked_at else None
         found = spans(said, sorted(self._years), today)
         return [(start.toordinal(), end.toordinal()) for start, end in found]
 
-    def _near(self, days: Sequence[tuple[int, int]]) -> Scores:
+    def _near(self, days: Sequence[tuple[int, int]], some: slice | Places) -> Scores:
         """1 on the days, falling before and after them; 0 where a unit's day is not known."""
-        best = np.zeros(len(self), np.float32)
-        at: NDArray[np.float32] = self._days.all
+        at: NDArray[np.float32] = self._days.all[some]
+        best = np.zeros(len(at), np.float32)
         for start, end in days:
             away = np.maximum((start - at) / DAYS_BEFORE, (at - end) / DAYS_AFTER)
             best = np.fmax(best, np.exp(-np.maximum(away, 0)))

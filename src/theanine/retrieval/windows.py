@@ -11,6 +11,8 @@ SKIPPED = 12
 """Words that a turn is taken to have where no unit stands for it."""
 
 Matrix = NDArray[np.float32]
+Places = NDArray[np.int64]
+"""Positions of units, in the order of their arrival from 0; ascending."""
 
 
 class Windows:
@@ -26,7 +28,7 @@ class Windows:
     """
 
     def __init__(self, reach: int, fade: float, ahead: float) -> None:
-        self._fade, self._ahead = fade, ahead
+        self.reach, self._fade, self._ahead = reach, fade, ahead
         self._near: list[Rows[np.float32]] = [Rows(np.float32) for _ in range(reach)]
         self._sessions: Rows[np.int64] = Rows(np.int64)
         self._middles: Rows[np.float64] = Rows(np.float64)
@@ -56,6 +58,16 @@ class Windows:
             same = all_sessions[start:] == all_sessions[start - distance : len(middles) - distance]
             near[start - old :] = np.where(same, np.exp(-gaps / self._fade), 0)
             rows.extend(near)
+
+    def at(self, places: Places) -> Windows:
+        """The same over some units alone: neighbours that are left out lend nothing."""
+        some = Windows(self.reach, self._fade, self._ahead)
+        for distance, (rows, kept) in enumerate(zip(self._near, some._near, strict=True), 1):
+            near = rows.all[places]
+            near[:distance] = 0
+            near[distance:][places[distance:] - places[:-distance] > distance] = 0
+            kept.extend(near)
+        return some
 
     def shared(self, scores: Matrix) -> Matrix:
         """Each unit's score with its neighbours' added by nearness; ``(…, n)``."""
