@@ -133,9 +133,10 @@ def with_dated(value: Any, undated: frozenset[int]) -> Any:
 
 def show_json(value: Any) -> None:
     """Anything of ours as indented JSON; times in ISO 8601."""
-    print(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+    print(json.dumps(value, default=plain, ensure_ascii=False, indent=2))
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """What JSON has no form for, as text; times in ISO 8601."""
     iso = getattr(value, "isoformat", None)
     return str(iso() if iso else value)

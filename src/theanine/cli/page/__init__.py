@@ -1,5 +1,6 @@
-"""One self-contained page to look at a memory graph: time across, relations named, sources."""
+"""Self-contained pages: the memory graph over time, and methods side by side."""
 
+from theanine.cli.page.compare import compare_page
 from theanine.cli.page.page import timeline_page
 
-__all__ = ["timeline_page"]
+__all__ = ["compare_page", "timeline_page"]

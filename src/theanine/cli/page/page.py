@@ -1,15 +1,11 @@
-"""Fill the page's template. Remembered words go in as data, never as markup or script."""
+"""The page of the memory graph."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
+from theanine.cli.page.fill import filled
 from theanine.cli.page.place import cells, columns
 from theanine.conversation import Session, Turn
 from theanine.memory import Link, Memory
@@ -46,19 +42,9 @@ def timeline_page(
         "links": [_link(link) for link in kept],
         "turns": {turn.id: _turn(turn, undated) for turn in turns},
     }
-    library, script = _read(LIBRARY), _read("page.js")
-    parts = {
-        "TITLE": html.escape(title),
-        "POLICY": "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src 'unsafe-inline'; script-src {_hash(library)} {_hash(script)}",
-        "STYLE": _read("page.css"),
-        "DATA": _harmless(data),
-        "LIBRARY": library,
-        "SCRIPT": script,
-    }
-    page = _read("page.html")
-    pieces = page.split("@@")  # one pass: what is filled in is never looked at again
-    return "".join(parts.get(piece, piece) if i % 2 else piece for i, piece in enumerate(pieces))
+    return filled(
+        "page.html", title=title, style="page.css", data=data, scripts=[LIBRARY, "page.js"]
+    )
 
 
 def _memory(memory: Memory, place: tuple[int, int], undated: frozenset[int]) -> dict[str, Any]:
@@ -88,18 +74,3 @@ def _link(link: Link) -> dict[str, Any]:
 def _turn(turn: Turn, undated: frozenset[int]) -> dict[str, str]:
     when = "" if turn.session in undated else f"{day(turn.at)}, {turn.at:%H:%M}"
     return {"speaker": turn.speaker, "when": when, "words": turn.words}
-
-
-def _harmless(data: object) -> str:
-    """JSON that can't end or open a script element, in any spelling."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _read(name: str) -> str:
-    return files("theanine.cli.page").joinpath(name).read_text("utf-8")
-
-
-def _hash(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

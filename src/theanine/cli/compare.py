@@ -1,0 +1,255 @@
+"""`theanine compare`: several methods over the same history, side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theanine.cli.common import BaseUrlOption, EmbedderOption, ModelOption, plain
+from theanine.cli.show import console, show_table
+
+if TYPE_CHECKING:
+    from theanine.evaluation.compare import Answer, Column, Comparison, Entrant, Spent
+
+PLAIN = "theanine,memory-retrieval,turn,full-history,no-memory"
+QUESTIONS = 20
+LINES = 4
+"""Lines of a recollection that the terminal shows; ``--html`` and ``--json`` have all of it."""
+WIDTH = 160
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="A history, in any format that `import` takes; without it the bundled conversation.",
+    ),
+]
+MethodsOption = Annotated[
+    str,
+    typer.Option(
+        "--methods",
+        metavar="A,B,C",
+        help="The methods. LABEL=METHOD names one, to compare it with other settings of its own.",
+    ),
+]
+QuestionsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE",
+        help="What is asked: one a line, or JSON; else the data's own questions, or its turns.",
+    ),
+]
+LimitOption = Annotated[
+    int, typer.Option("--limit", min=1, metavar="N", help="At most so many, evenly spread.")
+]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget", min=0, metavar="TOKENS", help="Most that each may give back."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="[LABEL.]NAME=VALUE",
+        help="A setting of all methods, such as paper=true, or of one: theanine.retrieved=5.",
+    ),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write one self-contained page to read it on."),
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write all of it as JSON.")
+]
+
+
+def compare(
+    data: DataOption = None,
+    methods: MethodsOption = PLAIN,
+    questions: QuestionsOption = None,
+    limit: LimitOption = QUESTIONS,
+    budget: BudgetOption = None,
+    settings: SetOption = None,
+    model: ModelOption = "local",
+    base_url: BaseUrlOption = None,
+    embedder: EmbedderOption = "local",
+    html: HtmlOption = None,
+    json_: JsonFile = None,
+) -> None:
+    """Let several methods remember the same history, and show what each recalls, side by side.
+
+    With tokens, model calls, money, time and disk. Each method gets a store of its own that is
+    gone afterwards; yours is not touched. Data without questions is asked as it was talked: before
+    each session but the first is remembered, the last thing that a user says in it.
+
+    \b
+    theanine compare
+    theanine compare --data locomo10.json --methods theanine,turn,session --html compared.html
+    theanine compare --data talks.jsonl --questions questions.txt --model openai:gpt-4o-mini
+    theanine compare --methods theanine,raw=theanine --set raw.refine=false
+    """
+    from theanine.demo import HARBOUR
+    from theanine.evaluation.compare import With, compare_methods
+    from theanine.evaluation.questions import read_asked
+
+    if data is None:
+        data = HARBOUR
+        questions = questions or HARBOUR.with_name("questions.json")
+    entrants = _entrants(methods, settings or [])
+    for file in filter(None, (html, json_)):
+        _check_place(file)
+    if model == "local" and base_url is None:
+        print(
+            "No language model is configured: the local versions work (--model).", file=sys.stderr
+        )
+    histories, asked = read_asked(data, questions, limit)
+    common = With(model=model, base_url=base_url, embedder=embedder, budget=budget)
+    steps = sum(len(history.transcripts) for history in histories) + len(asked)
+    with typer.progressbar(length=steps * len(entrants), file=sys.stderr) as bar:
+
+        def tick(label: str) -> None:
+            bar.label = label
+            bar.update(1)
+
+        found = compare_methods(entrants, histories, asked, common, tick)
+    _report(found, data, html, json_)
+    if not all(column.complete for column in found.columns):
+        raise typer.Exit(1)
+
+
+def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None) -> None:
+    if json_ is not None:
+        _write(json_, json.dumps(asdict(found), default=plain, ensure_ascii=False, indent=2))
+    if html is not None:
+        from theanine.cli.page import compare_page
+
+        _write(html, compare_page(found, title=data.name))
+    _show(found)
+    for file in filter(None, (html, json_)):
+        console().print(f"wrote {file}", markup=False)
+
+
+def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
+    """The methods with their settings. Raises SettingsError for what makes no sense."""
+    from theanine.errors import SettingsError
+    from theanine.evaluation.compare import Entrant
+    from theanine.methods.registry import open_method
+
+    named = [one.strip().partition("=") for one in methods.split(",") if one.strip()]
+    labels = [label for label, _, _ in named]
+    if not labels or len(set(labels)) < len(labels):
+        raise SettingsError(
+            f"--methods {methods!r}: name each once, or give the second a label of its own, such "
+            "as theanine,raw=theanine"
+        )
+    chosen: dict[str, dict[str, object]] = {label: {} for label in labels}
+    for setting in settings:
+        place, equals, value = setting.partition("=")
+        label, dot, name = place.rpartition(".")
+        if not equals or (dot and label not in chosen):
+            raise SettingsError(
+                f"--set {setting}: write NAME=VALUE for all, or LABEL.NAME=VALUE for one of "
+                f"{', '.join(labels)}"
+            )
+        for each in [label] if dot else labels:
+            chosen[each][name] = value
+    entrants = [
+        Entrant(label=label, method=method or label, settings=chosen[label])
+        for label, _, method in named
+    ]
+    for entrant in entrants:
+        open_method(entrant.method, entrant.settings or None)
+    return entrants
+
+
+def _check_place(file: Path) -> None:
+    """Raises SettingsError, before any work is done, where a file can't be."""
+    from theanine.errors import SettingsError
+
+    if file.is_dir() or not file.absolute().parent.is_dir():
+        raise SettingsError(f"{file} can't be written: name a file in a folder that is there")
+
+
+def _write(file: Path, text: str) -> None:
+    from theanine.errors import SettingsError
+
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"{file} can't be written ({error.strerror}); name another file"
+        ) from error
+
+
+def _show(found: Comparison) -> None:
+    console().print(
+        f"{found.said} turns in {found.sessions} sessions, {len(found.questions)} questions; "
+        f"the log alone takes {found.log / 1000:.0f} kB"
+    )
+    rows = ([name, *(value(column) for column in found.columns)] for name, value in MEASURES)
+    show_table(["", *(column.label for column in found.columns)], rows)
+    for place, question in enumerate(found.questions):
+        console().print(f"\nQ  {question.text}", style="bold", markup=False)
+        if question.answer:
+            console().print(f"   {question.answer}", style="green", markup=False)
+        for column in found.columns:
+            for line in _lines(column, column.answers[place]):
+                console().print(line, markup=False)
+    for column in found.columns:
+        for where, why in column.failures.items():
+            print(f"{column.label}: {where} is not remembered: {why}", file=sys.stderr)
+
+
+def _lines(column: Column, answer: Answer) -> Iterator[str]:
+    found = "" if answer.found is None else f", {answer.found:.0%} of the evidence"
+    yield f"   {column.label}: {answer.tokens} tokens, {answer.seconds * 1000:.0f} ms{found}"
+    if answer.failure is not None:
+        yield f"     failed: {answer.failure}"
+    elif not answer.pieces:
+        yield "     (nothing)"
+    lines = [line for piece in answer.pieces for line in piece.text.splitlines()]
+    for line in lines[:LINES]:
+        yield f"     {line if len(line) <= WIDTH else line[:WIDTH].rstrip() + '…'}"
+    if len(lines) > LINES:
+        yield f"     … {len(lines) - LINES} more lines"
+
+
+def _asked(spent: Spent) -> str:
+    if not spent.calls:
+        return "none"
+    failed = f" ({spent.failed} failed)" if spent.failed else ""
+    return f"{spent.calls}{failed}, {spent.input_tokens:,} + {spent.output_tokens:,} tokens"
+
+
+def money(column: Column) -> str:
+    """What the model was paid for all of it."""
+    costs = [column.remembering.cost, column.recalling.cost]
+    known = [cost for cost in costs if cost is not None]
+    return f"${sum(known):.4f}" if len(known) == len(costs) else "unknown"
+
+
+def _found(column: Column) -> str:
+    return "–" if column.found is None else f"{column.found:.0%}"
+
+
+MEASURES: Sequence[tuple[str, Callable[[Column], Any]]] = (
+    ("memories, links", lambda column: f"{column.memories}, {column.links}"),
+    ("sessions not remembered", lambda column: len(column.failures) or "none"),
+    ("given back, tokens a question", lambda column: f"{column.tokens:.0f}"),
+    ("labelled evidence given back", _found),
+    ("remember, s", lambda column: f"{column.remember_seconds:.2f}"),
+    ("recall, ms (median)", lambda column: f"{column.recall_seconds * 1000:.1f}"),
+    ("calls to remember", lambda column: _asked(column.remembering)),
+    ("calls to recall", lambda column: _asked(column.recalling)),
+    ("money", money),
+    ("disk, kB", lambda column: f"{column.disk / 1000:.0f}"),
+)
+"""What is shown of each method, and how."""

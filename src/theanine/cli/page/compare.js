@@ -1,0 +1,170 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const element = (id) => document.getElementById(id);
+const make = (tag, text, className) => {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text; // never innerHTML: remembered words are data
+  if (className) made.className = className;
+  return made;
+};
+const number = (value, digits = 0) =>
+  value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+const share = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
+const plural = (count, one) => `${number(count)} ${one}${count === 1 ? "" : "s"}`;
+
+function calls(spent) {
+  if (!spent.calls) return ["none"];
+  const failed = spent.failed ? `, ${spent.failed} failed` : "";
+  return [number(spent.calls), `${number(spent.in)} tokens in, ${number(spent.out)} out${failed}`];
+}
+
+function money(column) {
+  const costs = [column.remembering.cost, column.recalling.cost];
+  return costs.includes(null) ? null : costs[0] + costs[1];
+}
+
+// name, what is shown (words, small words under them), and what is compared: lower is better unless said
+const MEASURES = [
+  ["Kept", (c) => [plural(c.memories, "memory").replace("memorys", "memories"), plural(c.links, "link")]],
+  ["Sessions not remembered", (c) => [Object.keys(c.failures).length || "none"]],
+  ["Given back, a question", (c) => [`${number(c.tokens)} tokens`], (c) => c.tokens, "bar"],
+  ["Labelled evidence in it", (c) => [share(c.found)], (c) => c.found, "more"],
+  ["Calls to remember", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
+  ["Calls to recall", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
+  ["Money", (c) => [money(c) === null ? "unknown" : `$${number(money(c), 4)}`], money, "less"],
+  ["Time to remember", (c) => [`${number(c.rememberSeconds, 2)} s`], (c) => c.rememberSeconds, "less"],
+  ["Time of a recall", (c) => [`${number(c.recallSeconds * 1000, 1)} ms`, "median"], (c) => c.recallSeconds, "less"],
+  ["Disk", (c) => [`${number(c.disk / 1000)} kB`, `of that the log ${number(data.log / 1000)}`], (c) => c.disk, "less"],
+];
+
+function cell(column, show, value, kind, all) {
+  const [words, small] = show(column);
+  const made = make("td", words);
+  made.dataset.label = column.label;
+  if (small) made.append(make("small", small));
+  const mine = value ? value(column) : null;
+  if (mine === null) return made;
+  const best = kind === "more" ? Math.max(...all) : Math.min(...all);
+  const differ = Math.max(...all) > Math.min(...all);
+  if (differ && kind !== "bar" && mine === best) made.classList.add("best");
+  const most = Math.max(...all);
+  if (most > 0) {
+    const bar = make("span", undefined, "bar");
+    bar.style.width = `${(100 * mine) / most}%`;
+    made.append(bar);
+  }
+  return made;
+}
+
+function summary() {
+  const table = make("table"), head = make("thead"), body = make("tbody"), top = make("tr");
+  top.append(make("td"));
+  for (const column of data.columns) {
+    const title = make("th", column.label);
+    title.scope = "col";
+    title.dataset.label = column.label;
+    const settings = Object.entries(column.settings).map(([name, value]) => `${name}=${value}`);
+    const about = [column.method === column.label ? "" : column.method, ...settings, column.model];
+    title.append(make("small", about.filter(Boolean).join(", ")));
+    top.append(title);
+  }
+  head.append(top);
+  for (const [name, show, value, kind] of MEASURES) {
+    const all = value ? data.columns.map(value).filter((one) => one !== null) : [];
+    if (kind === "more" && !all.length) continue;
+    const row = make("tr"), heading = make("th", name);
+    heading.scope = "row";
+    row.append(heading, ...data.columns.map((column) => cell(column, show, value, kind, all)));
+    body.append(row);
+  }
+  table.append(head, body);
+  element("summary").append(table);
+  for (const column of data.columns) {
+    for (const [where, why] of Object.entries(column.failures)) {
+      element("summary").append(make("p", `${column.label}: ${where} is not remembered: ${why}`, "bad"));
+    }
+  }
+}
+
+function quote(user, id, gold) {
+  const turn = data.turns[user]?.[id];
+  if (!turn) return make("blockquote", `turn ${id}`);
+  const made = make("blockquote", undefined, gold ? "gold" : "");
+  made.append(make("b", [turn.speaker, turn.when, `turn ${id}`].filter(Boolean).join(", ")), document.createElement("br"), turn.words);
+  return made;
+}
+
+function sources(user, turns, gold, words) {
+  const made = make("details");
+  made.append(make("summary", words));
+  made.addEventListener("toggle", () => {
+    if (made.childElementCount === 1) made.append(...turns.map((id) => quote(user, id, gold.has(id))));
+  });
+  return made;
+}
+
+function shown(question, answer, column) {
+  const card = make("article", undefined, "answer"), title = make("h3", column.label);
+  card.dataset.label = column.label;
+  const about = [plural(answer.tokens, "token"), `${number(answer.seconds * 1000)} ms`];
+  if (answer.found !== null) about.push(`${share(answer.found)} of the evidence`);
+  title.append(make("span", about.join(" · ")));
+  card.append(title);
+  const gold = new Set(question.gold);
+  if (answer.failure) card.append(make("p", `Failed: ${answer.failure}`, "bad"));
+  else if (!answer.pieces.length) card.append(make("p", "Nothing.", "dim"));
+  for (const piece of answer.pieces) {
+    const made = make("div", piece.text, "piece");
+    const right = piece.turns.filter((id) => gold.has(id)).length;
+    const words = `${plural(piece.turns.length, "source")}${right ? `, ${right} of the evidence` : ""} · by ${piece.by}`;
+    if (piece.turns.length) made.append(sources(question.user, piece.turns, gold, words));
+    card.append(made);
+  }
+  return card;
+}
+
+function block(question) {
+  const made = make("section");
+  made.append(make("h2", question.text));
+  const about = [question.user, question.category].filter(Boolean).join(" · ");
+  made.append(make("p", about, "dim"));
+  if (question.answer) made.append(make("p", question.answer, "wanted"));
+  if (question.gold.length) {
+    const right = new Set(question.gold);
+    made.append(sources(question.user, question.gold, right, `The evidence: ${plural(question.gold.length, "turn")}`));
+  }
+  const row = make("div", undefined, "answers");
+  row.append(...question.answers.map((answer, i) => shown(question, answer, data.columns[i])));
+  made.append(row);
+  const words = [question.text, question.answer, ...question.answers.flatMap((a) => a.pieces.map((p) => p.text))];
+  return { made, words: words.join("\n").toLowerCase() };
+}
+
+element("title").textContent = data.title;
+const counted = `${plural(data.said, "turn")} in ${plural(data.sessions, "session")}, ${plural(data.questions.length, "question")}`;
+element("count").textContent = counted;
+summary();
+const blocks = data.questions.map(block);
+element("questions").append(...blocks.map((one) => one.made));
+
+for (const column of data.columns) {
+  const label = make("label"), box = make("input");
+  box.type = "checkbox";
+  box.checked = true;
+  box.addEventListener("change", () => {
+    for (const one of document.querySelectorAll(`[data-label="${CSS.escape(column.label)}"]`)) one.hidden = !box.checked;
+  });
+  label.append(box, ` ${column.label}`);
+  element("shown").append(label);
+}
+
+element("search").addEventListener("input", (event) => {
+  const wanted = event.target.value.trim().toLowerCase();
+  let left = 0;
+  for (const one of blocks) {
+    one.made.hidden = !one.words.includes(wanted);
+    left += one.made.hidden ? 0 : 1;
+  }
+  element("count").textContent = wanted ? `${left} of ${plural(blocks.length, "question")}` : counted;
+  element("none").hidden = left > 0;
+});
