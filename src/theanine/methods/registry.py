@@ -22,6 +22,8 @@ METHODS: Mapping[str, str] = {
     "utterance": "theanine.methods.units.method:Utterances",
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
+    "recursive-summary": "theanine.methods.recursive_summary.method:RecursiveSummary",
+    "summary-buffer": "theanine.methods.summary_buffer.method:SummaryBuffer",
     "conditional": "theanine.methods.conditional.method:Conditional",
     "memochat": "theanine.methods.memochat.method:MemoChat",
 }
