@@ -60,7 +60,8 @@ class AllMemories(_Statements):
         """Every statement; the newest are kept when a budget cuts."""
         newest = sorted(context.view.memories, key=lambda memory: memory.order, reverse=True)
         ranked = [(memory, 0.0) for memory in newest]
-        return await _recollection(query_of(dialogue, None), ranked, self.config.budget, context)
+        query = query_of(dialogue, None)
+        return await _recollection(query, ranked, self.config.budget, context, gaps=False)
 
 
 class MemoryRetrieval(_Statements):
@@ -85,6 +86,8 @@ async def _recollection(
     ranked: Sequence[tuple[Memory, float]],
     budget: int | None,
     context: Context,
+    *,
+    gaps: bool = True,
 ) -> Recollection:
     undated = context.view.undated
     parts: list[tuple[Part, str]] = []
@@ -94,6 +97,6 @@ async def _recollection(
             text = when(memory.at, memory.session, undated) + text
         sources = tuple(await context.view.turns(memory.sources))
         parts.append((Part(text=text, memories=(memory,), sources=sources, score=score), text))
-    kept = within(parts, budget if context.budget is None else context.budget)
+    kept = within(parts, budget if context.budget is None else context.budget, gaps=gaps)
     kept.sort(key=lambda part: part.memories[0].order)
     return Recollection(query=query, parts=tuple(kept))
