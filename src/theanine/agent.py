@@ -18,6 +18,7 @@ from theanine.models.chat import Chat
 from theanine.models.limits import Limits
 from theanine.remembering import Progress, Rememberer, RememberReport
 from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
 from theanine.upkeep import Upkeep
@@ -57,9 +58,10 @@ class AsyncAgent(Upkeep):
         clock: Clock = system_clock,
         seed: int = 0,
         ranking: RankingConfig | None = None,
+        reranking: Reranking | None = None,
     ) -> None:
         chat = Chat(model, store, clock, limits) if model else None
-        super().__init__(store, method, embedder, chat, clock, seed, ranking)
+        super().__init__(store, method, embedder, chat, clock, seed, ranking, reranking)
         self._rememberer = Rememberer(store, method, embedder, chat, self._views, clock, seed)
 
     @property
@@ -81,6 +83,11 @@ class AsyncAgent(Upkeep):
     def embedder_name(self) -> str:
         """The embedder's name."""
         return self._embedder.name
+
+    @property
+    def reranker_name(self) -> str:
+        """The reranker's name; empty when there is none."""
+        return self._reranking.reranker.name if self._reranking else ""
 
     async def __aenter__(self) -> Self:
         await self._store.open()

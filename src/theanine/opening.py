@@ -6,8 +6,9 @@ from theanine.agent import AsyncAgent
 from theanine.clock import Clock, system_clock
 from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
-from theanine.models.open import open_chat, open_embedder
+from theanine.models.open import open_chat, open_embedder, open_reranker
 from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.rerank import TOP, Reranking
 from theanine.store import open_store
 from theanine.sync import Agent
 
@@ -18,10 +19,12 @@ def aopen(
     method: str = "theanine",
     model: str = "local",
     embedder: str = "local",
+    reranker: str | None = None,
     base_url: str | None = None,
     limits: Limits | None = None,
     config: object = None,
     ranking: RankingConfig | None = None,
+    reranked: int = TOP,
     seed: int = 0,
     clock: Clock = system_clock,
 ) -> AsyncAgent:
@@ -32,11 +35,14 @@ def aopen(
         method: how to remember; ``theanine.methods.registry.names()`` lists the ways.
         model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
         embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
+        reranker: a cross-encoder such as ``cross-encoder:PATH``, which reads the question beside
+            each of the best memories and puts them in order; None leaves them as they were found.
         base_url: of an OpenAI-compatible server, for the model.
         limits: retries, time-outs and budgets of the model.
         config: the method's settings: its config object, such as ``TheanineConfig``, or settings
             by name.
         ranking: the weights of the kinds of evidence that ``hybrid`` retrieval adds up.
+        reranked: how many of the best memories the reranker reads.
         seed: of whatever the method draws; the same seed gives the same recollection.
         clock: gives the present time.
 
@@ -52,6 +58,7 @@ def aopen(
         clock=clock,
         seed=seed,
         ranking=ranking,
+        reranking=Reranking(reranker=open_reranker(reranker), top=reranked) if reranker else None,
     )
 
 
@@ -61,10 +68,12 @@ def open(
     method: str = "theanine",
     model: str = "local",
     embedder: str = "local",
+    reranker: str | None = None,
     base_url: str | None = None,
     limits: Limits | None = None,
     config: object = None,
     ranking: RankingConfig | None = None,
+    reranked: int = TOP,
     seed: int = 0,
     clock: Clock = system_clock,
 ) -> Agent:
@@ -75,10 +84,12 @@ def open(
             method=method,
             model=model,
             embedder=embedder,
+            reranker=reranker,
             base_url=base_url,
             limits=limits,
             config=config,
             ranking=ranking,
+            reranked=reranked,
             seed=seed,
             clock=clock,
         )

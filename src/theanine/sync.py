@@ -77,6 +77,7 @@ class Agent(_Face):
     method_name = property(lambda self: str(self.inner.method_name), doc="The method's id.")
     model_name = property(lambda self: str(self.inner.model_name), doc="The model, or `local`.")
     embedder_name = property(lambda self: str(self.inner.embedder_name), doc="The embedder.")
+    reranker_name = property(lambda self: str(self.inner.reranker_name), doc="Empty for none.")
 
     recall = _run(AsyncAgent.recall)
     remember = _run(AsyncAgent.remember)

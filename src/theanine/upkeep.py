@@ -15,6 +15,7 @@ from theanine.methods.theanine.method import longest_timelines
 from theanine.models.base import Embedder
 from theanine.models.chat import Chat
 from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.rerank import Reranking
 from theanine.retrieval.view import Views
 from theanine.steps.local_summarize import own_words
 from theanine.store.base import Store
@@ -35,9 +36,11 @@ class Upkeep:
         clock: Clock,
         seed: int,
         ranking: RankingConfig | None = None,
+        reranking: Reranking | None = None,
     ) -> None:
         self._store, self._method, self._embedder = store, method, embedder
         self._chat, self._clock, self._seed = chat, clock, seed
+        self._reranking = reranking
         self._views = Views(store, method.name, embedder.name, ranking)
 
     # looking inside
@@ -192,4 +195,5 @@ class Upkeep:
             view=view,
             rng=Random(self._seed),
             budget=budget,
+            reranking=self._reranking,
         )

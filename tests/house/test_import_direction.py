@@ -23,8 +23,9 @@ LAYERS = {
     "": 8,
 }  # fmt: skip
 ADAPTERS = (
-    "models.open", "models.provider", "models.pydantic_ai",
-    "models.scripted", "models.static", "store.postgres", "store.sqlite",
+    "models.fastembed", "models.open", "models.provider", "models.pydantic_ai",
+    "models.scripted", "models.sentence_transformers", "models.static",
+    "store.postgres", "store.sqlite",
 )  # fmt: skip
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -11,6 +11,7 @@ from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
 from theanine.memory import LOCAL, Recollection, Remembered
 from theanine.models.base import Embedder
 from theanine.models.chat import Caller
+from theanine.retrieval.rerank import Reranking
 from theanine.retrieval.view import View
 
 
@@ -26,6 +27,7 @@ class Context:
         rng: the only source of randomness.
         budget: tokens that the recollection's text may have at most, by the bundled tokenizer;
             None leaves it to the method's own settings.
+        reranking: puts what a search finds in order; None leaves the search's own.
     """
 
     scope: Scope
@@ -34,6 +36,7 @@ class Context:
     view: View
     rng: Random
     budget: int | None = None
+    reranking: Reranking | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

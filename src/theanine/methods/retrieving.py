@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
+from theanine.models.base import Embedder, QuestionEmbedder, Vectors
 from theanine.retrieval.asking import Query
 from theanine.retrieval.view import Retrieval
 from theanine.steps.respond import respond
@@ -32,17 +33,28 @@ async def retrieve(
     """The ``k`` memories that fit the query best, with their scores; none for an empty query.
 
     ``among`` masks which of the view's memories may be found. The dialogue's last turn shows who
-    asks, about whom and about what days.
+    asks, about whom and about what days. A reranker, if there is one, puts the best in order.
     """
     view = context.view
     if not query or not len(view):
         return []
-    vector = (await context.embedder.embed([view.topic(query) if how == "hybrid" else query]))[0]
+    topic = view.topic(query) if how == "hybrid" else query
+    vector = (await _embed_question(topic, context.embedder))[0]
     last = dialogue[-1]
     sought = Query(
         text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
     )
-    return view.search(sought, k, how, among=among)
+    reranking = context.reranking
+    if reranking is None:
+        return view.search(sought, k, how, among=among)
+    found = view.search(sought, max(k, reranking.top), how, among=among)
+    return (await reranking.reordered(query, found))[:k]
+
+
+async def _embed_question(text: str, embedder: Embedder) -> Vectors:
+    if isinstance(embedder, QuestionEmbedder):
+        return await embedder.embed_questions([text])
+    return await embedder.embed([text])
 
 
 async def reply(

@@ -1,4 +1,4 @@
-"""Chat models and embedders by name."""
+"""Chat models, embedders and rerankers by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.memory import LOCAL
-from theanine.models.base import ChatModel, Embedder
+from theanine.models.base import ChatModel, Embedder, Reranker
 from theanine.models.limits import Limits
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ KNOWN = (
     "Give local (no language model, the built-in embedder), provider:model such as "
     "openai:gpt-4o-mini or openai:text-embedding-3-small, or a base URL with the model's own name"
 )
+RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with a folder or a name"
 
 
 def open_chat(
@@ -47,6 +48,9 @@ def open_embedder(
 ) -> Embedder:
     """The embedder of this name; ``local`` and ``wordllama:l2_supercat_256`` are the built-in one.
 
+    ``sentence-transformers:`` and ``fastembed:`` go before the path of a folder that holds a model,
+    or before the model's name on the hub; these run in this process.
+
     Raises as :func:`open_chat` does.
     """
     if name == LOCAL or name.startswith("wordllama:"):
@@ -57,10 +61,41 @@ def open_embedder(
         return StaticEmbedder()
     if name.startswith("hash:"):
         return _hash_embedder(name)
+    kind, _, model = name.partition(":")
+    if kind == "sentence-transformers":
+        from theanine.models.sentence_transformers import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(model)
+    if kind == "fastembed":
+        from theanine.models.fastembed import FastembedEmbedder
+
+        return FastembedEmbedder(model)
     _check(name, base_url, "an embedding model")
     from theanine.models.pydantic_ai import PydanticAIEmbedder
 
     return PydanticAIEmbedder(name, base_url, limits=limits)
+
+
+def open_reranker(name: str) -> Reranker:
+    """The reranker of this name: ``cross-encoder:`` or ``fastembed:`` and a folder or a hub's name;
+    ``overlap`` counts common words and is for tests.
+
+    Raises SettingsError for a name that makes no sense, MissingExtra for a library that isn't here.
+    """
+    kind, _, model = name.partition(":")
+    if kind == "cross-encoder":
+        from theanine.models.sentence_transformers import CrossEncoderReranker
+
+        return CrossEncoderReranker(model)
+    if kind == "fastembed":
+        from theanine.models.fastembed import FastembedReranker
+
+        return FastembedReranker(model)
+    if name == "overlap":
+        from theanine.models.scripted import OverlapReranker
+
+        return OverlapReranker()
+    raise SettingsError(f"{name!r} names no reranker. Give {RERANKERS}")
 
 
 def _hash_embedder(name: str) -> Embedder:

@@ -1,6 +1,6 @@
-"""A chat model that follows a script and an embedder that hashes words: for tests and dry runs.
+"""A chat model that follows a script; an embedder and a reranker that only look at words.
 
-Both are adapters like any other: deterministic, in this process, no network.
+For tests and dry runs; adapters like any other: deterministic, in this process, no network.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from theanine.errors import ModelRejected
-from theanine.models.base import Message, RawReply, Vectors
+from theanine.models.base import Message, Ratings, RawReply, Vectors
 from theanine.models.bundled import clean, count_tokens
 from theanine.models.unit import unit_rows
 
@@ -129,6 +129,22 @@ class HashEmbedder:
                 code = zlib.crc32(feature.encode())
                 row[(code >> 1) % self.dimension] += 1 if code & 1 else -1
         return unit_rows(rows)
+
+
+class OverlapReranker:
+    """Rates a text by the share of the question's words that it has. Case is ignored."""
+
+    name = "overlap"
+
+    async def rate(self, question: str, texts: Sequence[str]) -> Ratings:
+        """One number a text, from 0 to 1."""
+        asked = _words(question)
+        shares = [len(asked & _words(text)) / max(len(asked), 1) for text in texts]
+        return np.array(shares, np.float32)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 def _features(text: str) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Test your agent against a scripted model: in this process, or over real HTTP on loopback.
 
 ``ScriptedServer`` speaks the OpenAI API and can fail in every way that a provider can;
-``ScriptedModel`` and ``HashEmbedder`` need no server. All are deterministic.
+``ScriptedModel``, ``HashEmbedder`` and ``OverlapReranker`` need no server. All are deterministic.
 """
 
-from theanine.models.scripted import HashEmbedder, ScriptedModel
+from theanine.models.scripted import HashEmbedder, OverlapReranker, ScriptedModel
 from theanine.testing.answers import answer
 from theanine.testing.faults import (
     Outcome,
@@ -25,6 +25,7 @@ __all__ = [
     "Call",
     "HashEmbedder",
     "Outcome",
+    "OverlapReranker",
     "Reply",
     "Script",
     "ScriptedModel",
