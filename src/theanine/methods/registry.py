@@ -22,6 +22,7 @@ METHODS: Mapping[str, str] = {
     "utterance": "theanine.methods.units.method:Utterances",
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
+    "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
     "recursive-summary": "theanine.methods.recursive_summary.method:RecursiveSummary",
     "summary-buffer": "theanine.methods.summary_buffer.method:SummaryBuffer",
     "conditional": "theanine.methods.conditional.method:Conditional",

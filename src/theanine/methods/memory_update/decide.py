@@ -69,8 +69,8 @@ class Decisions(BaseModel):
     decisions: list[NumberedDecision]
 
 
-UPDATE = load_step("theanine.methods.memory_update", "update", 1, Decisions)
-UPDATE_PAIR = load_step("theanine.methods.memory_update", "update-pair", 1, PairDecision)
+UPDATE = load_step("theanine.methods.memory_update", "update-memories", 1, Decisions)
+UPDATE_PAIR = load_step("theanine.methods.memory_update", "update-memory-pair", 1, PairDecision)
 
 
 async def decide(

@@ -38,7 +38,7 @@ class AllMerged(BaseModel):
     merged: list[Merged]
 
 
-MERGE = load_step("theanine.methods.memory_update", "merge", 1, AllMerged)
+MERGE = load_step("theanine.methods.memory_update", "merge-memories", 1, AllMerged)
 
 
 @dataclass(frozen=True, slots=True)

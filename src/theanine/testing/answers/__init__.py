@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from theanine.models.scripted import task_of
-from theanine.testing.answers import conditional, memochat, recursive_summary, shared, theanine
+from theanine.testing.answers import (
+    conditional,
+    memochat,
+    memory_update,
+    recursive_summary,
+    shared,
+    theanine,
+)
 from theanine.testing.answers.blocks import Write, blocks_of
 
 UNKNOWN = "This is a scripted model; it knows only the steps of theanine."
@@ -16,6 +23,7 @@ STEPS: Mapping[str, Write] = {
     **theanine.STEPS,
     **conditional.STEPS,
     **memochat.STEPS,
+    **memory_update.STEPS,
     **recursive_summary.STEPS,
 }
 """What answers each step, by the step's name."""

@@ -60,7 +60,7 @@ def _merge(blocks: Mapping[str, str]) -> str:
 
 
 STEPS: Mapping[str, Write] = {
-    "update": _update,
-    "update-pair": _update_pair,
-    "merge": _merge,
+    "update-memories": _update,
+    "update-memory-pair": _update_pair,
+    "merge-memories": _merge,
 }
