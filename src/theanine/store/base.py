@@ -154,6 +154,29 @@ class Store(Protocol):
         """Note why remembering failed, for the user to see; the session stays pending."""
         ...
 
+    async def methods(self, scope: Scope | None = None) -> dict[str, int]:
+        """Methods that have remembered or were to remember, with how many memories each holds."""
+        ...
+
+    async def drop(
+        self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None
+    ) -> int | None:
+        """Drop all that methods made of the log, in one scope or in all; gives how many memories.
+
+        The log, ready-made memories and the journal stay, so each can remember it anew. With
+        ``once``, nothing is dropped while sessions there wait for that method, and None is given.
+        Whoever is remembering there loses the lease.
+        """
+        ...
+
+    async def put_in_place(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
+        """Let what was remembered as ``stage`` be the method's own, instead of what it had made.
+
+        Gives how many memories it had; None, and nothing is changed, while sessions there wait for
+        ``stage``.
+        """
+        ...
+
     # memories
 
     async def state(self, scope: Scope) -> State:

@@ -30,6 +30,7 @@ from theanine.errors import StoreError
 from theanine.memory import Link, Mark, Memory, Remembered
 from theanine.models.base import Vectors
 from theanine.store import (
+    drop,
     dump,
     embeddings,
     erase,
@@ -232,6 +233,17 @@ class SqlStore:
 
     async def record_failure(self, scope: Scope, session: int, method: str, reason: str) -> None:
         await self._write(remembering.record_failure, scope, session, method, reason)
+
+    async def methods(self, scope: Scope | None = None) -> dict[str, int]:
+        return await self._read(drop.methods, scope)
+
+    async def drop(
+        self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None
+    ) -> int | None:
+        return await self._write(drop.drop, methods, scope, once)
+
+    async def put_in_place(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
+        return await self._write(drop.put_in_place, stage, method, scope)
 
     # memories
 

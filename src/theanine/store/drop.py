@@ -1,0 +1,84 @@
+"""What methods made of the log, by method: counting it, dropping it, and putting it in place.
+
+None of this erases anything that was said. The log, the ready-made memories and the journal stay,
+so whatever is dropped can be remembered anew, without paying again for what was asked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from theanine.conversation import Scope
+from theanine.store import schema as t
+from theanine.store.remembering import pending
+from theanine.store.rows import find_scope
+
+_OF_A_METHOD = (t.link, t.mark, t.memory, t.remembering)
+
+
+def methods(db: sa.Connection, scope: Scope | None) -> dict[str, int]:
+    """Methods that have remembered or were to remember, with how many memories each holds."""
+    r, m = t.remembering.c, t.memory.c
+    names = sa.select(r.method).distinct()
+    counts = sa.select(m.method, sa.func.count().label("memories")).group_by(m.method)
+    if scope is not None:
+        number = find_scope(db, scope) or 0
+        names, counts = names.where(r.scope == number), counts.where(m.scope == number)
+    found = dict.fromkeys(db.execute(names.order_by(r.method)).scalars(), 0)
+    return found | {row.method: row.memories for row in db.execute(counts.order_by(m.method))}
+
+
+def drop(
+    db: sa.Connection, names: Sequence[str], scope: Scope | None, once: str | None
+) -> int | None:
+    """Delete all that the methods made; nothing, and None, while sessions wait for ``once``."""
+    if once is not None and pending(db, once, scope):
+        return None
+    return sum(_drop(db, names, number) for number in _numbers(db, scope))
+
+
+def put_in_place(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
+    """Let what was made under ``stage`` be the method's, instead of what it had made."""
+    if pending(db, stage, scope):
+        return None
+    dropped = 0
+    for number in _numbers(db, scope):
+        dropped += _drop(db, [method], number)
+        for table in _OF_A_METHOD:
+            db.execute(
+                table.update()
+                .where(table.c.scope == number, table.c.method == stage)
+                .values(method=method)
+            )
+    return dropped
+
+
+def _numbers(db: sa.Connection, scope: Scope | None) -> list[int]:
+    if scope is None:
+        return list(db.execute(sa.select(t.scope.c.id).order_by(t.scope.c.id)).scalars())
+    number = find_scope(db, scope)
+    return [] if number is None else [number]
+
+
+def _drop(db: sa.Connection, names: Sequence[str], scope_id: int) -> int:
+    """All that the methods made in one scope; gives how many memories that was."""
+    m = t.memory.c
+    made = sa.select(m.id).where(m.scope == scope_id, m.method.in_(names))
+    for table in (t.source, t.origin, t.vector):
+        db.execute(table.delete().where(table.c.scope == scope_id, table.c.memory.in_(made)))
+    gone = {
+        table.name: db.execute(
+            table.delete().where(table.c.scope == scope_id, table.c.method.in_(names))
+        ).rowcount
+        for table in _OF_A_METHOD
+    }
+    if any(gone.values()):
+        # Every cache is stale, and whoever remembers here must begin again.
+        db.execute(
+            t.scope.update()
+            .where(t.scope.c.id == scope_id)
+            .values(epoch=t.scope.c.epoch + 1, lease_holder=None, lease_until=None)
+        )
+    return gone[t.memory.name]

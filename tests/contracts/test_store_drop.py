@@ -1,0 +1,159 @@
+"""What every store must do when a method's memories are dropped or replaced by newer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from theanine.conversation import GivenMemory, Scope, Transcript, Utterance
+from theanine.errors import LeaseLost
+from theanine.memory import Memory, NewLink, NewMark, NewMemory, Relation, Remembered
+from theanine.store import Store
+from theanine.store.leases import process_holder
+from theanine.store.values import JournalEntry
+
+pytestmark = pytest.mark.anyio
+
+ANA, BEN = Scope("ana"), Scope("ben")
+AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+ME = process_holder()
+
+
+def unit(count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = np.random.default_rng(count).normal(size=(count, 16)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> Remembered:
+    memories = [NewMemory(text=text, at=AT, sources=(1,), origins=origins)
+                for text in texts]  # fmt: skip
+    return Remembered(memories=memories, vectors=unit(len(texts)), **more)
+
+
+async def commit(
+    store: Store, scope: Scope, session: int, method: str, what: Remembered
+) -> list[Memory]:
+    assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
+    return await store.commit(scope, session, method, what, embedder="test", holder=ME, at=AT)
+
+
+async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
+    """Two sessions a scope, remembered by `old` with links, marks and origins, and by `other`."""
+    for scope in scopes:
+        for day, key in enumerate("ab"):
+            at = AT + timedelta(days=day)
+            turn = Utterance(text=f"I said {key}.", speaker="Ana", at=at)
+            given = [GivenMemory(text=f"ready-made {key}")]
+            transcript = Transcript(key=key, turns=[turn], at=at, memories=given)
+            await store.log_transcript(scope, transcript, "old")
+        (first,) = await commit(store, scope, 1, "old", made("first"))
+        links = [NewLink(older=first.id, newer=0, relation=Relation.CAUSE, explanation="so")]
+        marks = [NewMark(memory=first.id, kind="superseded", by=0)]
+        what = made("second", origins=(first.id,), links=links, marks=marks)
+        await commit(store, scope, 2, "old", what)
+        for session in (1, 2):
+            await commit(store, scope, session, "other", made(f"other {session}"))
+        entry = JournalEntry(key="k", step="relate", version=1, model="m", at=AT, reply="yes")
+        await store.journal(scope, entry)
+
+
+async def records(store: Store, *without: str) -> list[dict[str, Any]]:
+    """All but the scopes, whose epochs rise, and what ``without`` made."""
+    return [
+        one
+        async for one in store.dump()
+        if one["type"] not in ("scope", "theanine") and one.get("method") not in without
+    ]
+
+
+async def test_methods_are_counted_in_one_scope_and_in_all(store: Store) -> None:
+    assert await store.methods() == {}
+    await lived(store)
+    assert await store.methods(ANA) == {"old": 2, "other": 2}
+    assert await store.methods() == {"old": 4, "other": 4}
+    assert await store.methods(Scope("nobody")) == {}
+
+
+async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> None:
+    await lived(store)
+    before = await records(store, "old")
+    vectors = {m.id for scope in (ANA, BEN) for m in await store.memories(scope, method="old")}
+    assert await store.drop(["old"]) == 4
+    kept = [one for one in before if not (one["type"] == "vector" and one["memory"] in vectors)]
+    assert await records(store) == kept
+    assert any(one["type"] == "vector" for one in kept)
+    assert await store.methods() == {"other": 4}
+    assert await store.links(ANA) == []
+    assert await store.marks(ANA) == []
+    assert (await store.vectors(ANA))[0] == [m.id for m in await store.memories(ANA)]
+
+
+async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> None:
+    await lived(store)
+    assert await store.pending("old") == []
+    await store.drop(["old"])
+    assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
+    turns, given = await store.unremembered(ANA, 1, "old")
+    assert [turn.text for turn in turns] == ["I said a."]
+    assert [one.text for one in given] == ["ready-made a"]
+    assert await store.journalled(ANA, "k") is not None
+    (anew,) = await commit(store, ANA, 1, "old", made("first"))
+    assert anew.id > 4  # no number comes back
+
+
+async def test_dropping_in_one_scope_leaves_the_others_alone(store: Store) -> None:
+    await lived(store)
+    before = await store.state(BEN)
+    assert await store.drop(["old", "other"], ANA) == 4
+    assert await store.methods(ANA) == {}
+    assert await store.methods(BEN) == {"old": 2, "other": 2}
+    assert await store.state(BEN) == before
+    assert await store.drop(["old"], Scope("nobody")) == 0
+
+
+async def test_caches_know_and_whoever_remembers_begins_again(store: Store) -> None:
+    await lived(store, [ANA])
+    before = await store.state(ANA)
+    assert await store.drop(["nothing"], ANA) == 0
+    assert await store.state(ANA) == before
+    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
+    assert await store.drop(["old"], ANA) == 2
+    assert (await store.state(ANA)).epoch == before.epoch + 1
+    with pytest.raises(LeaseLost):
+        await store.commit(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
+
+
+async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Store) -> None:
+    await lived(store)
+    for session in (1, 2):
+        await commit(store, ANA, session, "new", made(f"new {session}"))
+    before = await records(store)
+    assert await store.drop(["old"], once="new") is None
+    assert await records(store) == before
+    assert await store.drop(["old"], ANA, once="new") == 2  # there it has remembered everything
+    assert await store.methods(ANA) == {"new": 2, "other": 2}
+
+
+async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Store) -> None:
+    await lived(store, [ANA])
+    (first,) = await commit(store, ANA, 1, "old~1", made("first again"))
+    before = await records(store)
+    assert await store.put_in_place("old~1", "old") is None
+    assert await records(store) == before
+    links = [NewLink(older=first.id, newer=0, relation=None)]
+    marks = [NewMark(memory=first.id, kind="withdrawn")]
+    what = made("second again", origins=(first.id,), links=links, marks=marks)
+    await commit(store, ANA, 2, "old~1", what)
+    assert await store.put_in_place("old~1", "old") == 2
+    assert await store.methods() == {"old": 2, "other": 2}
+    found = await store.memories(ANA, method="old")
+    assert [memory.text for memory in found] == ["first again", "second again"]
+    assert found[1].origins == (first.id,)
+    assert [link.older for link in await store.links(ANA, method="old")] == [first.id]
+    assert [mark.memory for mark in await store.marks(ANA, method="old")] == [first.id]
+    assert await store.pending("old") == []
+    assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
