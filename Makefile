@@ -1,6 +1,6 @@
 # Everything here needs a Python >= 3.11 and nothing else. uv is used when it is there.
 .DEFAULT_GOAL := help
-.PHONY: demo test lint bench crash docs lock clean help
+.PHONY: demo test lint extras bench crash docs lock clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,6 +30,9 @@ lint: $(DEV) ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+extras: $(DEV) ## Install what the tests of fastembed and sentence-transformers need (1 GB)
+	@sh requirements/extras.sh $(VENV)
 
 bench: $(DEV) ## Measure speed, size and calls beside their goals
 	$(BIN)/python benchmarks/run.py

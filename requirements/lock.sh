@@ -7,11 +7,22 @@ if ! command -v uv >/dev/null; then
     build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
     PATH="$PWD/build/uv/bin:$PATH"
 fi
+mkdir -p build
 export UV_CUSTOM_COMPILE_COMMAND="make lock"
 compile() {
     uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
         --no-emit-index-url --upgrade "$@" pyproject.toml
 }
-compile --all-extras --group dev --output-file requirements/dev.txt
+# Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out.
+printf 'fastembed\nsentence-transformers\ntorch\n' >build/apart.txt
+compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt
 # Held to the same versions, so that one environment can take both, one after the other.
 compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt
+# What those extras add to dev.txt, less torch and its CUDA parts: see requirements/extras.sh.
+sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v '^huggingface-hub==' >build/held.txt
+sh requirements/extras.sh --torch >>build/held.txt
+compile --extra fastembed --extra sentence-transformers --group tiny-models \
+    --constraint build/held.txt --output-file build/extras.txt
+awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
+    /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) && of[1] !~ /^(cuda-|nvidia-|triton$)/ }
+    keep || /^#/' build/held.txt build/extras.txt >requirements/extras.txt

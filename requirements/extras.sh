@@ -1,0 +1,22 @@
+#!/bin/sh
+# Install into the environment $1 what the tests of the extras fastembed and sentence-transformers
+# need, from the lock, and then torch's build for the CPU. Fails where that can't be had: then the
+# tests of sentence-transformers alone are skipped.
+set -eu
+torch=torch==2.13.0
+if [ "$1" = --torch ]; then
+    echo "$torch"
+    exit
+fi
+python=$1/bin/python
+cd "$(dirname "$0")/.."
+install() {
+    if "$python" -m pip --version >/dev/null 2>&1; then
+        "$python" -m pip --disable-pip-version-check install --quiet --no-deps "$@"
+    else # made by uv, without pip; uv looks for packages elsewhere than pip is set to
+        python3 -m pip --disable-pip-version-check --python "$python" install --quiet --no-deps "$@"
+    fi
+}
+install --require-hashes -r requirements/extras.txt
+# Asked for as the CPU's own build: any other brings gigabytes of CUDA or lacks what it links to.
+"$python" -c 'import torch' 2>/dev/null || install "$torch+cpu"
