@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ from theanine.cli.show import DAY, console, show_table, show_timelines
 
 if TYPE_CHECKING:
     from theanine.conversation import Session
+    from theanine.memory import Mark, Memory
     from theanine.store.values import CostLine
     from theanine.sync import Agent
 
@@ -33,27 +34,88 @@ def memories(
     user: UserOption,
     store: StoreOption = "",
     method: MethodOption = "theanine",
+    history: Annotated[
+        bool,
+        typer.Option(
+            "--history", help="Also what is no longer live: what took its place, when and why."
+        ),
+    ] = False,
+    as_of: Annotated[
+        int | None,
+        typer.Option(metavar="SESSION", help="As it stood once this session was remembered."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List what is remembered of a user.
 
     \b
     theanine memories --user ana
+    theanine memories --user ana --method recursive-summary --history
+    theanine memories --user ana --method recursive-summary --as-of 3
     theanine memories --user ana --json | jq '.[].text'
     """
     with opened(store, method=method) as agent:
-        found, hidden = agent.memories(user), undated(agent, user)
+        found, stood = agent.memories(user), agent.marks(user)
+        known = {session.id: session for session in agent.sessions(user)}
+    if as_of is not None:
+        past = _upto(as_of, user, known)
+        found = [memory for memory in found if memory.session in past]
+        stood = [mark for mark in stood if mark.session in past]
+    marks = {mark.memory: mark for mark in stood}
+    shown = found if history else [memory for memory in found if memory.id not in marks]
     if as_json:
-        show_json(with_dated([asdict(memory) for memory in found], hidden))
+        hidden = frozenset(session.id for session in known.values() if not session.dated)
+        items = [_with_mark(m, marks, known) if history else asdict(m) for m in shown]
+        show_json(with_dated(items, hidden))
         return
-    dates = ["" if m.session in hidden else f"{m.at:{DAY}}" for m in found]
-    show_table(
-        ["", "date", "memory", "turns"],
-        (
-            [m.id, date, m.text, ", ".join(map(str, m.sources))]
-            for m, date in zip(found, dates, strict=True)
-        ),
-    )
+    _show_memories(shown, marks if history else None, known)
+
+
+def _show_memories(
+    memories: Sequence[Memory], marks: Mapping[int, Mark] | None, sessions: Mapping[int, Session]
+) -> None:
+    """A table of memories; with ``marks``, also of how they ended."""
+    columns: list[tuple[str, Callable[[Memory], object]]] = [
+        ("", lambda m: m.id),
+        ("date", lambda m: f"{m.at:{DAY}}" if sessions[m.session].dated else ""),
+        ("memory", lambda m: m.text),
+        ("turns", lambda m: ", ".join(map(str, m.sources))),
+    ]
+    if len({memory.kind for memory in memories}) > 1:
+        columns.insert(2, ("kind", lambda m: m.kind))
+    if marks is not None:
+        columns.append(("no longer live", lambda m: _ending(marks.get(m.id), sessions)))
+    rows = ([cell(memory) for _, cell in columns] for memory in memories)
+    show_table([name for name, _ in columns], rows)
+
+
+def _upto(last: int, user: str, sessions: Mapping[int, Session]) -> set[int]:
+    """Numbers of a session and of those before it in time. Raises NotFound."""
+    from theanine.errors import NotFound
+
+    if last not in sessions:
+        raise NotFound(f"{user} has no session {last}; `theanine sessions` lists them")
+    return {one.id for one in sessions.values() if one.order <= sessions[last].order}
+
+
+def _ending(mark: Mark | None, sessions: Mapping[int, Session]) -> str:
+    """What marked a memory, when and why; empty for a live one."""
+    if mark is None:
+        return ""
+    by = f" by {mark.by}" if mark.by is not None else ""
+    session = sessions[mark.session]
+    on = f", {session.started_at:{DAY}}" if session.dated else ""
+    reason = f": {mark.reason}" if mark.reason else ""
+    return f"{mark.kind}{by} (session {mark.session}{on}){reason}"
+
+
+def _with_mark(
+    memory: Memory, marks: Mapping[int, Mark], sessions: Mapping[int, Session]
+) -> dict[str, Any]:
+    """A memory for JSON, with its mark and the time of the session that left it; or null."""
+    mark = marks.get(memory.id)
+    left = None if mark is None else {**asdict(mark), "at": sessions[mark.session].started_at}
+    return {**asdict(memory), "mark": left}
 
 
 def sessions(
