@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from theanine.conversation import Turn
 from theanine.retrieval.asking import stands
 from theanine.steps.cues import normal
 from theanine.steps.local_summarize import local_summarize
+from theanine.steps.words import sentences
 
 _DEMAND = re.compile(
     r"(?<![\w'])(?:"
@@ -32,6 +34,18 @@ _CORRECTION = re.compile(
     r"(?:it|that|this) (?:should|ought to) (?:be|have)|too (?:long|short|vague|formal|generic)"
     r")(?![\w'])"
 )
+_TASK = re.compile(
+    r"(?:(?:hey|hi|hello|ok|okay|so|now|then|and|great|thanks|thank you)[,!.]? )*"
+    r"(?:(?:can|could|would|will) you (?:please |also |maybe )?|please )?"
+    r"(?:add|analy[sz]e|answer|calculate|capitali[sz]e|check|come up with|compare|compose|convert|"
+    r"correct|create|define|describe|design|draft|edit|elaborate|explain|expand|find|fix|format|"
+    r"generate|give|go on|continue|help|improve|list|look up|make|name|outline|proofread|provide|"
+    r"recommend|rephrase|rewrite|share|shorten|show|solve|suggest|summari[sz]e|teach|tell|"
+    r"translate|turn|write)(?![\w'])"
+)
+_OWN = re.compile(
+    r"(?<![\w'])(?:i|i'(?:m|ve|d|ll)|my|mine|myself|we|we'(?:re|ve|d|ll)|our|ours)(?![\w'])"
+)
 _LEAST_WORDS = 3
 
 
@@ -40,7 +54,8 @@ def local_decide(session: Sequence[Turn]) -> set[int]:
 
     Of two turns of one speaker with the same words only the first is.
     """
-    disclosing = {source for memory in local_summarize(session) for source in memory.sources}
+    told = local_summarize([_without_tasks(turn) for turn in session])
+    disclosing = {source for memory in told for source in memory.sources}
     worth: set[int] = set()
     said: set[tuple[str, str]] = set()
     for turn in session:
@@ -57,3 +72,21 @@ def demands(text: str) -> bool:
     if len(plain.split()) < _LEAST_WORDS:
         return False
     return stands(text) or bool(_DEMAND.search(plain) or _CORRECTION.search(plain))
+
+
+def _without_tasks(turn: Turn) -> Turn:
+    """The turn without the sentences that only set the agent a task: "me" in them tells nothing.
+
+    One with "I" or "my" stays, since it tells something of the speaker.
+    """
+    if turn.role != "user":
+        return turn
+    kept: list[str] = []
+    for start, end in sentences(turn.text):
+        sentence = turn.text[start:end]
+        plain = normal(sentence)
+        if not _TASK.match(plain) or _OWN.search(plain):
+            kept.append(sentence)
+        elif sentence.endswith("?"):
+            kept.append("?")  # what follows is still an answer
+    return replace(turn, text=" ".join(kept))

@@ -32,7 +32,7 @@ from theanine.methods.conditional.summary import summary
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.retrieval.budget import within
-from theanine.steps.quoting import one_line, spoken, when
+from theanine.steps.quoting import NO_MODEL, one_line, spoken, when
 from theanine.steps.summarize import drop_recalled
 
 
@@ -107,7 +107,7 @@ class Conditional:
                 kind=HISTORY,
             )
             for turn in turns
-            if turn.words.strip()
+            if turn.words.strip() and NO_MODEL not in turn.text
         ]
         view = context.view
         known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}

@@ -1,6 +1,7 @@
 """Self-reflection: is what was found enough, and if not, which words would find the rest?
 
-Source: section 3.2 and appendix C.3 of the paper.
+Source: section 3.2 and appendix C.3 of the paper. Without a model the search simply stops: lending
+the words of what was found to a second search (pseudo-relevance feedback) found no more evidence.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from pydantic import BaseModel, Field
 
 from theanine.conversation import Utterance
 from theanine.memory import Memory
-from theanine.methods.conditional.local_reflect import local_reflect
 from theanine.models.step import load_step
 from theanine.steps.quoting import dialogue_lines, one_line, sessions_of, when
 
@@ -65,20 +65,17 @@ async def search_and_reflect(
 
     Each round asks whether that is enough. It ends there when it is, with what is relevant; when
     the keywords are none that the query lacks, or find nothing else; or after ``rounds``: what the
-    last search found is then given as it is. Raises ModelError when the model fails.
+    last search found is then given as it is, as it always is without a caller.
+    Raises ModelError when the model fails or keeps answering unusably.
     """
     found = await search(query)
     for _ in range(rounds):
-        if not found:
+        if caller is None or not found:
             break
-        if caller is None:
-            keywords = local_reflect([memory for memory, _ in found], scene.dialogue)
-        else:
-            verdict = await _ask(found, scene, caller)
-            if verdict.enough:
-                return query, [found[number - 1] for number in sorted(set(verdict.relevant))]
-            keywords = verdict.keywords
-        longer = extended(query, keywords)
+        verdict = await _ask(found, scene, caller)
+        if verdict.enough:
+            return query, [found[number - 1] for number in sorted(set(verdict.relevant))]
+        longer = extended(query, verdict.keywords)
         if longer == query:
             break
         again = await search(longer)

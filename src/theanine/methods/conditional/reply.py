@@ -44,16 +44,17 @@ async def reply_and_decide(
     if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].words.strip():
         return await reply(dialogue, recollection, speaker, context)
     if context.chat is not None:
-        return await _ask(dialogue, recollection, speaker, context.chat)
+        return await ask_for_both(dialogue, recollection, speaker, context.chat)
     said = await reply(dialogue, recollection, speaker, context)
     turns = [_numbered(one, number) for number, one in enumerate(dialogue, 1)]
     worth = turns[-1].id in local_decide(turns)
     return replace(said, notes=noted(worth, dialogue[-1], LOCAL))
 
 
-async def _ask(
+async def ask_for_both(
     dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, caller: Caller
 ) -> Reply:
+    """The reply and the decision about the last turn, in one call. Raises ModelError."""
     touches = {memory.session for memory in recollection.memories} | sessions_of(dialogue)
     touches |= {turn.session for turn in recollection.sources}
     remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
