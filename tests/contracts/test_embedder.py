@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
+from pathlib import Path
 
+import anyio
 import numpy as np
 import pytest
 
-from theanine.models.base import Closable, Embedder
+from theanine.models.base import Closable, Embedder, QuestionEmbedder
 from theanine.models.open import open_embedder
 from theanine.testing import HashEmbedder, ScriptedServer
+from tiny_models import library, onnx_embedder, sentence_transformer
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def _remote() -> AsyncGenerator[Embedder]:
+async def _remote(_: Path) -> AsyncGenerator[Embedder]:
     with ScriptedServer() as server:
         embedder = open_embedder("openai:text-embedding-3-small", base_url=server.base_url)
         yield embedder
@@ -24,17 +28,30 @@ async def _remote() -> AsyncGenerator[Embedder]:
         await embedder.close()
 
 
-EMBEDDERS: dict[str, Callable[[], AbstractAsyncContextManager[Embedder]]] = {
-    "built-in": lambda: nullcontext(open_embedder("local")),
-    "hash": lambda: nullcontext(HashEmbedder(48)),
+def _sentence_transformers(folder: Path) -> AbstractAsyncContextManager[Embedder]:
+    prompts = {"query": "query: ", "document": "passage: "}
+    model = sentence_transformer(folder, prompts=prompts)
+    return nullcontext(open_embedder(f"sentence-transformers:{model}"))
+
+
+def _fastembed(folder: Path) -> AbstractAsyncContextManager[Embedder]:
+    library("fastembed")
+    return nullcontext(open_embedder(f"fastembed:{onnx_embedder(folder)}"))
+
+
+EMBEDDERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Embedder]]] = {
+    "built-in": lambda _: nullcontext(open_embedder("local")),
+    "hash": lambda _: nullcontext(HashEmbedder(48)),
     "remote": _remote,
+    "sentence-transformers": _sentence_transformers,
+    "fastembed": _fastembed,
 }
 MANY = [f"On day {number} we talked about boats." for number in range(700)]
 
 
 @pytest.fixture(params=EMBEDDERS)
-async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
-    async with EMBEDDERS[request.param]() as embedder:
+async def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedder]:
+    async with EMBEDDERS[request.param](tmp_path / "model") as embedder:
         yield embedder
 
 
@@ -97,3 +114,27 @@ async def test_an_empty_text_between_others_is_a_row_of_zeros(embedder: Embedder
 
 async def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
     assert ":" in embedder.name
+
+
+async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
+    if not isinstance(embedder, QuestionEmbedder):
+        pytest.skip("questions are embedded as all texts are")
+    passages = await embedder.embed(["a storm at sea", ""])
+    questions = await embedder.embed_questions(["a storm at sea", ""])
+    assert questions.shape == passages.shape
+    assert questions.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(questions, axis=1), [1, 0], atol=1e-5)
+    assert (await embedder.embed_questions([])).shape == (0, passages.shape[1])
+
+
+async def test_many_may_ask_at_once(embedder: Embedder) -> None:
+    found: dict[int, list[float]] = {}
+
+    async def ask(number: int) -> None:
+        found[number] = (await embedder.embed([MANY[number]]))[0].tolist()
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(partial(ask, number))
+    rows = await embedder.embed(MANY[:12])
+    np.testing.assert_allclose([found[number] for number in range(12)], rows, atol=1e-6)

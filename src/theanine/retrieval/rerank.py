@@ -42,5 +42,6 @@ class Reranking:
         best = [(read[i][0], ratings[i]) for i in order]
         if not rest:
             return best
-        below = best[-1][1] - read[-1][1]
-        return [*best, *((memory, score + below) for memory, score in rest)]
+        lowest = best[-1][1]
+        below = lowest - read[-1][1]
+        return [*best, *((memory, min(score + below, lowest)) for memory, score in rest)]
