@@ -187,6 +187,9 @@ def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
         found = agent.recall("Capitalize another title: the harbour.", "ana")
         assert [turn.text for turn in found.sources] == ["Sea And Storm", FEEDBACK]
         assert found.text == f"(8 May 2024) {record.text}"
+        talk = agent.session("ana")
+        talk.hear("Capitalize another title: sea and sky and storm.")
+        assert f"I remember: (8 May 2024) Ana: “{FEEDBACK}”" in talk.reply().text
 
 
 @pytest.mark.parametrize("with_model", [True, False], ids=["scripted", "local"])

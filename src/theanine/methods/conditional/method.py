@@ -27,9 +27,9 @@ from theanine.methods.conditional.decide import decide, users_turns
 from theanine.methods.conditional.estimate import estimate
 from theanine.methods.conditional.record import record
 from theanine.methods.conditional.reflect import Found, Scene, search_and_reflect
-from theanine.methods.conditional.reply import reply_and_decide
+from theanine.methods.conditional.reply import plain_reply, reply_and_decide
 from theanine.methods.conditional.summary import summary
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import query_of, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.retrieval.budget import within
 from theanine.steps.quoting import NO_MODEL, one_line, spoken, when
@@ -93,7 +93,7 @@ class Conditional:
         context: Context,
     ) -> Reply:
         """Reply, and decide whether the user's turn is worth a record; the notes keep it."""
-        say = reply_and_decide if self.config.decides else reply
+        say = reply_and_decide if self.config.decides else plain_reply
         return await say(dialogue, recollection, speaker, context)
 
     def _history(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:

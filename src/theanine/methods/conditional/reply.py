@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field
 
 from theanine.conversation import Turn, Utterance
-from theanine.memory import LOCAL, Recollection
+from theanine.memory import LOCAL, Part, Recollection
 from theanine.methods.base import Context, Reply
+from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, noted
 from theanine.methods.conditional.local_decide import local_decide
 from theanine.methods.retrieving import reply
@@ -42,13 +43,32 @@ async def reply_and_decide(
     Where that is no user's turn there is nothing to decide. Raises ModelError when the model fails.
     """
     if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].words.strip():
-        return await reply(dialogue, recollection, speaker, context)
+        return await plain_reply(dialogue, recollection, speaker, context)
     if context.chat is not None:
         return await ask_for_both(dialogue, recollection, speaker, context.chat)
-    said = await reply(dialogue, recollection, speaker, context)
+    said = await plain_reply(dialogue, recollection, speaker, context)
     turns = [_numbered(one, number) for number, one in enumerate(dialogue, 1)]
     worth = turns[-1].id in local_decide(turns)
     return replace(said, notes=noted(worth, dialogue[-1], LOCAL))
+
+
+async def plain_reply(
+    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, context: Context
+) -> Reply:
+    """What ``speaker`` says next, without a decision. Without a model, of a record the turn that
+    it is of is quoted, not what that turn answered.
+    """
+    if context.chat is not None:
+        return await reply(dialogue, recollection, speaker, context)
+    quotable = replace(recollection, parts=tuple(map(_of_itself, recollection.parts)))
+    said = await reply(dialogue, quotable, speaker, context)
+    return replace(said, recollection=recollection)
+
+
+def _of_itself(part: Part) -> Part:
+    (memory,) = part.memories
+    own = [turn for turn in part.sources if turn.speaker in memory.speakers]
+    return replace(part, sources=tuple(own[-1:])) if memory.kind == CONDITIONAL and own else part
 
 
 async def ask_for_both(
