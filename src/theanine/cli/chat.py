@@ -15,6 +15,8 @@ from theanine.cli.common import (
     EmbedderOption,
     MethodOption,
     ModelOption,
+    RerankedOption,
+    RerankerOption,
     SettingsOption,
     StoreOption,
     UserOption,
@@ -35,6 +37,8 @@ def chat(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    reranker: RerankerOption = None,
+    reranked: RerankedOption = None,
     method: MethodOption = "theanine",
     settings: SettingsOption = None,
     pause: Annotated[
@@ -54,7 +58,17 @@ def chat(
     theanine chat --user ana --model openai:gpt-4o-mini
     theanine chat --user ana --model llama3.2 --base-url http://localhost:11434/v1
     """
-    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
+    with opened(
+        store,
+        model,
+        base_url,
+        embedder,
+        method,
+        settings,
+        asks=True,
+        reranker=reranker,
+        reranked=reranked,
+    ) as agent:
         agent.remember(user)
         chatting = _Chat(agent, user, pause * 60, why)
         try:

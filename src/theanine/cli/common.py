@@ -54,6 +54,21 @@ EmbedderOption = Annotated[
         help="An embedding model, such as openai:text-embedding-3-small; `local` is bundled.",
     ),
 ]
+RerankerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--reranker",
+        envvar="THEANINE_RERANKER",
+        metavar="NAME",
+        help="A model that reads question and memory together, such as cross-encoder:FOLDER.",
+    ),
+]
+RerankedOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="How many of the best the reranker reads; 50 if not set."
+    ),
+]
 MethodOption = Annotated[
     str,
     typer.Option(
@@ -88,9 +103,12 @@ def opened(
     settings: list[str] | None = None,
     *,
     asks: bool = False,
+    reranker: str | None = None,
+    reranked: int | None = None,
 ) -> Agent:
     """The agent that a command works with. ``asks``: the command would use a language model."""
     import theanine
+    from theanine.retrieval.rerank import TOP
 
     if asks and model == "local" and base_url is None:
         print(
@@ -101,6 +119,8 @@ def opened(
         model=model,
         base_url=base_url,
         embedder=embedder,
+        reranker=reranker,
+        reranked=TOP if reranked is None else reranked,
         method=method,
         config=_named(settings or []),
     )

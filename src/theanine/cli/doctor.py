@@ -18,6 +18,7 @@ from theanine.cli.common import (
     EmbedderOption,
     JsonOption,
     ModelOption,
+    RerankerOption,
     StoreOption,
     default_store,
     opened,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+MOVE = "`theanine reembed`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,13 @@ def doctor(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    reranker: RerankerOption = None,
     ask: Annotated[
         bool, typer.Option(help="Ask the model for one word, which may cost a little.")
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the store, the embedder and the model, and say how to mend what is wrong.
+    """Check the store, the embedder, the reranker and the model, and say how to mend what is wrong.
 
     Exits with 1 when something is wrong.
 
@@ -63,6 +66,7 @@ def doctor(
         Finding("theanine", f"{version('theanine')} on Python {platform.python_version()}"),
         *_looked("store", partial(_store, store, embedder)),
         *_looked("embedder", partial(_embedder, embedder)),
+        *_looked("reranker", partial(_reranker, reranker)),
         *_looked("model", partial(_model, model, base_url, ask)),
     ]
     if as_json:
@@ -101,12 +105,14 @@ def _store(store: str, embedder: str) -> list[Finding]:
 
 
 def _vectors(agent: Agent) -> Finding:
+    from theanine.models.on_disk import asked_as
+
     held = agent.stored_embedder() or "none yet"
     mends = {agent.embedder_name: "", "none yet": ""}
     return Finding(
         "vectors",
         held,
-        mends.get(held, f"Open it with --embedder {held}, or move it with `theanine reembed`"),
+        mends.get(held, f"Open it with --embedder {asked_as(held)}, or move it with {MOVE}"),
     )
 
 
@@ -124,6 +130,16 @@ def _embedder(name: str) -> list[Finding]:
     embedder = open_embedder(name)
     vectors = asyncio.run(_closing(embedder, embedder.embed(["a word"])))
     return [Finding("embedder", f"{embedder.name}, {vectors.shape[1]} dimensions")]
+
+
+def _reranker(name: str | None) -> list[Finding]:
+    from theanine.models.open import open_reranker
+
+    if name is None:
+        return [Finding("reranker", "none (--reranker sets one)")]
+    reranker = open_reranker(name)
+    rating = asyncio.run(reranker.rate("a question", ["a text"]))[0]
+    return [Finding("reranker", f"{reranker.name} answers: {rating:.3f}")]
 
 
 def _model(name: str, base_url: str | None, ask: bool) -> list[Finding]:

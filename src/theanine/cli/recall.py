@@ -14,6 +14,8 @@ from theanine.cli.common import (
     JsonOption,
     MethodOption,
     ModelOption,
+    RerankedOption,
+    RerankerOption,
     SettingsOption,
     StoreOption,
     UserOption,
@@ -34,6 +36,8 @@ def recall(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    reranker: RerankerOption = None,
+    reranked: RerankedOption = None,
     method: MethodOption = "theanine",
     settings: SettingsOption = None,
     budget: Annotated[
@@ -47,7 +51,17 @@ def recall(
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     """
-    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
+    with opened(
+        store,
+        model,
+        base_url,
+        embedder,
+        method,
+        settings,
+        asks=True,
+        reranker=reranker,
+        reranked=reranked,
+    ) as agent:
         hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
         found = agent.recall(question, user, budget=budget)
     if as_json:

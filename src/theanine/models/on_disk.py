@@ -54,6 +54,13 @@ def source_of(kind: str, model: str) -> Source:
     )
 
 
+def asked_as(name: str) -> str:
+    """How to ask for the model of a full name: by its folder's path, if it came from a folder."""
+    kind, _, model = name.partition(":")
+    stored = _STORED.fullmatch(model)
+    return f"{kind}:…/{stored['folder']}" if stored else name
+
+
 def fingerprint(folder: Path) -> str:
     """Twelve hexadecimal digits over the names and the contents of a model's files.
 
