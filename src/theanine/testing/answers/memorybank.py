@@ -1,0 +1,47 @@
+"""Answers to the steps of the method ``memorybank``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from theanine.testing.answers.blocks import LONGEST, TURN, Write
+
+_NOTHING = "(nothing)"
+_MOST = 6
+_AGENT_LINE = re.compile(r"^\[\d+\] .+? \(agent[^)]*\): .*$", re.MULTILINE)
+
+
+def _day(blocks: Mapping[str, str]) -> str:
+    turns = blocks.get("turns", "")
+    page = {
+        "events": _entries(blocks.get("events", ""), turns),
+        "traits": _entries(blocks.get("traits", ""), _AGENT_LINE.sub("", turns)),
+    }
+    return json.dumps(page, ensure_ascii=False)
+
+
+def _entries(before: str, turns: str) -> Sequence[Mapping[str, object]]:
+    """What stood there before, and turns of five words or more."""
+    kept = [line for line in before.splitlines() if line != _NOTHING][:_MOST]
+    told = [one for one in TURN.findall(turns) if len(one[2].split()) >= 5]
+    fresh = [
+        {"text": f"{speaker}: {words[:LONGEST]}", "turns": [int(number)]}
+        for number, speaker, words in told[:_MOST]
+    ]
+    return [*({"text": line, "turns": []} for line in kept), *fresh]
+
+
+def _all(blocks: Mapping[str, str]) -> str:
+    """The newest lines."""
+    lines = [blocks.get("before", ""), *blocks.get("days", "").splitlines()]
+    told = [line for line in lines if line != _NOTHING and not line.startswith("-- ")]
+    return " ".join(told[-_MOST:])[: 3 * LONGEST] or "Nothing."
+
+
+STEPS: Mapping[str, Write] = {
+    "bank-day": _day,
+    "bank-events": _all,
+    "bank-portrait": _all,
+}
