@@ -337,6 +337,28 @@ def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> Non
 # settings and costs
 
 
+def test_a_hundred_turns_cost_at_most_15000_prompt_tokens(tmp_path: Path) -> None:
+    whole = read_histories(HARBOUR).histories[0]
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        agent.log(whole, "ana")
+        agent.remember("ana")
+        assert len(server.calls) == 2 * len(whole.transcripts) == 20
+        spent = sum(line.input_tokens for line in agent.costs())
+        assert spent / len(agent.turns("ana")) <= 150
+
+
+def test_a_reply_is_two_calls_and_a_first_one_is_one(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        with agent.session("ana") as talk:
+            talk.hear("My brother Bo sails every summer.")
+            talk.reply()
+            assert asked(server) == ["reply"]
+        with agent.session("ana") as talk:
+            talk.hear("Where does my brother sail?")
+            talk.reply()
+        assert asked(server) == ["reply", "record", "reflect", "reply"]
+
+
 def test_the_papers_values() -> None:
     paper = ConditionalConfig.paper()
     assert (paper.kinds, paper.retrieved, paper.summaries, paper.rounds) == ("conditional", 3, 1, 1)

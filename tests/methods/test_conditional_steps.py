@@ -114,6 +114,16 @@ async def test_numbers_that_were_not_asked_about_are_sent_back() -> None:
     assert caller.asked[0].touches == {1}
 
 
+async def test_an_undated_session_shows_no_dates() -> None:
+    records: object = {"records": [{**FIRST, "turn": 1, "related": [1]}]}
+    caller = Answering([{"worth": [1]}, records, "s"])
+    await decide([SAID], [SAID], caller, dated=False)
+    await record([SAID], [SAID], caller, PLAIN, dated=False)
+    await summary([SAID], caller, dated=False)
+    assert all("-- dates unknown\n[1] Ana" in asked.prompt for asked in caller.asked)
+    assert not any("2023" in asked.prompt for asked in caller.asked)
+
+
 @given(
     st.lists(st.sampled_from(["", "word " * 3, "x" * 4_000, "y" * 30_000]), max_size=12),
     st.sets(st.integers(1, 12)),
