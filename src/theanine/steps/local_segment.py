@@ -22,15 +22,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theanine.steps.segment import Span, spans_between
 from theanine.steps.segment_evidence import evidence
+
+FITTED_TURNS = 5
+"""Turns of a segment, on average, in the dialogues that the weights were fitted on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,17 @@ def fitted() -> SegmentWeights:
     """The weights that ship with theanine."""
     text = (files("theanine.steps") / "segment_weights.json").read_text("utf-8")
     return SegmentWeights(**json.loads(text))
+
+
+def expecting(turns: int, weights: SegmentWeights) -> SegmentWeights:
+    """The weights for talk whose segments have about ``turns`` turns, 2 or more.
+
+    A boundary's prior odds are 1 to ``turns - 1``; the threshold moves by as much as their
+    logarithm differs from that of the dialogues it was fitted on. The evidence still decides.
+    """
+    if turns < 2:
+        raise ValueError("segments of at least 2 turns can be expected")
+    return replace(weights, threshold=weights.threshold + log((turns - 1) / (FITTED_TURNS - 1)))
 
 
 def segment_locally(

@@ -16,20 +16,23 @@ Span = tuple[int, int]
 """The first and the last turn of a segment, counted from 0, both included."""
 
 
-def tiling_fault(spans: Sequence[Span], turns: int) -> str | None:
-    """What keeps the spans from tiling that many turns, in words for whoever drew them; or None."""
-    expected = 0
+def tiling_fault(spans: Sequence[Span], turns: int, origin: int = 0) -> str | None:
+    """What keeps the spans from tiling that many turns, in words for whoever drew them; or None.
+
+    The turns are counted from ``origin``.
+    """
+    expected = origin
     for first, last in spans:
         if last < first:
             return f"the segment {first} to {last} ends before it begins"
-        if last >= turns:
-            return f"the segment {first} to {last} passes the last turn, {turns - 1}"
+        if last >= origin + turns:
+            return f"the segment {first} to {last} passes the last turn, {origin + turns - 1}"
         if first > expected:
             return f"turn {expected} is in no segment"
         if first < expected:
             return f"the segment {first} to {last} takes up turn {first} again"
         expected = last + 1
-    return f"turn {expected} is in no segment" if expected < turns else None
+    return f"turn {expected} is in no segment" if expected < origin + turns else None
 
 
 def tile(spans: Iterable[Span], turns: int) -> list[Span]:
