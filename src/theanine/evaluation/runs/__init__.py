@@ -1,0 +1,1 @@
+"""Runs of an evaluation: resumable, journalled, in a folder of their own."""

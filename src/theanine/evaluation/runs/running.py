@@ -1,0 +1,238 @@
+"""Running a plan: import, remember, ask, measure; resumed where it was cut off."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from theanine.agent import AsyncAgent
+from theanine.clock import system_clock
+from theanine.conversation import Scope
+from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
+from theanine.evaluation.cases import Case, Group, Stage
+from theanine.evaluation.runs.folder import RunFolder
+from theanine.evaluation.runs.item import ANSWER, Item, of_case
+from theanine.evaluation.runs.setup import Models, Plan, Setup
+from theanine.methods.base import Reply
+from theanine.methods.registry import open_method
+from theanine.models.chat import Caller, Chat
+from theanine.models.limits import Limits
+from theanine.models.open import open_embedder
+from theanine.store import Store, open_store
+
+JUDGE = Scope("judge", agent="bench", tenant="bench")
+"""The scope under which the journal keeps what judges were asked."""
+TIMES = "times.jsonl"
+NOT_REMEMBERED = "not remembered"
+PASSING = (ModelUnavailable.__name__, BudgetExceeded.__name__, NOT_REMEMBERED)
+"""How failures begin that the next run may not meet: what failed so is asked again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is: cases done of all, how many failed, dollars spent (None: unknown)."""
+
+    done: int
+    total: int
+    failed: int
+    spent: float | None
+
+
+@dataclass(slots=True)
+class Running:
+    """One run under way.
+
+    Attributes:
+        folder: where it lives.
+        concurrency: cases that are asked at once.
+        money: dollars at which no further case is begun, or None.
+        progress: told after each case.
+        stopped: why cases are left, or empty.
+    """
+
+    plan: Plan
+    setup: Setup
+    models: Models
+    folder: RunFolder
+    concurrency: int = 8
+    limits: Limits = field(default_factory=Limits)
+    money: float | None = None
+    progress: Callable[[Progress], None] = lambda _: None
+    stopped: str = ""
+    _done: dict[str, Item] = field(default_factory=dict[str, Item])
+
+    async def run(self) -> list[Item]:
+        """Do what is not done yet; gives all items so far, in the plan's order."""
+        self._done = self.folder.items()
+        store = open_store(str(self.folder.store))
+        method = open_method(self.setup.method, dict(self.setup.settings) or None)
+        embedder = open_embedder(self.setup.embedder)
+        agent = AsyncAgent(
+            store, method, embedder, self.models.agent, limits=self.limits, seed=self.setup.seed
+        )
+        async with agent:
+            chat = None
+            if self.models.judge:
+                # The journal keeps calls of known scopes alone: those of others were forgotten.
+                await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
+                chat = Chat(self.models.judge, store, system_clock, self.limits)
+            desk = _Desk(self, agent, store, chat)
+            async with anyio.create_task_group() as tasks:
+                gate = anyio.Semaphore(self.concurrency)
+                for group in self.plan.groups:
+                    await gate.acquire()
+                    tasks.start_soon(desk.ask_all, group, gate)
+            if chat:
+                await chat.close()
+        return self.folder.arrange([case.id for g in self.plan.groups for case in g.cases])
+
+    def known(self, case: Case) -> Item | None:
+        """What became of the case in an earlier run, if that stands."""
+        item = self._done.get(case.id)
+        if item is None or item.failures.get(ANSWER, "").startswith(PASSING):
+            return None
+        return item
+
+    def keep(self, item: Item, spent: float | None) -> None:
+        """Keep an item and tell of it."""
+        self.folder.add(item)
+        self._done[item.id] = item
+        failed = sum(not item.complete for item in self._done.values())
+        total = sum(len(group.cases) for group in self.plan.groups)
+        self.progress(Progress(done=len(self._done), total=total, failed=failed, spent=spent))
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Asks the cases of a run of one agent."""
+
+    running: Running
+    agent: AsyncAgent
+    store: Store
+    chat: Chat | None
+
+    async def ask_all(self, group: Group, gate: anyio.Semaphore) -> None:
+        """The stages in order. What may pass holds up the stages after it, as they'd know more."""
+        try:
+            for stage in group.stages:
+                if not await self._stage(group, stage):
+                    return
+        finally:
+            gate.release()
+
+    async def _stage(self, group: Group, stage: Stage) -> bool:
+        """Whether nothing of it is left for another run."""
+        waiting = [case for case in stage.cases if not self._finished(case)]
+        if self.running.stopped and (waiting or stage.histories):
+            return False
+        if failure := await self._remember(group.id, stage):
+            for case in waiting:
+                await self._keep(of_case(case, group.id, None, failure))
+            return False
+        slots = anyio.CapacityLimiter(self.running.concurrency)
+        left: list[str] = []
+
+        async def one(case: Case) -> None:
+            async with slots:
+                if self.running.stopped or not await self._case(group.id, case):
+                    left.append(case.id)
+
+        async with anyio.create_task_group() as tasks:
+            for case in waiting:
+                tasks.start_soon(one, case)
+        return not left
+
+    def _finished(self, case: Case) -> bool:
+        item = self.running.known(case)
+        return item is not None and not (set(item.failures) - {ANSWER})
+
+    async def _remember(self, user: str, stage: Stage) -> str | None:
+        """Why a session of the stage is not remembered, or None."""
+        for history in stage.histories:
+            await self.agent.log(history, user)
+        reports = await self.agent.remember(user) if await self.agent.pending(user) else []
+        failed = next((report for report in reports if report.failure), None)
+        return f"{NOT_REMEMBERED}: session {failed.session}: {failed.failure}" if failed else None
+
+    async def _case(self, user: str, case: Case) -> bool:
+        """Answer and measure; whether that stands, whatever came of it."""
+        item = self.running.known(case)
+        if item is None:
+            started = time.perf_counter()
+            reply, why = await self._answer(user, case)
+            item = of_case(case, user, reply, why)
+            _note_time(self.running.folder.path, case.id, time.perf_counter() - started)
+        item = await self._measured(item)
+        await self._keep(item)
+        return not any(why.startswith(PASSING) for why in item.failures.values())
+
+    async def _answer(self, user: str, case: Case) -> tuple[Reply | None, str | None]:
+        try:
+            budget = self.running.setup.budget
+            reply = await self.agent.reply(case.dialogue, Scope(user), case.speaker, budget=budget)
+            return reply, None
+        except ModelError as error:
+            return None, _said(error)
+
+    async def _measured(self, item: Item) -> Item:
+        """With every measure that it lacks, or why it can't be had."""
+        measures, verdicts = dict(item.measures), dict(item.verdicts)
+        failures = {name: why for name, why in item.failures.items() if name == ANSWER}
+        for measure in self.running.plan.measures:
+            if item.answer is None:
+                measures |= measure.worst
+                continue
+            if set(measure.worst) <= set(measures):
+                continue
+            try:
+                scored = await measure.of(item, self._judge())
+            except ModelError as error:
+                failures[measure.name] = _said(error)
+                continue
+            measures |= scored.values
+            if scored.verdict:
+                verdicts[measure.name] = scored.verdict
+        return replace(item, measures=measures, verdicts=verdicts, failures=failures)
+
+    def _judge(self) -> Caller | None:
+        return self.chat.bound(JUDGE) if self.chat else None
+
+    async def _keep(self, item: Item) -> None:
+        costs = [line.cost for line in await self.store.costs()]
+        spent = None if None in costs else sum(cost for cost in costs if cost is not None)
+        self.running.keep(item, spent)
+        money = self.running.money
+        if money is not None and spent is None:
+            self.running.stopped = "a model's price is unknown, so no budget in dollars can be kept"
+        elif money is not None and spent is not None and spent >= money:
+            self.running.stopped = f"the budget of ${money:,.2f} is spent (${spent:,.2f})"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _note_time(folder: Path, case: str, seconds: float) -> None:
+    """Beside the items: a replay takes another time and is the same run all the same."""
+    with (folder / TIMES).open("a", encoding="utf-8") as out:
+        out.write(json.dumps({"id": case, "seconds": round(seconds, 6)}) + "\n")
+
+
+def times(folder: Path) -> Sequence[float]:
+    """Seconds that each answer took, the last one for each case."""
+    file = folder / TIMES
+    if not file.exists():
+        return []
+    found: dict[str, float] = {}
+    for line in file.read_text("utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:  # cut off by a kill
+            continue
+        found[record["id"]] = record["seconds"]
+    return list(found.values())

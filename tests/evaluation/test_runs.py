@@ -1,0 +1,254 @@
+"""A run is resumed where it was cut off, counts what fails, and is replayed to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from theanine.conversation import History, Transcript, Utterance
+from theanine.errors import BadInput, ModelRejected, ModelUnavailable, SettingsError
+from theanine.evaluation.cases import Case, Group, Stage, count, limited, merged
+from theanine.evaluation.measures import Scored
+from theanine.evaluation.runs.folder import ITEMS, RunFolder
+from theanine.evaluation.runs.item import ANSWER, Item
+from theanine.evaluation.runs.replay import replay
+from theanine.evaluation.runs.running import Progress, Running
+from theanine.evaluation.runs.setup import Models, Plan, Setup, settings_of
+from theanine.evaluation.runs.summary import summarize_run
+from theanine.models.chat import Caller
+from theanine.models.limits import Limits
+from theanine.models.scripted import ScriptedModel, task_of
+from theanine.models.step import Step
+from theanine.testing.answers import answer
+
+pytestmark = pytest.mark.anyio
+AT = datetime(2024, 3, 1, tzinfo=UTC)
+IMPATIENT = Limits(retries=0, repairs=0)
+
+
+class Verdict(BaseModel):
+    right: bool
+
+
+JUDGE = Step("toy-judge", 1, "Task: toy-judge\n<<<answer\n$answer\n>>>", Verdict)
+
+
+@dataclass(frozen=True)
+class Length:
+    name: str = "length"
+    judging: bool = False
+    worst: Mapping[str, float] = field(default_factory=lambda: {"length": 0.0})
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        return Scored(values={"length": float(len(item.answer or ""))})
+
+
+@dataclass(frozen=True)
+class Right:
+    name: str = "right"
+    judging: bool = True
+    worst: Mapping[str, float] = field(default_factory=lambda: {"right": 0.0})
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        assert judge
+        said = await judge.ask(JUDGE, answer=item.answer or "")
+        return Scored(values={"right": float(said.right)}, verdict=said.model_dump())
+
+
+def history(name: str, *days: int) -> History:
+    said = [
+        Utterance(text=f"On day {day} I bought boat number {day}.", speaker="Ana", at=_on(day))
+        for day in days
+    ]
+    talks = [Transcript(key=f"{one.at:%d}", turns=[one], at=one.at) for one in said]
+    return History(name=name, transcripts=talks)
+
+
+def _on(day: int) -> datetime:
+    return AT + timedelta(days=day)
+
+
+def case(id: str, words: str, day: int) -> Case:
+    asked = Utterance(text=words, speaker="Ana", at=_on(day))
+    return Case(id=id, dialogue=(asked,), category="boats", reference="a boat")
+
+
+def plan(*names: str) -> Plan:
+    groups = [
+        Group(
+            id=name,
+            stages=(
+                Stage(histories=(history(name, 1),), cases=(case(f"{name}/1", "Which boat?", 2),)),
+                Stage(
+                    histories=(history(name, 3, 4),),
+                    cases=tuple(case(f"{name}/{n}", f"What of boat {n}?", 9) for n in (2, 3)),
+                ),
+            ),
+        )
+        for name in names
+    ]
+    return Plan(bench="toy", data="0", groups=groups, measures=[Length(), Right()])
+
+
+def talk(prompt: str) -> str:
+    if task_of(prompt) == "toy-judge":
+        return json.dumps({"right": "boat" in prompt})
+    return answer({"messages": [{"role": "user", "content": prompt}]})
+
+
+def models(write: Any = talk) -> Models:
+    return Models(agent=ScriptedModel(write), judge=ScriptedModel(write, "judge"))
+
+
+def running(folder: Path, with_: Models, asked: Plan, **more: Any) -> Running:
+    setup, place = Setup(model="scripted", judge="judge"), RunFolder(folder)
+    place.begin(settings_of(asked, setup, with_))
+    options: dict[str, Any] = {"limits": IMPATIENT, **more}
+    return Running(plan=asked, setup=setup, models=with_, folder=place, **options)
+
+
+def prompts(of: Models) -> int:
+    return sum(len(one.prompts) for one in (of.agent, of.judge) if isinstance(one, ScriptedModel))
+
+
+async def test_every_case_is_answered_measured_and_judged_once(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def tell(told: Progress) -> None:
+        seen.append((told.done, told.total))
+
+    asked = plan("a", "b")
+    items = await running(tmp_path / "r", models(), asked, progress=tell).run()
+    assert [item.id for item in items] == ["a/1", "a/2", "a/3", "b/1", "b/2", "b/3"]
+    assert all(item.complete and item.measures["right"] == 1 for item in items)
+    assert seen[-1] == (6, 6)
+    again = models()
+    assert await running(tmp_path / "r", again, asked).run() == items
+    assert prompts(again) == 0
+
+
+async def test_a_stage_knows_nothing_of_later_sessions(tmp_path: Path) -> None:
+    items = await running(tmp_path / "r", models(), plan("a")).run()
+    assert "number 3" not in json.dumps(items[0].recalled)
+    assert "number 3" in json.dumps([items[1].recalled, items[2].recalled])
+
+
+@pytest.mark.parametrize("cut", range(1, 14, 3))
+async def test_a_run_that_lost_its_model_goes_on_where_it_was(tmp_path: Path, cut: int) -> None:
+    whole = await running(tmp_path / "whole", models(), plan("a", "b"), concurrency=1).run()
+    smooth = prompts(with_all := models())
+    await running(tmp_path / "count", with_all, plan("a", "b"), concurrency=1).run()
+    smooth = prompts(with_all)
+    left = [cut]
+
+    def dying(prompt: str) -> Any:
+        left[0] -= 1
+        return talk(prompt) if left[0] >= 0 else ModelUnavailable("the line is dead")
+
+    broken = models(dying)
+    await running(tmp_path / "r", broken, plan("a", "b"), concurrency=1).run()
+    rest = models()
+    items = await running(tmp_path / "r", rest, plan("a", "b"), concurrency=1).run()
+    assert items == whole
+    assert prompts(rest) == smooth - cut
+
+
+async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
+    def partly(prompt: str) -> Any:
+        if task_of(prompt) == "toy-judge":
+            return "no JSON at all"
+        if task_of(prompt) == "respond" and "boat 2" in prompt.split("<<<dialogue")[-1]:
+            return ModelRejected("this key may not do that")
+        return talk(prompt)
+
+    asked = plan("a")
+    items = await running(tmp_path / "r", models(partly), asked).run()
+    summary = summarize_run(items, total=count(asked.groups))
+    assert [item.answer is None for item in items] == [False, True, False]
+    assert items[1].failures[ANSWER].startswith("ModelRejected: this key")
+    assert summary["unanswered"] == 1
+    assert summary["measures"]["length"]["n"] == 3
+    assert summary["measures"]["right"] == {
+        "mean": 0.0, "low": 0.0, "high": 0.0, "n": 1, "failed": 2,
+    }  # fmt: skip
+    judged = await running(tmp_path / "r", models(), asked).run()  # judges are asked again
+    assert [item.measures["right"] for item in judged] == [1, 0, 1]
+    assert judged[1].failures == items[1].failures
+
+
+async def test_a_replay_is_the_same_to_the_byte_and_asks_nobody(tmp_path: Path) -> None:
+    asked, setup = plan("a", "b"), Setup(model="scripted", judge="judge")
+    run = running(tmp_path / "r", models(), asked)
+    await run.run()
+    again = await replay(asked, setup, run.folder)
+    assert again.different == []
+    assert len(again.items) == 6
+    file = run.folder.path / ITEMS
+    file.write_text(file.read_text("utf-8").replace('"right": 1.0', '"right": 0.0', 1), "utf-8")
+    assert len((await replay(asked, setup, run.folder)).different) == 1
+    with pytest.raises(BadInput, match="not those of this run"):
+        await replay(asked, replace(setup, seed=1), run.folder)
+
+
+async def test_the_budget_stops_it_and_more_money_goes_on(tmp_path: Path) -> None:
+    first = running(tmp_path / "r", models(), plan("a"), money=0.0, concurrency=1)
+    items = await first.run()
+    assert "budget of $0.00 is spent" in first.stopped
+    assert len(items) == 1
+    rest = running(tmp_path / "r", models(), plan("a"), money=1.0)
+    assert len(await rest.run()) == 3
+    assert rest.stopped == ""
+
+
+def test_a_folder_is_one_runs(tmp_path: Path) -> None:
+    place = RunFolder(tmp_path / "r")
+    place.begin({"seed": 0})
+    place.begin({"seed": 0})
+    with pytest.raises(SettingsError, match=r"seed: 0, now 1"):
+        place.begin({"seed": 1})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").write_text("x")
+    with pytest.raises(SettingsError, match=r"letter\.txt and no run"):
+        RunFolder(tmp_path / "other").begin({})
+    with pytest.raises(BadInput, match="holds no run"):
+        RunFolder(tmp_path / "none").settings()
+
+
+def test_an_item_that_was_cut_off_is_dropped_and_a_damaged_one_named(tmp_path: Path) -> None:
+    place = RunFolder(tmp_path / "r")
+    place.begin({})
+    items = [Item(id=str(n), group="g", asked="?", answer="é") for n in range(3)]
+    for item in items[:2]:
+        place.add(item)
+    file = place.path / ITEMS
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9])
+    assert list(place.items()) == ["0"]
+    place.add(items[2])
+    assert list(place.items()) == ["0", "2"]
+    file.write_bytes(whole.replace(b"{", b"(", 1))
+    with pytest.raises(BadInput, match="line 1"):
+        place.items()
+
+
+def test_limits_and_merges_keep_every_case_once() -> None:
+    groups = plan("a", "b", "c").groups
+    assert count(limited(groups, 4)) == 4
+    assert limited(groups, None) == list(groups)
+    assert limited(groups, 1)[0].stages[-1].cases
+    joined = merged(groups, 2)
+    assert [group.id for group in joined] == ["a+b", "c"]
+    assert [c.id for g in joined for c in g.cases] == [c.id for g in groups for c in g.cases]
+    assert len(joined[0].stages[0].histories) == 4
+
+
+def test_a_mean_needs_values() -> None:
+    empty: Sequence[Item] = []
+    assert summarize_run(empty, total=3)["measures"] == {}
