@@ -27,6 +27,7 @@ METHODS: Mapping[str, str] = {
     "summary-buffer": "theanine.methods.summary_buffer.method:SummaryBuffer",
     "conditional": "theanine.methods.conditional.method:Conditional",
     "memochat": "theanine.methods.memochat.method:MemoChat",
+    "comedy": "theanine.methods.comedy.method:Comedy",
 }
 """Our methods, and where each one's class is. Loaded when asked for."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from theanine.models.scripted import task_of
 from theanine.testing.answers import (
+    comedy,
     conditional,
     memochat,
     memory_update,
@@ -25,6 +26,7 @@ STEPS: Mapping[str, Write] = {
     **memochat.STEPS,
     **memory_update.STEPS,
     **recursive_summary.STEPS,
+    **comedy.STEPS,
 }
 """What answers each step, by the step's name."""
 
