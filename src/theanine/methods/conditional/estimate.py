@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from theanine.conversation import Turn
 from theanine.methods.base import Estimate
@@ -52,7 +53,8 @@ def _records(turns: Sequence[Turn], chosen: Sequence[Turn], config: ConditionalC
     ids = {turn.id for turn in chosen}
     if config.recording == "turn":
         calls = len(chosen)
-        shown = sum(tokens_of(turns[: n + 1]) for n, turn in enumerate(turns) if turn.id in ids)
+        until = accumulate(tokens_of([turn]) for turn in turns)
+        shown = sum(said for turn, said in zip(turns, until, strict=True) if turn.id in ids)
     else:
         calls = max(len(windows_of(turns)), -(-len(chosen) // RECORDS_PER_CALL))
         shown = tokens_of(turns) * -(-len(chosen) // RECORDS_PER_CALL)
