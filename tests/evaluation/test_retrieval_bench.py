@@ -89,6 +89,13 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     assert "this run" in again.out
 
 
+def test_the_command_takes_other_models_and_names_them(run: Terminal, data: Path) -> None:
+    options = ("--embedder", "hash:64", "--reranker", "overlap", "--reranked", "2")
+    shown = run.bare("bench", "retrieval", str(data), *options).out
+    assert "hybrid, hash:64, reranked by overlap" in " ".join(shown.split())
+    assert run.bare("bench", "retrieval", str(data), "--reranker", "x", fine=False).code == 2
+
+
 def test_longmemeval_marks_its_turns(tmp_path: Path) -> None:
     record = {
         "question_id": "q1",

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from theanine.cli.common import JsonOption, show_json
+from theanine.cli.common import (
+    EmbedderOption,
+    JsonOption,
+    RerankedOption,
+    RerankerOption,
+    show_json,
+)
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.datasets.evidence import Labelled
-    from theanine.evaluation.retrieval import Item, Run
+    from theanine.evaluation.retrieval import Item, Models, Run
 
 bench = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure on labelled conversations."
@@ -54,6 +60,9 @@ def retrieval(
     data: DataArgument,
     unit: UnitOption = "turn",
     retriever: RetrieverOption = "hybrid",
+    embedder: EmbedderOption = "local",
+    reranker: RerankerOption = None,
+    reranked: RerankedOption = None,
     against: AgainstOption = None,
     out: OutOption = None,
     ablate: AblateOption = False,
@@ -67,22 +76,28 @@ def retrieval(
     \b
     theanine bench retrieval locomo10.json --out ours.jsonl
     theanine bench retrieval locomo10.json --retriever lexical --against ours.jsonl
+    theanine bench retrieval locomo10.json --reranker cross-encoder:models/reranker
     """
     from theanine.errors import SettingsError
     from theanine.evaluation.datasets.evidence import read_evidence
-    from theanine.evaluation.retrieval import UNITS, bench_retrieval
+    from theanine.evaluation.retrieval import UNITS, Models, bench_retrieval
+    from theanine.retrieval.rerank import TOP
 
     if unit not in UNITS:
         raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
     other = None if against is None else _items(against)
     labelled = read_evidence(data)
+    models = Models(embedder=embedder, reranker=reranker, reranked=reranked or TOP)
     with typer.progressbar(length=len(labelled), label=unit, file=sys.stderr) as bar:
         run = bench_retrieval(
-            labelled, unit=unit, retrieval=retriever, progress=lambda _: bar.update(1)
+            labelled,
+            unit=unit,
+            retrieval=retriever,
+            models=models,
+            progress=lambda _: bar.update(1),
         )
     if out is not None:
-        lines = [json.dumps(asdict(item)) for item in run.items]
-        out.write_text("\n".join(lines) + "\n", "utf-8")
+        _write(run.items, out)
     if as_json:
         show_json({name: asdict(value) for name, value in run.measures().items()})
     else:
@@ -90,7 +105,7 @@ def retrieval(
     if other is not None:
         _compare(run.items, other, against)
     if ablate:
-        _ablate(run, labelled)
+        _ablate(run, labelled, models)
 
 
 @bench.command()
@@ -131,7 +146,11 @@ def segmentation(
 def _show(run: Run) -> None:
     whole = run.measures()
     by = {category: run.measures(category) for category in run.categories}
-    console().print(f"{len(run.items)} questions, unit {run.unit}, {run.retrieval}")
+    reranker = f", reranked by {run.reranker}" if run.reranker else ""
+    console().print(
+        f"{len(run.items)} questions, unit {run.unit}, {run.retrieval}, {run.embedder}{reranker}",
+        markup=False,
+    )
     show_table(
         ["measure", "all", *(f"{name} ({by[name]['MRR'].n})" for name in by)],
         ([name, whole[name], *(f"{by[c][name].mean:.3f}" for c in by)] for name in whole),
@@ -143,6 +162,10 @@ def _show(run: Run) -> None:
         f"remembered in {run.remember_seconds:.1f} s; index {run.index_bytes / 1e6:.1f} MB; "
         f"dropped: {dropped or 'nothing'}"
     )
+
+
+def _write(items: Sequence[Item], file: Path) -> None:
+    file.write_text("".join(f"{json.dumps(asdict(item))}\n" for item in items), "utf-8")
 
 
 def _items(file: Path) -> list[Item]:
@@ -168,7 +191,7 @@ def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) ->
     )
 
 
-def _ablate(whole: Run, labelled: Sequence[Labelled]) -> None:
+def _ablate(whole: Run, labelled: Sequence[Labelled], models: Models) -> None:
     """The main measures without each part, and how likely the difference is chance."""
     from theanine.evaluation.retrieval import ablations, bench_retrieval, compare
 
@@ -177,7 +200,12 @@ def _ablate(whole: Run, labelled: Sequence[Labelled]) -> None:
     rows: list[list[str]] = []
     for part, ranking in ablations().items():
         run = bench_retrieval(
-            labelled, unit=whole.unit, retrieval=whole.retrieval, budgets=(), ranking=ranking
+            labelled,
+            unit=whole.unit,
+            retrieval=whole.retrieval,
+            budgets=(),
+            ranking=ranking,
+            models=models,
         )
         found = {one.measure: one for one in compare(run.items, whole.items)}
         cells = [f"{found[name].ours:.3f} ({found[name].p:.3f})" for name in shown]

@@ -17,6 +17,7 @@ from theanine.evaluation.datasets.evidence import Labelled, Question
 from theanine.evaluation.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.rerank import TOP
 
 if TYPE_CHECKING:
     from theanine.sync import Agent
@@ -40,10 +41,20 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """What embeds and what reranks, as :func:`theanine.open` takes them."""
+
+    embedder: str = "local"
+    reranker: str | None = None
+    reranked: int = TOP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A run over a set.
 
     Attributes:
+        embedder, reranker: their full names; the latter is empty when there is none.
         dropped: labels that could not be used, by reason.
         index_bytes: of all stores together, less the words of their turns.
     """
@@ -54,6 +65,8 @@ class Run:
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
     index_bytes: int = 0
     remember_seconds: float = 0.0
+    embedder: str = ""
+    reranker: str = ""
 
     def measures(self, category: str | None = None) -> dict[str, Interval]:
         """Each measure's mean with its interval, over all questions or those of a category."""
@@ -74,6 +87,7 @@ def bench_retrieval(
     retrieval: str = "hybrid",
     budgets: Sequence[int] = BUDGETS,
     ranking: RankingConfig | None = None,
+    models: Models | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Run:
     """Import each conversation, remember it, and ask its questions, as a user would.
@@ -82,13 +96,14 @@ def bench_retrieval(
     """
     items: list[Item] = []
     dropped: defaultdict[str, int] = defaultdict(int)
-    size, seconds = 0, 0.0
+    size, seconds, names = 0, 0.0, ("", "")
     for one in labelled:
         for reason, count in one.dropped.items():
             dropped[reason] += count
         with TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
-            with _opened(path, unit, retrieval, ranking) as agent:
+            with _opened(path, unit, retrieval, ranking, models or Models()) as agent:
+                names = (agent.embedder_name, agent.reranker_name)
                 started = time.perf_counter()
                 agent.log(one.history)
                 agent.remember(one.history.name)
@@ -106,14 +121,26 @@ def bench_retrieval(
         dropped=dict(dropped),
         index_bytes=size,
         remember_seconds=seconds,
+        embedder=names[0],
+        reranker=names[1],
     )
 
 
-def _opened(path: Path, unit: str, retrieval: str, ranking: RankingConfig | None) -> Agent:
+def _opened(
+    path: Path, unit: str, retrieval: str, ranking: RankingConfig | None, models: Models
+) -> Agent:
     config: dict[str, object] = {"retrieved": RANKED, "retrieval": retrieval}
     if unit == "memory":
         config["shuffle"] = True  # each memory by itself: timelines are another question
-    return theanine.open(str(path), method=UNITS[unit], config=config, ranking=ranking)
+    return theanine.open(
+        str(path),
+        method=UNITS[unit],
+        embedder=models.embedder,
+        reranker=models.reranker,
+        reranked=models.reranked,
+        config=config,
+        ranking=ranking,
+    )
 
 
 def ablations() -> dict[str, RankingConfig]:
