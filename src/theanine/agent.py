@@ -16,6 +16,7 @@ from theanine.methods.base import Method, Reply
 from theanine.models.base import ChatModel, Closable, Embedder
 from theanine.models.chat import Chat
 from theanine.models.limits import Limits
+from theanine.rebuilding import Forecast, Rebuilder, Rebuilt
 from theanine.remembering import Progress, Rememberer, RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
@@ -144,16 +145,9 @@ class AsyncAgent(Upkeep):
             raise SettingsError(f"the budget must be 0 or more tokens, not {budget}")
         return await self._method.recall(dialogue, await self._context(scope, budget))
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
+    async def reply(self, dialogue: Sequence[Utterance], scope: Scope, speaker: str) -> Reply:
         """What the agent, as ``speaker``, says next; with what it recalled for that."""
-        context = await self._context(scope, budget)  # one for both: nothing erased between slips through
+        context = await self._context(scope)  # one for both: nothing erased between slips through
         found = await self._method.recall(dialogue, context)
         return await self._method.respond(dialogue, found, speaker, context)
 
@@ -171,9 +165,50 @@ class AsyncAgent(Upkeep):
         the session stays pending, and the next call resumes it.
         """
         scope = Scope(user, agent, tenant) if user is not None else None
+        await self._end_abandoned(scope)
+        return await self._rememberer.remember(scope, progress)
+
+    async def estimate(
+        self,
+        user: str | None = None,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        agent: str = "default",
+        tenant: str = "default",
+    ) -> Forecast:
+        """What :meth:`rebuild` will about take: calls, tokens, money, time. Nothing is asked."""
+        scope = await self._known(Scope(user, agent, tenant)) if user is not None else None
+        return await self._rebuilder(again).forecast(scope, instead=instead)
+
+    async def rebuild(
+        self,
+        user: str | None = None,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        agent: str = "default",
+        tenant: str = "default",
+        progress: Progress | None = None,
+    ) -> Rebuilt:
+        """Remember the whole log by this agent's method, of one user or of all; resumable.
+
+        What other methods made stays beside it; with ``instead`` it is dropped, once all is
+        remembered. With ``again`` the method remembers anew what it had remembered, with its
+        present settings; the old is replaced once all is remembered. Raises NotFound.
+        """
+        scope = await self._known(Scope(user, agent, tenant)) if user is not None else None
+        await self._end_abandoned(scope)
+        return await self._rebuilder(again).rebuild(scope, instead=instead, progress=progress)
+
+    def _rebuilder(self, again: bool) -> Rebuilder:
+        chat, views, rememberer = self._chat, self._views, self._rememberer
+        return Rebuilder(self._store, self._method, chat, views, rememberer, again=again)
+
+    async def _end_abandoned(self, scope: Scope | None) -> None:
+        """End sessions left open by a process that died."""
         for owner, session in await self._store.abandoned(scope):
             await self._store.end_session(owner, session.id, self._clock(), self._method.name)
-        return await self._rememberer.remember(scope, progress)
 
     async def log(
         self,

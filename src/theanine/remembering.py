@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
@@ -76,6 +77,12 @@ class Rememberer:
         self._chat, self._views, self._clock, self._seed = chat, views, clock, seed
         self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
         self._holder = process_holder()
+
+    def under(self, method: Method, views: Views) -> Rememberer:
+        """The same for another method: in one scope, one of the two waits for the other."""
+        other = copy(self)
+        other._method, other._views = method, views
+        return other
 
     async def remember(
         self, scope: Scope | None, progress: Progress | None

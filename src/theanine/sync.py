@@ -82,6 +82,8 @@ class Agent(_Face):
     recall = _run(AsyncAgent.recall)
     remember = _run(AsyncAgent.remember)
     log = _run(AsyncAgent.log)
+    estimate = _run(AsyncAgent.estimate)
+    rebuild = _run(AsyncAgent.rebuild)
     users = _run(AsyncAgent.users)
     sessions = _run(AsyncAgent.sessions)
     turns = _run(AsyncAgent.turns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from theanine.cli import bench, chat, compare, doctor, histories, keep, look, recall
+from theanine.cli import bench, chat, compare, doctor, histories, keep, look, rebuild, recall
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +23,7 @@ for command in (look.memories, look.timeline, look.sessions, look.cost):
     app.command()(command)
 for command in (keep.remember, keep.forget, keep.export, keep.reembed):
     app.command()(command)
+app.command()(rebuild.rebuild)
 app.command()(compare.compare)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")

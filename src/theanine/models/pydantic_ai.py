@@ -25,6 +25,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.providers import Provider, infer_provider
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 
 from theanine.errors import ModelError, ModelRejected
 from theanine.models.base import Message, RawReply, Vectors
@@ -120,6 +121,20 @@ class PydanticAIChatModel:
                 model_request_parameters=asked,
             )
         return _raw(response)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars by the price list that replies are priced by; None when it has no price."""
+        usage = RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens)
+        model = self._model
+        return _cost(
+            ModelResponse(
+                parts=[],
+                usage=usage,
+                model_name=model.model_name,
+                provider_name=model.system,
+                provider_url=model.base_url,
+            )
+        )
 
     async def close(self) -> None:
         """Let go of the HTTP connections."""

@@ -270,6 +270,10 @@ class Views:
         self._sizes: dict[Scope, int] = {}
         self._held = 0  # the sum of the sizes
 
+    def under(self, method: str) -> Views:
+        """Views of what another method made, in the same store."""
+        return Views(self._store, method, self._embedder, self._ranking)
+
     async def of(self, scope: Scope) -> View:
         """The scope's view as of now: one cheap read when nothing has changed.
 
