@@ -145,9 +145,16 @@ class AsyncAgent(Upkeep):
             raise SettingsError(f"the budget must be 0 or more tokens, not {budget}")
         return await self._method.recall(dialogue, await self._context(scope, budget))
 
-    async def reply(self, dialogue: Sequence[Utterance], scope: Scope, speaker: str) -> Reply:
+    async def reply(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        *,
+        budget: int | None = None,
+    ) -> Reply:
         """What the agent, as ``speaker``, says next; with what it recalled for that."""
-        context = await self._context(scope)  # one for both: nothing erased between slips through
+        context = await self._context(scope, budget)  # one for both: nothing erased between slips through
         found = await self._method.recall(dialogue, context)
         return await self._method.respond(dialogue, found, speaker, context)
 
