@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +40,9 @@ DataArgument = Annotated[
         metavar="DATA", help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM chats."
     ),
 ]
-UnitOption = Annotated[str, typer.Option(metavar="UNIT", help="turn, exchange, session or memory.")]
+UnitOption = Annotated[
+    str, typer.Option(metavar="UNIT", help="turn, exchange, segment, session or memory.")
+]
 RetrieverOption = Annotated[str, typer.Option(metavar="NAME", help="hybrid, dense or lexical.")]
 AgainstOption = Annotated[
     Path | None,
@@ -66,6 +68,7 @@ def retrieval(
     against: AgainstOption = None,
     out: OutOption = None,
     ablate: AblateOption = False,
+    settings: SettingsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """How much of the labelled evidence recall finds, with no language model.
@@ -76,6 +79,7 @@ def retrieval(
     \b
     theanine bench retrieval locomo10.json --out ours.jsonl
     theanine bench retrieval locomo10.json --retriever lexical --against ours.jsonl
+    theanine bench retrieval locomo10.json --unit segment --set denoise=none
     theanine bench retrieval locomo10.json --reranker cross-encoder:models/reranker
     """
     from theanine.errors import SettingsError
@@ -131,9 +135,9 @@ def segmentation(
 
     from theanine.evaluation.datasets.segmentation import read_segmented
     from theanine.evaluation.segmentation import bench_segmentation
-    from theanine.evaluation.segmentation import segmenter as named
+    from theanine.evaluation.segmentation import segmenter as segmenter_named
 
-    run = bench_segmentation(read_segmented(data), named(segmenter))
+    run = bench_segmentation(read_segmented(data), segmenter_named(segmenter))
     measures = {"Pk": run.pk, "WD": run.wd, "F1": run.f1, "score": run.score}
     if as_json:
         found = {name: asdict(value) for name, value in measures.items()}

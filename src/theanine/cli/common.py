@@ -122,11 +122,12 @@ def opened(
         reranker=reranker,
         reranked=TOP if reranked is None else reranked,
         method=method,
-        config=_named(settings or []),
+        config=named(settings or []),
     )
 
 
-def _named(settings: list[str]) -> dict[str, str] | None:
+def named(settings: list[str]) -> dict[str, str] | None:
+    """``NAME=VALUE`` settings as a mapping, None for none. Raises SettingsError."""
     from theanine.errors import SettingsError
 
     if wrong := [one for one in settings if "=" not in one]:

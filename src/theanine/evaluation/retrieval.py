@@ -22,7 +22,13 @@ from theanine.retrieval.rerank import TOP
 if TYPE_CHECKING:
     from theanine.sync import Agent
 
-UNITS = {"turn": "utterance", "exchange": "turn", "session": "session", "memory": "theanine"}
+UNITS = {
+    "turn": "utterance",
+    "exchange": "turn",
+    "session": "session",
+    "segment": "secom",
+    "memory": "theanine",
+}
 """What is ranked, and the method that keeps it."""
 RANKED = 200
 """Units that are asked for; sessions are ordered by their best unit among these."""
