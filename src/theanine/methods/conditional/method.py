@@ -107,7 +107,7 @@ class Conditional:
                 kind=HISTORY,
             )
             for turn in turns
-            if turn.words.strip() and NO_MODEL not in turn.text
+            if turn.words.strip() and not (turn.role == "agent" and NO_MODEL in turn.text)
         ]
         view = context.view
         known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
