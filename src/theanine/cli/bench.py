@@ -15,6 +15,8 @@ from theanine.cli.common import (
     EmbedderOption,
     JsonOption,
     RerankedOption,
+    SettingsOption,
+    named,
     RerankerOption,
     show_json,
 )
@@ -98,6 +100,7 @@ def retrieval(
             unit=unit,
             retrieval=retriever,
             models=models,
+            settings=named(settings or []),
             progress=lambda _: bar.update(1),
         )
     if out is not None:
@@ -109,7 +112,7 @@ def retrieval(
     if other is not None:
         _compare(run.items, other, against)
     if ablate:
-        _ablate(run, labelled, models)
+        _ablate(run, labelled, models, named(settings or []))
 
 
 @bench.command()
@@ -195,7 +198,12 @@ def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) ->
     )
 
 
-def _ablate(whole: Run, labelled: Sequence[Labelled], models: Models) -> None:
+def _ablate(
+    whole: Run,
+    labelled: Sequence[Labelled],
+    models: Models,
+    settings: Mapping[str, str] | None,
+) -> None:
     """The main measures without each part, and how likely the difference is chance."""
     from theanine.evaluation.retrieval import ablations, bench_retrieval, compare
 
@@ -210,6 +218,7 @@ def _ablate(whole: Run, labelled: Sequence[Labelled], models: Models) -> None:
             budgets=(),
             ranking=ranking,
             models=models,
+            settings=settings,
         )
         found = {one.measure: one for one in compare(run.items, whole.items)}
         cells = [f"{found[name].ours:.3f} ({found[name].p:.3f})" for name in shown]

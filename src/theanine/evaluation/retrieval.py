@@ -94,11 +94,13 @@ def bench_retrieval(
     budgets: Sequence[int] = BUDGETS,
     ranking: RankingConfig | None = None,
     models: Models | None = None,
+    settings: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Run:
     """Import each conversation, remember it, and ask its questions, as a user would.
 
-    Raises BadInput when no question has usable evidence.
+    ``settings`` are further ones of the unit's method, by name. Raises BadInput when no question
+    has usable evidence, SettingsError for a setting that makes no sense.
     """
     items: list[Item] = []
     dropped: defaultdict[str, int] = defaultdict(int)
@@ -108,7 +110,8 @@ def bench_retrieval(
             dropped[reason] += count
         with TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
-            with _opened(path, unit, retrieval, ranking, models or Models()) as agent:
+            config = _config(unit, retrieval, settings or {})
+            with _opened(path, unit, config, ranking, models or Models()) as agent:
                 names = (agent.embedder_name, agent.reranker_name)
                 started = time.perf_counter()
                 agent.log(one.history)
@@ -132,12 +135,21 @@ def bench_retrieval(
     )
 
 
-def _opened(
-    path: Path, unit: str, retrieval: str, ranking: RankingConfig | None, models: Models
-) -> Agent:
+def _config(unit: str, retrieval: str, settings: Mapping[str, str]) -> dict[str, object]:
+    """The method's settings: as many units as are ranked, and what else was asked for."""
     config: dict[str, object] = {"retrieved": RANKED, "retrieval": retrieval}
     if unit == "memory":
         config["shuffle"] = True  # each memory by itself: timelines are another question
+    return {**config, **settings}
+
+
+def _opened(
+    path: Path,
+    unit: str,
+    config: Mapping[str, object],
+    ranking: RankingConfig | None,
+    models: Models,
+) -> Agent:
     return theanine.open(
         str(path),
         method=UNITS[unit],
