@@ -176,6 +176,7 @@ async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
     folded = sum(sizes) // 3 + 13 * len(sizes) > 1_000
     assert set(range(1, len(sizes) + 1)) <= made.origins == made.behind
     assert made.sources == made.origins
+    assert caller.asked[-1].touches == made.behind
     assert (99 in made.origins) == (begun and folded)
     assert len(caller.asked) <= 1 + len(sizes) // 2
     assert all(len(one.prompt) < 3 * 1_500 + len(COMPRESS.template) for one in caller.asked)
@@ -283,14 +284,11 @@ def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
 
 
 def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> None:
+    off = {"compress": "false"}
     with (
         ScriptedServer() as server,
         opened(
-            tmp_path,
-            sessions=3,
-            model="openai:x",
-            base_url=server.base_url,
-            config={"compress": "false"},
+            tmp_path, sessions=3, model="openai:x", base_url=server.base_url, config=off
         ) as agent,
     ):
         assert len(server.calls) == 3
@@ -344,14 +342,10 @@ def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path)
 
 
 def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: Path) -> None:
+    small = {"input_budget": 1_000}
     with (
         ScriptedServer() as server,
-        opened(
-            tmp_path,
-            model="openai:x",
-            base_url=server.base_url,
-            config={"input_budget": 1_000},
-        ) as agent,
+        opened(tmp_path, model="openai:x", base_url=server.base_url, config=small) as agent,
     ):
         memories = {one.id: one for one in agent.memories("ana")}
         found = agent.recall(ASKED, "ana")
