@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,12 +36,11 @@ class Source:
 def source_of(kind: str, model: str) -> Source:
     """The source of ``kind:model``, a folder where there is one of that path, else a hub's name.
 
-    Raises SettingsError for an empty name and for a path where there is no folder.
+    Raises SettingsError for an empty name, a path with no folder and files that can't be read.
     """
-    folder = Path(model).expanduser()
-    if model and folder.is_dir():
-        full = folder.resolve()
-        return Source(f"{kind}:{full.name}@{fingerprint(full)}", str(full), full)
+    place = os.path.expanduser(model)  # Path.expanduser raises for an unknown user
+    if os.path.isdir(place):
+        return _in_folder(kind, Path(place).resolve())
     if _HUB.fullmatch(model):
         return Source(f"{kind}:{model}", model, None)
     if stored := _STORED.fullmatch(model):
@@ -52,6 +52,13 @@ def source_of(kind: str, model: str) -> Source:
         f"{kind}:{model} names no model: there is no such folder. Give the path of a folder that "
         "holds a model, or a model's name on the hub"
     )
+
+
+def _in_folder(kind: str, folder: Path) -> Source:
+    try:
+        return Source(f"{kind}:{folder.name}@{fingerprint(folder)}", str(folder), folder)
+    except OSError as error:
+        raise SettingsError(f"the model in {folder} can't be read: {error}") from error
 
 
 def asked_as(name: str) -> str:
