@@ -158,10 +158,12 @@ def _marks(
     gone: Sequence[Memory], fresh: Sequence[Sentence], made_by: str, most: int
 ) -> list[NewMark]:
     prompt = "" if made_by == LOCAL else UPDATE_SUMMARY.label
+    left = "the model left it out"
+    if made_by == LOCAL:
+        left = f"left out; the summary has room for {most} sentences"
     marks: list[NewMark] = []
     for memory in gone:
         by = next((i for i, one in enumerate(fresh) if memory.id in one.kept), None)
-        left = f"left out; the summary has room for {most} sentences"
         reason = left if by is None else "a newer sentence takes it up"
         mark = NewMark(
             memory=memory.id,

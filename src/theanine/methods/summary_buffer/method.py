@@ -103,7 +103,7 @@ class SummaryBuffer:
         if self.config.unit == "turns":
             stays = min(room, len(ordered))
         else:
-            newest = [(turn, spoken(turn)) for turn in reversed(ordered)]
+            newest = [(turn, f"\n{spoken(turn)}") for turn in reversed(ordered)]
             stays = len(within(newest, room, gaps=False))
         first = len(ordered) - stays
         return ordered[:first], ordered[first:]
