@@ -23,6 +23,7 @@ METHODS: Mapping[str, str] = {
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
     "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
+    "memorybank": "theanine.methods.memorybank.method:MemoryBank",
     "recursive-summary": "theanine.methods.recursive_summary.method:RecursiveSummary",
     "summary-buffer": "theanine.methods.summary_buffer.method:SummaryBuffer",
     "conditional": "theanine.methods.conditional.method:Conditional",

@@ -11,6 +11,7 @@ from theanine.testing.answers import (
     conditional,
     memochat,
     memory_update,
+    memorybank,
     recursive_summary,
     shared,
     theanine,
@@ -25,6 +26,7 @@ STEPS: Mapping[str, Write] = {
     **conditional.STEPS,
     **memochat.STEPS,
     **memory_update.STEPS,
+    **memorybank.STEPS,
     **recursive_summary.STEPS,
     **comedy.STEPS,
 }
