@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,9 @@ from theanine.errors import BadInput
 from theanine.evaluation.datasets.mtbench import read_mtbench
 from theanine.formats import read_histories
 
+_ADVERSARIAL = 5
+_BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
+"""Where a probing question has its answer, by its kind."""
 Place = tuple[str, str]
 """A turn: its session's key (empty where turn keys are unique) and its own."""
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
@@ -31,6 +34,9 @@ class Question:
 
     Attributes:
         asked_at: when it is asked, aware; None for right after the last session.
+        answer: what a good answer says; empty where the set has none.
+        answerable: False where the only good answer is that nothing was said about it.
+        rubric: what an answer must do, point by point, where the set says so.
     """
 
     id: str
@@ -38,14 +44,21 @@ class Question:
     category: str
     gold: frozenset[Place]
     asked_at: datetime | None = None
+    answer: str = ""
+    answerable: bool = True
+    rubric: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """A conversation, its questions, and what of the labels was dropped, by reason."""
+    """A conversation, its questions, and what of the labels was dropped, by reason.
+
+    ``unlabelled`` are the questions whose evidence is unknown: they can be asked all the same.
+    """
 
     history: History
     questions: tuple[Question, ...]
+    unlabelled: tuple[Question, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
@@ -88,18 +101,19 @@ def _kept(history: History, questions: Iterator[Question], unique: bool) -> Labe
         for place, turn in enumerate(transcript.turns, 1)
     }
     kept: list[Question] = []
+    unlabelled: list[Question] = []
     dropped: Counter[str] = Counter()
     for question in questions:
         gold = question.gold & known
         dropped["labels of no turn"] += len(question.gold - known)
-        if not gold:
-            dropped["questions without evidence"] += 1
-            continue
-        kept.append(Question(
-            id=question.id, text=question.text, category=question.category, gold=gold,
-            asked_at=question.asked_at,
-        ))  # fmt: skip
-    return Labelled(history=history, questions=tuple(kept), dropped=dict(+dropped))
+        dropped["questions without evidence"] += not gold
+        (kept if gold else unlabelled).append(replace(question, gold=gold))
+    return Labelled(
+        history=history,
+        questions=tuple(kept),
+        unlabelled=tuple(unlabelled),
+        dropped=dict(+dropped),
+    )
 
 
 def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
@@ -111,6 +125,8 @@ def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
                 id=f"{name}/{number}",
                 text=str(one["question"]),
                 category=CATEGORIES.get(one.get("category"), str(one.get("category"))),
+                answer=str(one.get("answer", "")),
+                answerable=one.get("category") != _ADVERSARIAL,
                 gold=frozenset(
                     ("", found)
                     for found in re.findall(
@@ -134,6 +150,9 @@ def _beam(folder: Path) -> Labelled:
             text=str(one["question"]),
             category=kind,
             gold=frozenset(("", str(i)) for i in _integers(one.get("source_chat_ids", []))),
+            answerable=kind != "abstention",
+            answer=next((str(one[name]) for name in _BEAM_ANSWERS if one.get(name)), ""),
+            rubric=tuple(map(str, one.get("rubric") or ())),
         )
         for kind, ones in probes.items()
         for number, one in enumerate(ones, 1)
@@ -170,6 +189,8 @@ def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
             category=str(record["question_type"]),
             gold=gold,
             asked_at=asked,
+            answer=str(record.get("answer", "")),
+            answerable=not name.endswith("_abs"),
         )
         yield _kept(histories[name], iter([question]), unique=False)
 

@@ -1,0 +1,1 @@
+"""`theanine bench`: the benches that ask a memory and measure its answers."""

@@ -1,0 +1,55 @@
+"""Questions about a history, to be answered: LoCoMo, LongMemEval, BEAM and MT-Bench+."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from theanine.conversation import History, Utterance
+from theanine.evaluation.cases import Case, Group, Stage
+from theanine.evaluation.datasets.evidence import Labelled, Question, read_evidence
+
+
+def read_qa(path: Path) -> list[Group]:
+    """One group a conversation: all of it is remembered, then its questions are asked.
+
+    A question is asked when its set says so, or a minute after the last turn. Its ``extra`` has
+    ``gold``, the labelled turns as [session key, turn key], ``rubric``, and ``answerable``: False
+    where the only good answer is that nothing was said about it.
+    Raises BadInput where the file holds no questions of a known set.
+    """
+    return [_group(one) for one in read_evidence(path)]
+
+
+def _group(one: Labelled) -> Group:
+    asked = sorted([*one.questions, *one.unlabelled], key=lambda question: question.id)
+    cases = tuple(_case(question, one.history) for question in asked)
+    stage = Stage(histories=(one.history,), cases=cases)
+    return Group(id=one.history.name, stages=(stage,), dropped=one.dropped)
+
+
+def _case(question: Question, history: History) -> Case:
+    last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
+    at = question.asked_at or last + timedelta(minutes=1)
+    return Case(
+        id=question.id,
+        category=question.category,
+        dialogue=(Utterance(text=question.text, speaker=_asker(history), at=at),),
+        reference=question.answer,
+        extra={
+            "gold": sorted(map(list, question.gold)),
+            "rubric": list(question.rubric),
+            "answerable": question.answerable,
+        },
+    )
+
+
+def _asker(history: History) -> str:
+    """The only person who speaks in the history, if there is one; else somebody else asks."""
+    people = {
+        turn.speaker
+        for transcript in history.transcripts
+        for turn in transcript.turns
+        if turn.role == "user"
+    }
+    return people.pop() if len(people) == 1 else "user"

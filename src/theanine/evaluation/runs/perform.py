@@ -1,0 +1,87 @@
+"""A run from its plan to its summary, in one call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from theanine.errors import SettingsError
+from theanine.evaluation.cases import count
+from theanine.evaluation.runs.folder import SUMMARY, RunFolder
+from theanine.evaluation.runs.running import Progress, Running, times
+from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
+from theanine.evaluation.runs.summary import Summary, summarize_run
+from theanine.models.limits import Limits
+from theanine.store import open_store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How a run may go: cases and calls at once, and the dollars at which it stops."""
+
+    concurrency: int = 8
+    money: float | None = None
+
+
+async def perform(
+    plan: Plan,
+    setup: Setup,
+    folder: RunFolder | None = None,
+    *,
+    bounds: Bounds | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> tuple[RunFolder, Summary]:
+    """Begin the run, or go on with it, and write its summary; gives its folder and summary.
+
+    Without a folder it is one in ``runs`` that the data and the settings name: the same call goes
+    on with the same run. Raises SettingsError for the folder of another run, and where a measure
+    needs a judge that the set-up doesn't name.
+    """
+    bounds = bounds or Bounds()
+    if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
+        raise SettingsError(f"{judges[0]} is judged by a model: name one with --judge")
+    models = open_models(setup)
+    settings = settings_of(plan, setup, models)
+    folder = folder or default_folder(plan.bench, setup.method, settings)
+    folder.begin(settings)
+    running = Running(
+        plan=plan,
+        setup=setup,
+        models=models,
+        folder=folder,
+        concurrency=bounds.concurrency,
+        limits=Limits(concurrency=bounds.concurrency),
+        money=bounds.money,
+        progress=progress,
+    )
+    items = await running.run()
+    store = open_store(str(folder.store))
+    await store.open()
+    try:
+        costs = await store.costs()
+    finally:
+        await store.close()
+    dropped: Counter[str] = Counter()
+    for group in plan.groups:
+        dropped.update(group.dropped)
+    summary = summarize_run(
+        items,
+        total=count(plan.groups),
+        corpus=plan.corpus,
+        costs=costs,
+        seconds=times(folder.path),
+        dropped=dropped,
+        stopped=running.stopped,
+    )
+    folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    return folder, summary
+
+
+def default_folder(bench: str, method: str, settings: Mapping[str, object]) -> RunFolder:
+    """``runs/BENCH-METHOD-HASH``, of everything that decides on the outcome."""
+    told = json.dumps(settings, sort_keys=True).encode()
+    return RunFolder(Path("runs") / f"{bench}-{method}-{hashlib.sha256(told).hexdigest()[:8]}")
