@@ -7,7 +7,8 @@ import pytest
 from answering import Answering, turn
 from theanine.errors import UnusableReply
 from theanine.memory import NewMemory
-from theanine.steps.summarize import WINDOW_TOKENS, drop_recalled, summarize
+from theanine.steps.numbering import WINDOW_TOKENS
+from theanine.steps.summarize import drop_recalled, summarize
 
 pytestmark = pytest.mark.anyio
 

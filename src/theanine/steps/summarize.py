@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,16 +14,15 @@ from theanine.memory import NewMemory
 from theanine.models.step import load_step
 from theanine.steps.concurrently import concurrently
 from theanine.steps.local_summarize import local_summarize
-from theanine.steps.quoting import name_of, one_line, rough_tokens, under_days
-from theanine.steps.words import contained, content, day, weekday
+from theanine.steps.numbering import Line, numbered, windows_of
+from theanine.steps.quoting import name_of
+from theanine.steps.words import contained, content
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
 
 LONGEST_STATEMENT = 600
 """Characters; the prompt asks for 60 words."""
-WINDOW_TOKENS = 12_000
-"""A session whose turns pass this (by a rough upper count) is summarized in several calls."""
 REPEATED = 0.75
 """Share of a statement's content words in a recalled memory from which it is no news."""
 
@@ -44,15 +42,6 @@ class Summary(BaseModel):
 
 
 SUMMARIZE = load_step("theanine.steps", "summarize", 1, Summary)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One line of the prompt: a turn, or a piece of a very long one."""
-
-    number: int
-    turn: Turn
-    text: str
 
 
 async def summarize(
@@ -102,59 +91,22 @@ def _repeats(memory: NewMemory, by_id: Mapping[int, Turn], texts: Mapping[int, s
 
 
 async def _with_model(turns: Sequence[Turn], caller: Caller, dated: bool) -> list[NewMemory]:
-    async def ask(window: Sequence[_Row]) -> list[Statement]:
+    async def ask(window: Sequence[Line]) -> list[Statement]:
         summary = await caller.ask(
             SUMMARIZE,
-            touches={row.turn.session for row in window},
+            touches={line.turn.session for line in window},
             check=_checker(window),
-            turns=_lines(window, dated),
+            turns=numbered(window, dated=dated),
         )
         return summary.statements
 
-    answers = await concurrently([partial(ask, window) for window in _windows(_rows(turns))])
+    answers = await concurrently([partial(ask, window) for window in windows_of(turns)])
     return [_memory(s, turns, caller.model) for statements in answers for s in statements]
 
 
-def _rows(turns: Sequence[Turn]) -> list[_Row]:
-    rows: list[_Row] = []
-    size = WINDOW_TOKENS  # characters: a third of a window at most, so windows stay well filled
-    for number, turn in enumerate(turns, 1):
-        text = one_line(turn.words)
-        pieces = [text[i : i + size] for i in range(0, len(text), size)] or [""]
-        rows += [_Row(number, turn, piece) for piece in pieces]
-    return rows
-
-
-def _windows(rows: Sequence[_Row]) -> list[list[_Row]]:
-    windows: list[list[_Row]] = []
-    used = WINDOW_TOKENS
-    for row in rows:
-        cost = rough_tokens(row.text) + 30
-        if used + cost > WINDOW_TOKENS:
-            windows.append([])
-            used = 0
-        windows[-1].append(row)
-        used += cost
-    return windows
-
-
-def _lines(window: Sequence[_Row], dated: bool) -> str:
-    return under_days((_day(row.turn, dated), _line(row)) for row in window)
-
-
-def _day(turn: Turn, dated: bool) -> str:
-    """With its weekday, so that "last Friday" can be worked out."""
-    return f"{weekday(turn.at)}, {day(turn.at)}" if dated else "dates unknown"
-
-
-def _line(row: _Row) -> str:
-    recalled = ", recalled" if row.turn.role == "agent" and row.turn.recalled else ""
-    return f"[{row.number}] {name_of(row.turn.speaker)} ({row.turn.role}{recalled}): {row.text}"
-
-
-def _checker(window: Sequence[_Row]) -> Callable[[Summary], str | None]:
-    numbers = {row.number for row in window}
-    names = {name_of(row.turn.speaker).casefold() for row in window}
+def _checker(window: Sequence[Line]) -> Callable[[Summary], str | None]:
+    numbers = {line.number for line in window}
+    names = {name_of(line.turn.speaker).casefold() for line in window}
     most = max(12, 2 * len(window))
 
     def check(summary: Summary) -> str | None:
