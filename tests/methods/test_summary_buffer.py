@@ -84,7 +84,7 @@ def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: i
         if unit == "turns":
             assert len(held) == buffer
         else:
-            assert 40 < count_tokens("\n".join(memory.text for memory in held)) <= 60
+            assert 30 < count_tokens("\n".join(memory.text for memory in held)) <= 60
         assert [memory.sources[0] for memory in held] == list(range(10 - len(held), 10))
 
 
