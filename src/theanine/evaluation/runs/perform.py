@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import count
 from theanine.evaluation.runs.folder import SUMMARY, RunFolder
+from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Progress, Running, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
 from theanine.evaluation.runs.summary import Summary, summarize_run
@@ -58,7 +59,13 @@ async def perform(
         money=bounds.money,
         progress=progress,
     )
-    items = await running.run()
+    summary = await _summary(await running.run(), running)
+    folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    return folder, summary
+
+
+async def _summary(items: Sequence[Item], running: Running) -> Summary:
+    plan, folder = running.plan, running.folder
     store = open_store(str(folder.store))
     await store.open()
     try:
@@ -68,7 +75,7 @@ async def perform(
     dropped: Counter[str] = Counter()
     for group in plan.groups:
         dropped.update(group.dropped)
-    summary = summarize_run(
+    return summarize_run(
         items,
         total=count(plan.groups),
         corpus=plan.corpus,
@@ -77,8 +84,6 @@ async def perform(
         dropped=dropped,
         stopped=running.stopped,
     )
-    folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
-    return folder, summary
 
 
 def default_folder(bench: str, method: str, settings: Mapping[str, object]) -> RunFolder:
