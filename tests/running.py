@@ -56,14 +56,18 @@ class Terminal:
         return ran
 
     def typed(
-        self, *arguments: str, text: str = "", environment: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        text: str = "",
+        environment: Mapping[str, str] | None = None,
+        patience: float = 60,
     ) -> Ran:
-        """Run as a process whose standard input is ``text``."""
+        """Run as a process whose standard input is ``text``, for ``patience`` seconds at most."""
         done = subprocess.run(
             [sys.executable, "-c", START, *arguments, "--store", str(self.store)],
             input=text.encode(),
             capture_output=True,
-            timeout=60,
+            timeout=patience,
             env={**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})},
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
