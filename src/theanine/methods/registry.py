@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from theanine.errors import SettingsError
@@ -22,6 +22,7 @@ METHODS: Mapping[str, str] = {
     "utterance": "theanine.methods.units.method:Utterances",
     "turn": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
+    "secom": "theanine.methods.secom.method:Secom",
     "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
     "memorybank": "theanine.methods.memorybank.method:MemoryBank",
     "recursive-summary": "theanine.methods.recursive_summary.method:RecursiveSummary",
@@ -33,6 +34,10 @@ METHODS: Mapping[str, str] = {
 """Our methods, and where each one's class is. Loaded when asked for."""
 
 
+PARTS = ("name", "Config", "remember", "recall", "respond", "estimate")
+"""What a method's class has."""
+
+
 def names() -> list[str]:
     """Every method's id, ours first."""
     return [*METHODS, *sorted({point.name for point in entry_points(group=GROUP)} - set(METHODS))]
@@ -41,7 +46,8 @@ def names() -> list[str]:
 def method_class(name: str) -> Any:
     """The class of this name: made with its config or None, which is an instance of ``Config``.
 
-    Raises SettingsError for an unknown name or one whose package doesn't load.
+    Raises SettingsError for an unknown name, or one whose package doesn't load or offers something
+    else than a method.
     """
     place = METHODS.get(name)
     if place is not None:
@@ -49,12 +55,27 @@ def method_class(name: str) -> Any:
         return getattr(import_module(module), attribute)
     for point in entry_points(group=GROUP, name=name):
         try:
-            return point.load()
-        except (ImportError, AttributeError) as error:
+            return _checked(point.load(), point)
+        except (ImportError, AttributeError, SyntaxError) as error:
             raise SettingsError(
                 f"the method {name} of {point.value} doesn't load: {error}"
             ) from error
     raise SettingsError(f"unknown method {name!r}; there are: {', '.join(names())}")
+
+
+def _checked(kind: Any, point: EntryPoint) -> Any:
+    """The class, if it has all that a method has."""
+    if missing := [part for part in PARTS if not hasattr(kind, part)]:
+        raise SettingsError(
+            f"the method {point.name} of {point.value} has no {missing[0]}: a method has "
+            f"{', '.join(PARTS)}; docs/own-method.md says what each is"
+        )
+    if kind.name != point.name:
+        raise SettingsError(
+            f"the method {point.name} of {point.value} calls itself {kind.name!r}, and its memories "
+            "would be kept under that name; give both the same"
+        )
+    return kind
 
 
 def open_method(name: str, config: object = None) -> Method:
@@ -84,6 +105,8 @@ def _configured(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
             f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(known))}"
         )
     paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
+    if paper and not hasattr(kind, "paper"):
+        raise SettingsError(f"the method {name} has no paper's settings: leave out paper=true")
     given = {key: value for key, value in settings.items() if key != "paper"}
     try:
         return TypeAdapter(kind).validate_python(
