@@ -12,6 +12,7 @@ import numpy as np
 from pydantic_ai.direct import model_request
 from pydantic_ai.embeddings import EmbeddingModel, infer_embedding_model
 from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
+from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -170,11 +171,20 @@ class PydanticAIEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, in order. The dimension is asked for once, with the first words sent."""
+        return await self._embed(texts, "document")
+
+    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        """The same, of questions; some providers' models take these otherwise."""
+        return await self._embed(texts, "query")
+
+    async def _embed(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
         sent = [clean(text[:LONGEST]) for text in texts]
         filled = [row for row, text in enumerate(sent) if text.strip()]
         if not filled and not self._dimension:
-            await self._batch(["dimension"])
-        found = [await self._batch([sent[row] for row in rows]) for rows in _batches(filled, sent)]
+            await self._batch(["dimension"], kind)
+        found = [
+            await self._batch([sent[row] for row in rows], kind) for rows in _batches(filled, sent)
+        ]
         vectors = np.zeros((len(texts), self._dimension), np.float32)
         if found:
             vectors[filled] = np.concatenate(found)
@@ -186,9 +196,9 @@ class PydanticAIEmbedder:
             async with self._provider:
                 pass  # leaving is what closes them
 
-    async def _batch(self, texts: Sequence[str]) -> Vectors:
+    async def _batch(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
         rows = await retrying(
-            partial(self._call, texts),
+            partial(self._call, texts, kind),
             self._name,
             limits=self._limits,
             gate=self._gate,
@@ -203,9 +213,9 @@ class PydanticAIEmbedder:
             )
         return rows
 
-    async def _call(self, texts: Sequence[str]) -> Vectors:
+    async def _call(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
         with translated(self._name, self._address):
-            result = await self._model.embed(list(texts), input_type="document")
+            result = await self._model.embed(list(texts), input_type=kind)
         try:
             return unit_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
         except ValueError as error:
