@@ -72,8 +72,8 @@ def _checked(kind: Any, point: EntryPoint) -> Any:
         )
     if kind.name != point.name:
         raise SettingsError(
-            f"the method {point.name} of {point.value} calls itself {kind.name!r}, and its memories "
-            "would be kept under that name; give both the same"
+            f"the method {point.name} of {point.value} calls itself {kind.name!r}, and its "
+            "memories would be kept under that name; give both the same"
         )
     return kind
 
