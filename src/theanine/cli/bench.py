@@ -15,9 +15,9 @@ from theanine.cli.common import (
     EmbedderOption,
     JsonOption,
     RerankedOption,
+    RerankerOption,
     SettingsOption,
     named,
-    RerankerOption,
     show_json,
 )
 from theanine.cli.show import console, show_table
