@@ -8,7 +8,8 @@ ANY_PYTHON := $(BIN)/python
 BASE := $(VENV)/.base-installed
 DEV := $(VENV)/.dev-installed
 # Installing from the lock alone: each file checked by its hash, nothing resolved anew. The builder
-# of the project itself is in the lock too, so nothing is fetched beside it.
+# of the project itself, and of what comes as source alone, is in the lock too (requirements/base.txt),
+# so nothing is fetched beside it.
 UV_INSTALL := uv pip install --quiet --python $(BIN)/python --require-hashes
 UV_SELF := uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 	--editable .
@@ -61,6 +62,6 @@ $(BASE): requirements/base.txt pyproject.toml | $(ANY_PYTHON)
 
 $(DEV): requirements/dev.txt $(BASE)
 	@echo "Installing into $(VENV) from requirements/dev.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) -r requirements/dev.txt; \
-	else $(PIP_INSTALL) -r requirements/dev.txt; fi
+	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt; \
+	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt; fi
 	@touch $@
