@@ -13,12 +13,12 @@ def sessions_behind(memories: Iterable[Memory], view: View) -> set[int]:
 
     A prompt that shows a memory touches all of them: forgetting one must reach that prompt.
     """
-    waiting, seen, sessions = list(memories), set[int](), set[int]()
+    waiting = list(memories)
+    seen, sessions = {memory.id for memory in waiting}, set[int]()
     while waiting:
         memory = waiting.pop()
-        if memory.id in seen:
-            continue
-        seen.add(memory.id)
         sessions.add(memory.session)
-        waiting += [view[origin] for origin in memory.origins if origin in view]
+        fresh = [origin for origin in memory.origins if origin not in seen and origin in view]
+        seen.update(fresh)
+        waiting += [view[origin] for origin in fresh]
     return sessions

@@ -59,11 +59,11 @@ def quoted_turns(memory: Memory, view: View) -> tuple[int, ...]:
     A digest is made of all exchanges of its session, but rests on those turns alone that its lines
     name.
     """
-    turns, seen, waiting = set[int](), set[int](), [memory]
+    turns, seen, waiting = set[int](), {memory.id}, [memory]
     while waiting:
         one = waiting.pop()
-        if one.id not in seen:
-            seen.add(one.id)
-            turns.update(one.sources)
-            waiting += [view[n] for n in one.origins if n in view and view[n].kind != EXCHANGE]
+        turns.update(one.sources)
+        fresh = [n for n in one.origins if n not in seen and n in view]
+        seen.update(fresh)
+        waiting += [view[n] for n in fresh if view[n].kind != EXCHANGE]
     return tuple(sorted(turns)) or view.grounds(memory)
