@@ -13,7 +13,7 @@ import pytest
 import theanine
 from answering import Answering, turn
 from prompting import ATTACK, check_fences, check_length, check_snapshot
-from theanine.conversation import GivenMemory, History, Transcript, Utterance
+from theanine.conversation import GivenMemory, History, Scope, Transcript, Utterance
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.formats import read_histories
@@ -158,14 +158,20 @@ def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path)
     leak = {"sentences": [{"text": f"Ana plays the trumpet, and {SECRET}.", "turns": [2]}]}
 
     def model(request: Mapping[str, Any]) -> str:
-        turns = blocks_of(prompt_of(request))["turns"]
+        blocks = blocks_of(prompt_of(request))
+        if "turns" not in blocks:
+            return f"I remember {blocks['remembered']}"
+        turns = blocks["turns"]
         if "trumpet" in turns:
             return json.dumps(leak)
         return json.dumps({"sentences": [{"text": turns[-60:-1], "turns": [1], "kept": []}]})
 
     path = tmp_path / "m.db"
     with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
-        learn(agent, *(talk(key) for key in "bcd"))
+        learn(agent, *(talk(key) for key in "bc"))
+        question = [Utterance(text="What do I play?", speaker="Ana", at=START)]
+        assert SECRET in agent.portal.call(agent.inner.reply, question, Scope("ana"), "tea").text
+        learn(agent, talk("d"))
         assert agent.forget("ana", session=1).verified
         assert SECRET.encode() not in _files(path)
 

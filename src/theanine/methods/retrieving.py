@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
+from theanine.methods.behind import sessions_behind
 from theanine.models.base import Embedder, QuestionEmbedder, Vectors
 from theanine.retrieval.asking import Query
 from theanine.retrieval.view import Retrieval
@@ -73,6 +74,7 @@ async def reply(
         context.chat,
         rationale=rationale,
         undated=context.view.undated,
+        behind=sessions_behind(recollection.memories, context.view),
     )
     return Reply(
         text=spoken.text,

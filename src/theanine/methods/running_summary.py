@@ -92,8 +92,7 @@ async def sentence_parts(query: str, dialogue: Sequence[Utterance], context: Con
 
 def fitting(parts: Sequence[Part], budget: int | None, *, gaps: bool = True) -> list[Part]:
     """The parts, best first, whose texts together fit the budget, as :func:`within` has it."""
-    # Counted with the line break before them: behind one, a text may take a token more.
-    return within([(part, f"\n{part.text}") for part in parts], budget, gaps=gaps)
+    return within([(part, part.text) for part in parts], budget, gaps=gaps)
 
 
 def summary_estimate(turns: Sequence[Turn], most: int) -> Estimate:

@@ -25,7 +25,8 @@ def within(ranked: Sequence[tuple[T, str]], budget: int | None, *, gaps: bool = 
     """
     if budget is None:
         return [item for item, _ in ranked]
-    costs = [count_tokens(f"{text}\n") for _, text in ranked]
+    # Behind a line break a text may take a token more than at the beginning.
+    costs = [count_tokens(f"\n{text}") for _, text in ranked]
     order = list(range(len(ranked)))
     if gaps:
         order.sort(key=lambda place: (place + HEAD_START) * costs[place] ** LENGTH)

@@ -49,17 +49,19 @@ async def respond(
     *,
     rationale: bool = False,
     undated: Collection[int] = (),
+    behind: Collection[int] = (),
 ) -> Spoken:
     """What ``speaker`` says next, given the dialogue and what is remembered.
 
     ``rationale`` makes the model reason first which memories apply and how. Without a caller the
-    best-supported memory is quoted, with no date for the sessions in ``undated``.
+    best-supported memory is quoted, with no date for the sessions in ``undated``. ``behind`` are
+    sessions whose words may stand in the recollection, beside those of its memories and sources.
     Raises ModelError when the model fails.
     """
     if caller is None:
         return local_respond(dialogue, recollection, undated)
     touches = {memory.session for memory in recollection.memories} | sessions_of(dialogue)
-    touches |= {turn.session for turn in recollection.sources}
+    touches |= {turn.session for turn in recollection.sources} | set(behind)
     remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
     values = {
         "speaker": name_of(speaker),
