@@ -41,24 +41,35 @@ class Centred:
             return np.zeros(0, np.float32)
         rows = self.vectors.all
         if self._centre is None:
-            mean = self._mean()
+            mean = self.mean
             self._centre = mean, _lengths(rows, mean)
         mean, lengths = self._centre
         sought = _apart(query, mean)
         return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
 
-    def compare(self, query: NDArray[np.float32], rows: NDArray[np.float32]) -> Scores:
-        """The same for some of the rows alone, ``(m, d)``."""
-        mean = self._mean()
+    def compare(
+        self,
+        query: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        lengths: NDArray[np.float32] | None = None,
+    ) -> Scores:
+        """The same for some of the rows alone, ``(m, d)``; with their lengths, if known."""
+        mean = self.mean
         sought = _apart(query, mean)
-        lengths = _lengths(rows, mean)
+        lengths = self.lengths(rows) if lengths is None else lengths
         return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
+
+    def lengths(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How far some of the rows are from the mean, as of now."""
+        return _lengths(rows, self.mean)
 
     def direction(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """What the rows' inner products are taken with, unit norm: the query beside the mean."""
-        return _apart(query, self._mean())
+        return _apart(query, self.mean)
 
-    def _mean(self) -> NDArray[np.float32]:
+    @property
+    def mean(self) -> NDArray[np.float32]:
+        """What all rows have in common, as of now, ``(d,)``."""
         total = np.zeros(1) if self._sum is None else self._sum
         return (total / (len(self.vectors) + FEW)).astype(np.float32)
 

@@ -6,13 +6,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from math import log1p
 from typing import Any, cast
 
 import numpy as np
 import Stemmer
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 K1, B = 1.5, 0.75
 K1_SHORT, B_SHORT = 0.9, 0.4
@@ -49,6 +50,15 @@ def terms(text: str) -> list[str]:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Posting:
+    """Where a term stands: in which documents, ascending, how often in each, and its idf."""
+
+    documents: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    weight: float
+
+
 class Lexical:
     """An inverted index over documents numbered 0, 1, 2, … in the order of arrival."""
 
@@ -80,18 +90,30 @@ class Lexical:
         ``(t, n)``, 0 to 1, and ``(t,)``, for the terms that are in any document; of many terms,
         the :data:`MOST` rarest.
         """
-        n = len(self._lengths)
+        found = self.postings(sought)
+        chances = np.zeros((len(found), len(self._lengths)), np.float32)
+        for row, posting in enumerate(found):
+            chances[row, posting.documents] = self.chances(posting.documents, posting.counts)
+        return chances, np.array([posting.weight for posting in found], np.float32)
+
+    def postings(self, sought: Iterable[str]) -> list[Posting]:
+        """Where the terms stand that are in any document: the :data:`MOST` rarest, rarest first."""
         known = [term for term in set(sought) if term in self._postings]
         known.sort(key=lambda term: (len(self._postings[term][0]), term))
+        # Copies: an array whose buffer is lent out could not grow when a turn arrives.
         found = [self._postings[term] for term in known[:MOST]]
-        chances = np.zeros((len(found), n), np.float32)
-        weights = np.zeros(len(found), np.float32)
-        norm = self._normal(K1_SHORT, B_SHORT)
-        for row, posting in enumerate(found):
-            documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
-            chances[row, documents] = counts / (counts + norm[documents])
-            weights[row] = self._rarity(len(documents))
-        return chances, weights
+        return [
+            Posting(np.array(documents), np.array(counts), self._rarity(len(documents)))
+            for documents, counts in found
+        ]
+
+    def chances(
+        self, documents: NDArray[np.int32], counts: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        """How surely documents have a term that stands so often in them, 0 to 1, ``(m,)``."""
+        lengths = np.frombuffer(self._lengths, np.intc)[documents]
+        times = counts.astype(np.float32)
+        return np.asarray(times / (times + self._normal(K1_SHORT, B_SHORT, lengths)), np.float32)
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """BM25 of every document for the query (Robertson's, with idf as in Lucene)."""
@@ -99,7 +121,7 @@ class Lexical:
         out = np.zeros(n, np.float32)
         if n == 0:
             return out
-        norm = self._normal(K1, B)
+        norm = self._normal(K1, B, self._lengths)
         for term in sorted(set(terms(query))):
             if (posting := self._postings.get(term)) is None:
                 continue
@@ -114,7 +136,7 @@ class Lexical:
         """The idf of a term that is in so many documents."""
         return log1p((len(self._lengths) - documents + 0.5) / (documents + 0.5))
 
-    def _normal(self, k1: float, b: float) -> NDArray[np.float32]:
-        """What a term's count is held against in each document: more in longer ones."""
-        lengths = np.array(self._lengths, np.float32)
-        return k1 * (1 - b + b * lengths / max(self._total / max(len(lengths), 1), 1e-9))
+    def _normal(self, k1: float, b: float, lengths: ArrayLike) -> NDArray[np.float32]:
+        """What a term's count is held against in documents: more in longer ones."""
+        average = max(self._total / max(len(self._lengths), 1), 1e-9)
+        return np.asarray(k1 * (1 - b + b * np.array(lengths, np.float32) / average), np.float32)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import e
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,8 @@ class RankingConfig:
         standing: for the asker's lasting instructions and preferences, as far as they fit.
         date: for units said on the days that the question names; less before and after them.
         substance: for each unit of the logarithm of its words, up to 15 of them.
+        exact_upto: units in one scope up to which each is looked at; above that, with the extra
+            ``ann``, only candidates are (see :mod:`theanine.retrieval.approximate`).
     """
 
     dense: float = 0.8
@@ -53,6 +56,7 @@ class RankingConfig:
     standing: float = 1.1
     date: float = 4.7
     substance: float = 2.2
+    exact_upto: int = 50_000
 
 
 ENOUGH = 15
@@ -161,6 +165,11 @@ class Ranking:
         if days := self._on(said, query.asked_at):
             out += config.date * self._near(days, some)
         return out
+
+    def on_days(self, query: Query) -> NDArray[np.bool_] | None:
+        """Which units were said on or about the days that a query names; None if it names none."""
+        days = self._on(query.said, query.asked_at) if self.config.date else []
+        return self._near(days, slice(None)) > 1 / e if days else None
 
     def sought(self, query: Query) -> list[str]:
         """The terms that are looked for: those of the question without speakers' names."""

@@ -1,0 +1,132 @@
+"""An approximate index of vectors, and how it is kept in a file.
+
+A hierarchical navigable small world graph (Malkov and Yashunin, 2018) by usearch, over float16. It
+only proposes rows, which are then compared as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theanine.errors import MissingExtra
+from theanine.retrieval.windows import Places
+
+CONNECTIONS, EXPANSION = 16, 64
+"""Edges a node, and nodes that are looked at as one is added."""
+
+_MAGIC = b"theanine vector index 1\n"
+
+
+def available() -> bool:
+    """Whether the extra ``ann`` is installed; without it every search is exact."""
+    return find_spec("usearch") is not None
+
+
+class VectorIndex:
+    """Over the first ``rows`` of vectors that keep arriving. Raises MissingExtra without ``ann``.
+
+    The same rows, added in the same order, give the same index.
+    """
+
+    def __init__(self, width: int) -> None:
+        try:
+            from usearch.index import Index
+        except ImportError:
+            raise MissingExtra("ann", "an approximate index of vectors") from None
+        self.width, self.rows = width, 0
+        self._index: Any = Index(
+            ndim=width,
+            metric="ip",
+            dtype="f16",
+            connectivity=CONNECTIONS,
+            expansion_add=EXPANSION,
+        )
+        self._searching = Lock()  # the library has one working space for calls of one thread each
+
+    def extend(self, vectors: NDArray[np.float32]) -> None:
+        """Add rows, ``(n, d)``, behind those it has. Not while others search it."""
+        self._index.add(np.arange(self.rows, self.rows + len(vectors)), vectors, threads=1)
+        self.rows += len(vectors)
+
+    def nearest(self, vector: NDArray[np.float32], k: int) -> Places:
+        """About the ``k`` rows of highest inner product, best first."""
+        with self._searching:
+            found = self._index.search(vector, min(k, self.rows), threads=1)
+        return np.asarray(found.keys, np.int64)
+
+    def dump(self) -> bytes:
+        """The index as bytes that :meth:`load` takes back."""
+        return bytes(self._index.save())
+
+    @classmethod
+    def load(cls, width: int, rows: int, data: bytes) -> VectorIndex:
+        """What was dumped: over so many rows of this width. Only for bytes known to be whole."""
+        made = cls(width)
+        made._index.load(data)
+        made.rows = rows
+        return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Whose vectors an index is of, and as of which erasure."""
+
+    scope_id: int
+    epoch: int
+    method: str
+    embedder: str
+
+    @property
+    def name(self) -> str:
+        """Of the file, beside the scope's number."""
+        return blake2b(self.method.encode(), digest_size=8).hexdigest()
+
+
+def packed(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Sequence[bytes]:
+    """A file's parts: a line that says what it is, with hashes, and the index."""
+    body = index.dump()
+    head = asdict(stamp) | {
+        "width": index.width,
+        "rows": index.rows,
+        "vectors": _hash_rows(vectors[: index.rows]),
+        "bytes": len(body),
+        "hash": _hash(body),
+    }
+    return _MAGIC, json.dumps(head).encode() + b"\n", body
+
+
+def unpacked(data: bytes | None, stamp: Stamp, vectors: NDArray[np.float32]) -> VectorIndex | None:
+    """The index in a file; None when it is torn, stale, or of other vectors than these."""
+    if data is None or not data.startswith(_MAGIC):
+        return None
+    end = data.find(b"\n", len(_MAGIC))
+    try:
+        head: Any = json.loads(data[len(_MAGIC) : max(end, 0)])
+    except ValueError:
+        return None
+    body = memoryview(data)[end + 1 :]
+    expected = asdict(stamp) | {"width": vectors.shape[1], "bytes": len(body), "hash": _hash(body)}
+    if any(head.get(name) != value for name, value in expected.items()):
+        return None
+    rows: int = head["rows"]
+    if rows > len(vectors) or head["vectors"] != _hash_rows(vectors[:rows]):
+        return None
+    return VectorIndex.load(vectors.shape[1], rows, bytes(body))
+
+
+def _hash(data: bytes | memoryview) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _hash_rows(vectors: NDArray[np.float32]) -> str:
+    rows: Any = np.ascontiguousarray(vectors)
+    return _hash(rows)
