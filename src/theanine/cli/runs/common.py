@@ -1,11 +1,10 @@
-"""What the benches with runs share: their options, live progress, and the table at the end."""
+"""What the benches with runs share: performing one with live progress, and the table at the end."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,111 +12,49 @@ from theanine.cli.common import named, show_json
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
+    from theanine.cli.runs.options import RunOptions
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.runs.running import Progress
     from theanine.evaluation.runs.setup import Plan, Setup
 
-JudgeOption = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        envvar="THEANINE_JUDGE",
-        metavar="NAME",
-        help="The judging model, such as openai:gpt-4o; `local` leaves out what needs a judge.",
-    ),
-]
-JudgeUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-base-url",
-        envvar="THEANINE_JUDGE_BASE_URL",
-        metavar="URL",
-        help="An OpenAI-compatible server for the judge.",
-    ),
-]
-RunOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="FOLDER",
-        help="The run's folder; else one in `runs` that the settings name. The same again goes on.",
-    ),
-]
-LimitOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Only so many cases, evenly spread.")
-]
-ConcurrencyOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Cases, and model calls, at once.")
-]
-MoneyOption = Annotated[
-    float | None,
-    typer.Option("--max-cost", min=0.0, metavar="DOLLARS", help="Begin no case beyond this."),
-]
-ReplayOption = Annotated[
-    bool,
-    typer.Option("--replay", help="Do the run again from its journal, with no model, and compare."),
-]
-SeedOption = Annotated[int, typer.Option(metavar="N", help="Of whatever the method draws.")]
-TokensOption = Annotated[
-    int | None, typer.Option("--budget", min=0, metavar="N", help="Tokens of each recollection.")
-]
 
-
-def setup_of(
-    method: str,
-    settings: list[str] | None,
-    model: str,
-    base_url: str | None,
-    embedder: str,
-    judge: str,
-    judge_base_url: str | None,
-    budget: int | None,
-    seed: int,
-) -> Setup:
-    """The set-up that the options name."""
+def setup_of(options: RunOptions) -> Setup:
+    """The agent and the judge that the options name."""
     from theanine.evaluation.runs.setup import Setup
 
     return Setup(
-        method=method,
-        settings=named(settings or []) or {},
-        model=model,
-        base_url=base_url,
-        embedder=embedder,
-        budget=budget,
-        judge=judge,
-        judge_base_url=judge_base_url,
-        seed=seed,
+        method=options.method,
+        settings=named(options.settings or []) or {},
+        model=options.model,
+        base_url=options.base_url,
+        embedder=options.embedder,
+        budget=options.budget,
+        judge=options.judge,
+        judge_base_url=options.judge_base_url,
+        seed=options.seed,
     )
 
 
-def perform_and_show(
-    plan: Plan,
-    setup: Setup,
-    out: Path | None,
-    *,
-    concurrency: int,
-    money: float | None,
-    replayed: bool,
-    as_json: bool,
-) -> None:
+def perform_and_show(plan: Plan, options: RunOptions) -> None:
     """Run the plan, or replay it, with live progress; exit with 1 when it is not complete."""
     import anyio
 
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.runs.perform import Bounds, perform
 
-    folder = None if out is None else RunFolder(out)
-    if replayed:
+    setup = setup_of(options)
+    folder = None if options.out is None else RunFolder(options.out)
+    if options.replay:
         _replay(plan, setup, folder)
         return
     with _Live() as live:
 
         async def run() -> tuple[RunFolder, dict[str, Any]]:
-            bounds = Bounds(concurrency=concurrency, money=money)
+            bounds = Bounds(concurrency=options.concurrency, money=options.max_cost)
             return await perform(plan, setup, folder, bounds=bounds, progress=live.show)
 
         folder, summary = anyio.run(run)
-    if as_json:
+    if options.as_json:
         show_json(summary)
     else:
         show_summary(summary)

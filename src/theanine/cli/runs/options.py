@@ -1,0 +1,114 @@
+"""The options that every bench with runs has, written once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from theanine.cli.common import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    MethodOption,
+    ModelOption,
+    SettingsOption,
+)
+
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        envvar="THEANINE_JUDGE",
+        metavar="NAME",
+        help="The judging model, such as openai:gpt-4o; `local` leaves out what needs a judge.",
+    ),
+]
+JudgeUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-base-url",
+        envvar="THEANINE_JUDGE_BASE_URL",
+        metavar="URL",
+        help="An OpenAI-compatible server for the judge.",
+    ),
+]
+RunOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="The run's folder; else one in `runs` that the settings name. The same again goes on.",
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Only so many cases, evenly spread.")
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Cases, and model calls, at once.")
+]
+MoneyOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", min=0.0, metavar="DOLLARS", help="Begin no case beyond this."),
+]
+ReplayOption = Annotated[
+    bool,
+    typer.Option("--replay", help="Do the run again from its journal, with no model, and compare."),
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Of whatever the method draws.")]
+TokensOption = Annotated[
+    int | None, typer.Option("--budget", min=0, metavar="N", help="Tokens of each recollection.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Which agent, which judge, and how the run goes."""
+
+    method: MethodOption = "theanine"
+    settings: SettingsOption = None
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    embedder: EmbedderOption = "local"
+    budget: TokensOption = None
+    judge: JudgeOption = "local"
+    judge_base_url: JudgeUrlOption = None
+    seed: SeedOption = 0
+    limit: LimitOption = None
+    out: RunOption = None
+    concurrency: ConcurrencyOption = 8
+    max_cost: MoneyOption = None
+    replay: ReplayOption = False
+    as_json: JsonOption = False
+
+
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with these options behind its own, handed to it as ``options``."""
+    hints = get_type_hints(RunOptions, include_extras=True)
+    own = [
+        parameter.replace(annotation=annotation)
+        for name, parameter in inspect.signature(command).parameters.items()
+        if (annotation := get_type_hints(command, include_extras=True).get(name)) is not RunOptions
+    ]
+    shared = [_parameter(one, hints[one.name]) for one in fields(RunOptions)]
+    named = {one.name for one in fields(RunOptions)}
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        options = RunOptions(**{name: given.pop(name) for name in named})
+        command(**given, options=options)
+
+    called.__signature__ = inspect.Signature([*own, *shared])  # pyright: ignore[reportAttributeAccessIssue]  # what typer reads
+    called.__annotations__ = {p.name: p.annotation for p in [*own, *shared]}
+    return called
+
+
+def _parameter(one: Field[Any], annotation: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if one.default is MISSING else one.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(one.name, kind, default=default, annotation=annotation)

@@ -1,0 +1,58 @@
+"""Turns of later sessions, to be said by the agent: MSC, Conversation Chronicles, or any history."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from theanine.conversation import History, Transcript, Utterance
+from theanine.errors import BadInput
+from theanine.evaluation.cases import Case, Group, Stage
+from theanine.formats import read_histories
+
+SESSIONS = (3, 4, 5)
+"""Theanine (section 3.3) and LLM-Rsum (section 4.1) test these: before, methods hardly differ."""
+
+
+def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Group]:
+    """One group an episode: before each of the sessions, all earlier ones are remembered.
+
+    Every turn of such a session but its first is a case: the dialogue up to it is what was said,
+    its own words are the reference, and its speaker is the one who answers. The category is
+    ``session N``. Raises BadInput where no history reaches the first of these sessions.
+    """
+    groups = [_group(history, sessions) for history in read_histories(path).histories]
+    found = [group for group in groups if group.cases]
+    if not found:
+        raise BadInput(
+            f"no history in it has a session {min(sessions)} with two turns or more", str(path)
+        )
+    return found
+
+
+def _group(history: History, sessions: Collection[int]) -> Group:
+    stages: list[Stage] = []
+    before: list[Transcript] = []
+    for number, transcript in enumerate(history.transcripts, 1):
+        if number in sessions:
+            known = (History(name=history.name, transcripts=before),) if before else ()
+            stages.append(Stage(histories=known, cases=tuple(_cases(transcript, number))))
+            before = []
+        before.append(transcript)
+    return Group(id=history.name, stages=tuple(stages))
+
+
+def _cases(transcript: Transcript, number: int) -> Iterator[Case]:
+    for place in range(1, len(transcript.turns)):
+        turn = transcript.turns[place]
+        yield Case(
+            id=f"{transcript.key}/{place + 1}",
+            category=f"session {number}",
+            dialogue=tuple(_plain(said) for said in transcript.turns[:place]),
+            reference=turn.words,
+            speaker=turn.speaker,
+        )
+
+
+def _plain(said: Utterance) -> Utterance:
+    return Utterance(text=said.text, speaker=said.speaker, at=said.at, shared=said.shared)
