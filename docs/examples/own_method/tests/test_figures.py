@@ -1,0 +1,5 @@
+from theanine.testing.contract import MethodContract
+
+
+class TestFigures(MethodContract):
+    name = "figures"

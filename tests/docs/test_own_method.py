@@ -1,0 +1,205 @@
+"""The worked example of a user's own method: built, installed, used, and held to the contract."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from running import START, Ran
+
+pytest.importorskip("uv_build", reason="the builder is not installed: make test does it")
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLE = DOCS / "examples" / "own_method"
+BUILD = "import sys, uv_build; print(uv_build.build_wheel(sys.argv[1]))"
+TALK = """\
+Ana: The dentist is at 9:30 on 12 March, and it costs 3.50 more. I don't like it.
+Assistant: I'll note 9:30.
+Ana: Thank you. My sister lives at 14 Harbour Street!
+"""
+BROKEN = """\
+from figures import Figures
+
+class Chatty(Figures):
+    name = "chatty"
+
+    async def recall(self, dialogue, context):
+        from dataclasses import replace
+        return await super().recall(dialogue, replace(context, budget=None))
+
+class Rootless(Figures):
+    name = "rootless"
+
+    async def recall(self, dialogue, context):
+        from dataclasses import replace
+        found = await super().recall(dialogue, context)
+        return replace(found, parts=tuple(replace(part, sources=()) for part in found.parts))
+
+class Whimsical(Figures):
+    name = "whimsical"
+
+    async def remember(self, session, turns, given, context):
+        from random import SystemRandom
+        some = turns[: SystemRandom().randint(0, 9)]
+        return await super().remember(session, some, given, context)
+
+class Gossip(Figures):
+    name = "gossip"
+    heard = []
+
+    async def remember(self, session, turns, given, context):
+        self.heard += turns
+        return await super().remember(session, turns, given, context)
+
+    async def recall(self, dialogue, context):
+        from theanine.memory import Part, Recollection
+        parts = tuple(Part(text=str(turn), memories=(), sources=(turn,)) for turn in self.heard)
+        return Recollection(query="", parts=parts)
+
+class Forgetful:
+    name = "forgetful"
+
+class Borrowed(Figures):
+    name = "turn"
+"""
+TESTS = """\
+import pytest
+from theanine.testing.contract import MethodContract
+
+class TestBroken(MethodContract):
+    @pytest.fixture(params=["chatty", "rootless", "whimsical", "gossip"])
+    def method(self, request):
+        return request.param
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The environment of a Python in which the example is installed from its own wheel."""
+    folder = tmp_path_factory.mktemp("installed")
+    source = shutil.copytree(EXAMPLE, folder / "source")
+    site = folder / "site"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    # (the builder looks for its other half on the PATH)
+    built = _run([sys.executable, "-c", BUILD, str(folder)], source, {**os.environ, "PATH": path})
+    wheel = str(folder / built.out.split()[-1])
+    pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-compile"]
+    _run([*pip, "--quiet", "--target", str(site), wheel], folder, os.environ)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("THEANINE_")}
+    known = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    return {**kept, "PYTHONPATH": known, "PYTHONUTF8": "1"}
+
+
+def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> Ran:
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def theanine(environment: Mapping[str, str], folder: Path, *arguments: str) -> Ran:
+    command = [sys.executable, "-c", START, *arguments, "--store", "m.db"]
+    return _run(command, folder, environment)
+
+
+def as_its_author(environment: Mapping[str, str], file: Path, folder: Path, *options: str) -> Ran:
+    """A pytest of its own, as the author of the package would run it."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rf", *options]
+    return _run([*command, "-W", "error", str(file)], folder, environment)
+
+
+def offered(environment: Mapping[str, str], folder: Path, **methods: str) -> dict[str, str]:
+    """The environment with a package of broken methods beside the example."""
+    site = folder / "broken-site"
+    about = site / "broken-0.1.dist-info"
+    about.mkdir(parents=True)
+    (site / "broken.py").write_text(BROKEN, "utf-8")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 0.1\n", "utf-8")
+    lines = [f"{name} = {place}" for name, place in methods.items()]
+    points = "\n".join(["[theanine.methods]", *lines, ""])
+    (about / "entry_points.txt").write_text(points, "utf-8")
+    return {**environment, "PYTHONPATH": f"{site}{os.pathsep}{environment['PYTHONPATH']}"}
+
+
+def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path: Path) -> None:
+    (tmp_path / "talk.txt").write_text(TALK, "utf-8")
+    method = ["--user", "ana", "--method", "figures"]
+    ran = theanine(installed, tmp_path, "import", "talk.txt", *method, "--start", "2024-03-09")
+    assert "2 new memories" in ran.out, ran
+    listed = json.loads(theanine(installed, tmp_path, "memories", *method, "--json").out)
+    assert [memory["text"] for memory in listed] == [
+        "Ana: The dentist is at 9:30 on 12 March, and it costs 3.50 more.",
+        "Ana: My sister lives at 14 Harbour Street!",
+    ]
+    asked = ["recall", "When is the dentist?", *method, "--set", "retrieved=1", "--json"]
+    (part,) = json.loads(theanine(installed, tmp_path, *asked).out)["parts"]
+    assert part["text"].startswith("(9 March 2024) Ana: The dentist is at 9:30")
+    assert [turn["id"] for turn in part["sources"]] == [1]
+    ran = theanine(installed, tmp_path, "rebuild", "--method", "figures", "--again")
+    assert "2 memories that figures had made are gone" in ran.out, ran
+    ran = theanine(installed, tmp_path, "sessions", "--method", "no-such")
+    assert (ran.code, "figures" in ran.err) == (2, True)
+    ran = theanine(installed, tmp_path, "recall", "When?", *method, "--set", "paper=true")
+    assert (ran.code, "no paper's settings" in ran.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_it_keeps_to_the_contract(installed: Mapping[str, str], tmp_path: Path) -> None:
+    ran = as_its_author(installed, EXAMPLE / "tests" / "test_figures.py", tmp_path)
+    assert ran.code == 0, ran.out
+    passed = re.search(r"(\d+) passed", ran.out)
+    assert passed and int(passed[1]) > 30
+
+
+@pytest.mark.slow
+def test_the_contract_notices_what_is_broken(installed: Mapping[str, str], tmp_path: Path) -> None:
+    names = ("Chatty", "Rootless", "Whimsical", "Gossip")
+    environment = offered(installed, tmp_path, **{n.lower(): f"broken:{n}" for n in names})
+    file = tmp_path / "test_broken.py"
+    file.write_text(TESTS, "utf-8")
+    chosen = "local and (budget or traced or at_once or never_mix)"
+    ran = as_its_author(environment, file, tmp_path, "-k", chosen)
+    failed = set(re.findall(r"^FAILED \S+::test_(\w+)\[([^\]]+)", ran.out, re.MULTILINE))
+    found = {(test, name) for test, ids in failed for name in ids.split("-")[:2]}
+    assert ("a_budget_is_never_passed", "chatty") in found, ran.out
+    assert ("every_part_is_traced_to_turns_of_the_user", "rootless") in found
+    assert ("one_by_one_at_once_and_twice_are_the_same", "whimsical") in found
+    assert ("scopes_never_mix", "gossip") in found
+    assert "passed" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "said"),
+    [
+        ("forgetful", "broken:Forgetful", "has no Config"),
+        ("borrowed", "broken:Borrowed", "calls itself 'turn'"),
+        ("lost", "broken:Nothing", "doesn't load"),
+        ("lost", "no_such_module:Nothing", "doesn't load"),
+    ],
+)
+def test_what_is_no_method_is_said(
+    installed: Mapping[str, str], tmp_path: Path, name: str, place: str, said: str
+) -> None:
+    environment = offered(installed, tmp_path, **{name: place})
+    ran = theanine(environment, tmp_path, "sessions", "--method", name)
+    assert (ran.code, said in ran.err) == (2, True), ran
+
+
+def test_the_page_shows_the_example_as_it_is() -> None:
+    page = (DOCS / "own-method.md").read_text("utf-8")
+    for part in ("src/figures/__init__.py", "pyproject.toml", "tests/test_figures.py"):
+        assert f"```{(EXAMPLE / part).suffix.replace('.py', 'python').lstrip('.')}\n" in page
+        assert f"\n{(EXAMPLE / part).read_text('utf-8')}```\n" in page
+
+
+def test_the_example_is_short() -> None:
+    lines = (EXAMPLE / "src" / "figures" / "__init__.py").read_text("utf-8").splitlines()
+    assert sum(1 for line in lines if line.strip()) <= 60
