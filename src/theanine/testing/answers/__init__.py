@@ -9,10 +9,12 @@ from theanine.models.scripted import task_of
 from theanine.testing.answers import (
     comedy,
     conditional,
+    judges,
     memochat,
     memory_update,
     memorybank,
     recursive_summary,
+    secom,
     shared,
     theanine,
 )
@@ -24,10 +26,12 @@ STEPS: Mapping[str, Write] = {
     **shared.STEPS,
     **theanine.STEPS,
     **conditional.STEPS,
+    **judges.STEPS,
     **memochat.STEPS,
     **memory_update.STEPS,
     **memorybank.STEPS,
     **recursive_summary.STEPS,
+    **secom.STEPS,
     **comedy.STEPS,
 }
 """What answers each step, by the step's name."""

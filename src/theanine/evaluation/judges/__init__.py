@@ -1,0 +1,1 @@
+"""Judges: questions to a judging model, each with its prompt, its schema and what it counts."""

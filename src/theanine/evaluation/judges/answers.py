@@ -1,0 +1,168 @@
+"""Judges of an answer against what is known to be right."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from theanine.evaluation.judges.judge import PROMPTS, Form, Judge, Unjudged, always
+from theanine.evaluation.judges.showing import (
+    NOTHING,
+    answer,
+    answerable,
+    conversation,
+    evidence,
+    reference,
+)
+from theanine.evaluation.runs.item import Item
+from theanine.models.step import load_step
+from theanine.steps.quoting import one_line
+
+REASON = "why, with the evidence, in a sentence or two"
+
+
+class Hundred(BaseModel):
+    """A rating from 0 to 100, its reason first."""
+
+    explanation: str = Field(description=REASON)
+    score: int = Field(ge=0, le=100)
+
+
+class Covered(BaseModel):
+    """How much of the reference an answer covers: 0 nothing, 1 a part, 2 all."""
+
+    score: Literal[0, 1, 2]
+
+
+class Right(BaseModel):
+    """Whether an answer is right, the reason first."""
+
+    explanation: str = Field(description=REASON)
+    label: Literal["right", "wrong"]
+
+
+class PointVerdict(BaseModel):
+    """How far an answer meets one point of a rubric."""
+
+    point: int = Field(description="the point's number")
+    explanation: str = Field(description="why, in a few words")
+    met: Literal["fully", "partly", "no"]
+
+
+class Points(BaseModel):
+    """A verdict on each point of a rubric."""
+
+    points: list[PointVerdict]
+
+
+class Correct(BaseModel):
+    """TeaFarm's verdict, the analysis first."""
+
+    evaluation: str = Field(description="the analysis, in a sentence or two")
+    result: Literal["Correct", "Incorrect"]
+
+
+GPT4SCORE = load_step(PROMPTS, "judge-gpt4score", 1, Hundred)
+GPT_SCORE = load_step(PROMPTS, "judge-gpt-score", 1, Covered)
+RIGHT = load_step(PROMPTS, "judge-right", 1, Right)
+ABSTAINS = load_step(PROMPTS, "judge-abstains", 1, Right)
+RUBRIC = load_step(PROMPTS, "judge-rubric", 1, Points)
+TEAFARM = load_step(PROMPTS, "judge-teafarm", 1, Correct)
+_MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
+
+
+def _asked(item: Item) -> dict[str, str]:
+    return {"conversation": conversation(item), "answer": answer(item)}
+
+
+def _compared(item: Item) -> dict[str, str]:
+    return {**_asked(item), "reference": reference(item)}
+
+
+def _grounded(item: Item) -> dict[str, str]:
+    """With the reference or, where there is none, the past turns that hold the answer."""
+    shown = evidence(item)
+    try:
+        return {**_compared(item), "evidence": shown}
+    except Unjudged:
+        if shown == NOTHING:
+            raise
+        return {**_asked(item), "reference": NOTHING, "evidence": shown}
+
+
+def _rubric(item: Item) -> list[str]:
+    return [one_line(str(point)) for point in item.extra.get("rubric") or ()]
+
+
+def _pointed(item: Item) -> dict[str, str]:
+    lines = [f"{number}. {point}" for number, point in enumerate(_rubric(item), 1)]
+    return {**_asked(item), "points": "\n".join(lines)}
+
+
+def _unmet(item: Item, verdict: Points) -> str | None:
+    """What is wrong with the numbers of a verdict's points, or None."""
+    wanted = list(range(1, len(_rubric(item)) + 1))
+    given = sorted(one.point for one in verdict.points)
+    return None if given == wanted else f"it needs the points {wanted}, each once, not {given}"
+
+
+def _right(verdict: Right) -> dict[str, float]:
+    return {"right": float(verdict.label == "right")}
+
+
+def _share(verdict: Points) -> dict[str, float]:
+    met = [_MET[one.met] for one in verdict.points]
+    return {"right": sum(met) / len(met)}
+
+
+_BY_REFERENCE = Form(step=RIGHT, values=_compared, score=_right)
+_BY_SILENCE = Form(step=ABSTAINS, values=_asked, score=_right)
+_BY_POINTS = Form(step=RUBRIC, values=_pointed, score=_share, check=_unmet)
+
+
+def _form_of_right(item: Item) -> Form[Points] | Form[Right]:
+    if _rubric(item):
+        return _BY_POINTS
+    return _BY_REFERENCE if answerable(item) else _BY_SILENCE
+
+
+GROUNDED = Form(
+    step=GPT4SCORE, values=_grounded, score=lambda said: {"gpt4score": float(said.score)}
+)
+COVERED = Form(
+    step=GPT_SCORE, values=_compared, score=lambda said: {"gpt-score": float(said.score)}
+)
+FARMED = Form(
+    step=TEAFARM,
+    values=_compared,
+    score=lambda said: {"teafarm": float(said.result == "Correct")},
+)
+
+ANSWER_JUDGES = (
+    Judge(
+        name="gpt4score",
+        worst={"gpt4score": 0.0},
+        form=always(GROUNDED),
+        source="GPT4Score of SeCom (section 3.1) and MemoChat: 0 to 100",
+    ),
+    Judge(
+        name="gpt-score",
+        worst={"gpt-score": 0.0},
+        form=always(COVERED),
+        source="GPT-score of conditional memory (section 5.2, table 13): 0, 1 or 2",
+    ),
+    Judge(
+        name="right",
+        worst={"right": 0.0},
+        form=_form_of_right,
+        source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points where given",
+    ),
+    Judge(
+        name="teafarm",
+        worst={"teafarm": 0.0},
+        form=always(FARMED),
+        source="TeaFarm's judge (Theanine, appendix H, figure 25)",
+    ),
+)
+"""The judges of this module."""

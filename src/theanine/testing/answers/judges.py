@@ -1,0 +1,115 @@
+"""Answers to the judges' prompts: deterministic, by the words that two texts share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from theanine.testing.answers.blocks import Write
+
+_WORD = re.compile(r"\w{4,}")
+_NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+_UNKNOWN = re.compile(r"\b(not known|don't know|do not know|never|not mentioned|no idea)\b", re.I)
+_PERSPECTIVES = ("coherence", "consistency", "memorability", "engagingness", "humanness")
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def _share(part: str, whole: str) -> float:
+    """The share of the words of ``part`` that ``whole`` has; 1 where it has none."""
+    wanted = _words(part)
+    return len(wanted & _words(whole)) / len(wanted) if wanted else 1.0
+
+
+def _known(blocks: Mapping[str, str]) -> str:
+    reference = blocks.get("reference", blocks.get("correct answer", ""))
+    return blocks.get("evidence", "") if reference == "(nothing)" else reference
+
+
+def _covered(blocks: Mapping[str, str]) -> float:
+    said = blocks.get("answer", blocks.get("chatbot's answer", ""))
+    return _share(_known(blocks), said)
+
+
+def _json(**values: object) -> str:
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _why(share: float) -> str:
+    return f"{share:.0%} of the words are shared"
+
+
+def _gpt4score(blocks: Mapping[str, str]) -> str:
+    share = _covered(blocks)
+    return _json(explanation=_why(share), score=round(100 * share))
+
+
+def _gpt_score(blocks: Mapping[str, str]) -> str:
+    share = _covered(blocks)
+    return _json(score=2 if share == 1 else int(share > 0))
+
+
+def _right(blocks: Mapping[str, str]) -> str:
+    share = _covered(blocks)
+    return _json(explanation=_why(share), label="right" if share >= 0.5 else "wrong")
+
+
+def _abstains(blocks: Mapping[str, str]) -> str:
+    said = _UNKNOWN.search(blocks.get("answer", ""))
+    why = f"it says {said[0]!r}" if said else "it answers"
+    return _json(explanation=why, label="right" if said else "wrong")
+
+
+def _rubric(blocks: Mapping[str, str]) -> str:
+    points: list[dict[str, object]] = []
+    for number, point in _NUMBERED.findall(blocks.get("points", "")):
+        share = _share(point, blocks.get("answer", ""))
+        met = "fully" if share >= 0.8 else "partly" if share >= 0.3 else "no"
+        points.append({"point": int(number), "explanation": _why(share), "met": met})
+    return _json(points=points)
+
+
+def _teafarm(blocks: Mapping[str, str]) -> str:
+    share = _covered(blocks)
+    return _json(evaluation=_why(share), result="Correct" if share >= 0.5 else "Incorrect")
+
+
+def _quality(blocks: Mapping[str, str]) -> str:
+    share = _share(blocks.get("reply", ""), f"{blocks.get('past')} {blocks.get('conversation')}")
+    return _json(explanation=_why(share), score=1 + round(99 * share))
+
+
+def _entailment(blocks: Mapping[str, str]) -> str:
+    share = _share(blocks.get("reply", ""), blocks.get("past", ""))
+    denies = " not " in f" {blocks.get('reply', '')} "
+    label = "contradicts" if denies and share else "entails" if share >= 0.3 else "neutral"
+    return _json(explanation=_why(share), label=label)
+
+
+def _helpfulness(blocks: Mapping[str, str]) -> str:
+    share = _share(blocks.get("conversation", ""), blocks.get("recalled", ""))
+    label = "definitely agree" if share >= 0.3 else "definitely disagree"
+    return _json(explanation=_why(share), label=label)
+
+
+def _perspectives(blocks: Mapping[str, str]) -> str:
+    share = _share(blocks.get("reply", ""), blocks.get("past", ""))
+    ratings = dict.fromkeys(_PERSPECTIVES, round(3 * share))
+    return _json(explanation=_why(share), **ratings)
+
+
+STEPS: Mapping[str, Write] = {
+    "judge-gpt4score": _gpt4score,
+    "judge-gpt-score": _gpt_score,
+    "judge-right": _right,
+    "judge-abstains": _abstains,
+    "judge-rubric": _rubric,
+    "judge-teafarm": _teafarm,
+    "judge-quality": _quality,
+    "judge-entailment": _entailment,
+    "judge-helpfulness": _helpfulness,
+    "judge-perspectives": _perspectives,
+}

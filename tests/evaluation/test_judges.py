@@ -1,0 +1,215 @@
+"""Each judge asks what its paper asks, quotes safely, and turns its verdict into numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from answering import Answering
+from prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.clock import system_clock
+from theanine.errors import SettingsError, UnusableReply
+from theanine.evaluation.judges.judge import Judge, Unjudged
+from theanine.evaluation.judges.registry import JUDGES, judge_named
+from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.running import JUDGE
+from theanine.models.chat import Caller, Chat
+from theanine.models.limits import Limits
+from theanine.models.scripted import ScriptedModel
+from theanine.models.step import Step
+from theanine.store import open_store
+from theanine.testing.answers import answer
+
+pytestmark = pytest.mark.anyio
+
+
+def said(text: str, at: str, **more: Any) -> dict[str, Any]:
+    return {"speaker": "Ana", "at": f"{at}T10:00:00+00:00", "text": text, **more}
+
+
+SOURCES = [
+    said("It sank.", "2024-03-08", turn=7, session=2),
+    said("I bought a boat.", "2024-03-01", turn=3, session=1),
+]
+ITEM = Item(
+    id="c/1",
+    group="c",
+    asked="What became of my boat?",
+    dialogue=[said("What became of my boat?", "2024-05-01", role="user")],
+    reference="The boat sank in March.",
+    answer="Your boat sank.",
+    recalled=[{"text": "Ana's boat sank.", "memories": [1], "sources": SOURCES}],
+)
+FIVE = {"coherence": 3, "consistency": 2, "memorability": 0, "engagingness": 1, "humanness": 3}
+VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
+    "gpt4score": ({"explanation": "x", "score": 71}, {"gpt4score": 71.0}),
+    "gpt-score": ({"score": 1}, {"gpt-score": 1.0}),
+    "right": ({"explanation": "x", "label": "right"}, {"right": 1.0}),
+    "teafarm": ({"evaluation": "x", "result": "Incorrect"}, {"teafarm": 0.0}),
+    "fluency": ({"explanation": "x", "score": 90}, {"fluency": 90.0}),
+    "coherence": ({"explanation": "x", "score": 1}, {"coherence": 1.0}),
+    "consistency": ({"explanation": "x", "score": 100}, {"consistency": 100.0}),
+    "entailment": (
+        {"explanation": "x", "label": "neutral"},
+        {"entailment/entails": 0.0, "entailment/neutral": 1.0, "entailment/contradicts": 0.0},
+    ),
+    "helpfulness": ({"explanation": "x", "label": "slightly agree"}, {"helpfulness": 1.0}),
+    "perspectives": (
+        {"explanation": "x", **FIVE},
+        {f"perspectives/{name}": float(rating) for name, rating in FIVE.items()},
+    ),
+}
+WITH_RUBRIC = replace(ITEM, extra={"rubric": ["says that it sank", "says when"]})
+UNANSWERABLE = replace(ITEM, extra={"answerable": False}, reference="")
+FORMS = [
+    *((judge, ITEM) for judge in JUDGES.values()),
+    (JUDGES["right"], WITH_RUBRIC),
+    (JUDGES["right"], UNANSWERABLE),
+]
+
+
+def prompt_of(judge: Judge, item: Item) -> tuple[Step[Any], str]:
+    form = judge.form(item)
+    return form.step, form.step.render(**form.values(item))
+
+
+@pytest.mark.parametrize(("judge", "item"), FORMS)
+def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
+    step, prompt = prompt_of(judge, item)
+    name = step.name if judge.name not in ("coherence", "consistency") else ""
+    if name:
+        check_snapshot(name, prompt)
+    check_length(step)
+    turn = {**item.dialogue[0], "text": ATTACK, "speaker": ATTACK}
+    rubric = {"rubric": [ATTACK, "says when"]} if "rubric" in item.extra else {}
+    attacked = replace(
+        item,
+        dialogue=[turn],
+        answer=ATTACK,
+        reference=ATTACK if item.reference else "",
+        speaker=ATTACK,
+        recalled=[{"text": ATTACK, "memories": [], "sources": [{**SOURCES[0], "text": ATTACK}]}],
+        extra={**item.extra, **rubric},
+    )
+    check_fences(prompt, prompt_of(judge, attacked)[1])
+
+
+@pytest.mark.parametrize("name", JUDGES)
+async def test_a_verdict_is_kept_and_counted(name: str) -> None:
+    words, values = VERDICTS[name]
+    judge = judge_named(name)
+    scored = await judge.of(ITEM, Answering([words]))
+    assert scored.values == values
+    assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
+    assert scored.verdict["prompt"].startswith("judge-")
+    assert set(judge.worst) == set(values)
+    assert all(key == name or key.startswith(f"{name}/") for key in values)
+
+
+async def test_right_without_an_answer_in_the_past_is_to_say_so() -> None:
+    caller = Answering([{"explanation": "it says so", "label": "right"}])
+    scored = await judge_named("right").of(UNANSWERABLE, caller)
+    assert scored.values == {"right": 1.0}
+    assert caller.asked[0].step == "judge-abstains@1"
+
+
+async def test_points_are_judged_each_once_and_their_share_counts() -> None:
+    def met(*given: tuple[int, str]) -> dict[str, Any]:
+        points = [{"point": n, "explanation": "", "met": how} for n, how in given]
+        return {"points": points}
+
+    caller = Answering(
+        [met((1, "fully")), met((1, "fully"), (1, "no")), met((2, "partly"), (1, "no"))]
+    )
+    scored = await judge_named("right").of(WITH_RUBRIC, caller)
+    assert scored.values == {"right": 0.25}
+    assert caller.faults == [
+        "it needs the points [1, 2], each once, not [1]",
+        "it needs the points [1, 2], each once, not [1, 1]",
+    ]
+
+
+@pytest.mark.parametrize("name", ["gpt4score", "gpt-score", "right", "teafarm"])
+async def test_nothing_to_judge_by_is_a_failure_and_never_a_score(name: str) -> None:
+    caller = Answering([])
+    with pytest.raises(Unjudged, match="no reference for c/1"):
+        await judge_named(name).of(replace(ITEM, reference=""), caller)
+    assert caller.asked == []
+
+
+def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
+    turns = [{"speaker": "Ana", "text": "The storm took it."}]
+    _, prompt = prompt_of(
+        JUDGES["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
+    )
+    assert "<<<evidence\n- Ana: The storm took it.\n>>>\n<<<reference\n(nothing)\n>>>" in prompt
+
+
+def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:
+    _, prompt = prompt_of(JUDGES["entailment"], ITEM)
+    assert "(1 March 2024) Ana: I bought a boat.\n(8 March 2024) Ana: It sank.\n>>>" in prompt
+    assert "Ana's boat sank." not in prompt
+    extra = {"persona": {"Ana": ["I sail."], "Bo": ["I don't."]}, "past": ["They met in May."]}
+    _, prompt = prompt_of(JUDGES["entailment"], replace(ITEM, extra=extra))
+    assert "<<<past\n- They met in May.\n- Ana: I sail.\n- Bo: I don't.\n>>>" in prompt
+
+
+@pytest.mark.parametrize(("name", "wrong"), [
+    ("gpt4score", {"explanation": "", "score": 101}),
+    ("gpt-score", {"score": 3}),
+    ("right", {"explanation": "", "label": "half right"}),
+    ("fluency", {"explanation": "", "score": 0}),
+    ("perspectives", {**VERDICTS["perspectives"][0], "humanness": 4}),
+])  # fmt: skip
+async def test_a_verdict_off_the_scale_is_no_verdict(name: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        await judge_named(name).of(ITEM, Answering([wrong]))
+
+
+def test_reasons_come_before_verdicts() -> None:
+    for judge, item in FORMS:
+        result: type[BaseModel] = judge.form(item).step.result
+        if judge.name not in ("gpt-score", "right"):
+            assert next(iter(result.model_fields)) in ("explanation", "evaluation")
+
+
+async def test_a_judge_needs_a_model_and_a_name_that_is_known() -> None:
+    with pytest.raises(SettingsError, match="gpt4score is judged by a model"):
+        await judge_named("gpt4score").of(ITEM, None)
+    with pytest.raises(
+        SettingsError, match="unknown judge 'gpt5score'; there are: gpt4score, gpt-"
+    ):
+        judge_named("gpt5score")
+
+
+async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: Item) -> Any:
+    store = open_store(str(folder / "judge.db"))
+    await store.open()
+    try:
+        await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
+        chat = Chat(model, store, system_clock, Limits(retries=0, repairs=1))
+        caller: Caller = chat.bound(JUDGE)
+        return await judge.of(item, caller)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(("judge", "item"), FORMS)
+async def test_the_scripted_model_answers_each(tmp_path: Path, judge: Judge, item: Item) -> None:
+    model = ScriptedModel(lambda p: answer({"messages": [{"role": "user", "content": p}]}))
+    scored = await judging(tmp_path, model, judge, item)
+    assert set(scored.values) == set(judge.worst)
+    again = ScriptedModel([])
+    assert await judging(tmp_path, again, judge, item) == scored
+    assert again.prompts == []
+
+
+async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path: Path) -> None:
+    model = ScriptedModel("Looks fine to me.")
+    with pytest.raises(UnusableReply, match="judge-right@1: 2 replies"):
+        await judging(tmp_path, model, judge_named("right"), ITEM)
