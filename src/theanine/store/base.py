@@ -263,6 +263,18 @@ class Store(Protocol):
         """
         ...
 
+    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+        """Keep a file of what was made from a scope, in place of the last one of that name.
+
+        False, with nothing kept, when something was erased since ``epoch``, and in a store that
+        keeps no files. ``forget`` erases all files of its scope.
+        """
+        ...
+
+    async def kept(self, scope: Scope, name: str) -> bytes | None:
+        """The file as it was kept last, or None. A crash of the machine may have torn it."""
+        ...
+
     async def embedder(self) -> tuple[str, int] | None:
         """Name and dimension of the embedder whose vectors are in use; None before the first."""
         ...

@@ -324,6 +324,12 @@ class SqlStore:
         """Erase from the tables; an adapter may note there that the files come next."""
         return erase.forget(db, scope, session, memory)
 
+    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+        return False
+
+    async def kept(self, scope: Scope, name: str) -> bytes | None:
+        return None
+
     async def embedder(self) -> tuple[str, int] | None:
         row = await self._read(embeddings.active_embedder)
         return None if row is None else (row.name, row.dimension)

@@ -6,17 +6,18 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from anyio import to_thread
 from sqlalchemy import exc, pool
 
 from theanine.conversation import Scope
 from theanine.errors import NotAStore, SettingsError, StoreError
-from theanine.store import erase, memories, traces, upgrade
+from theanine.store import beside, erase, memories, traces, upgrade
 from theanine.store import schema as t
 from theanine.store.sql import P, SqlStore, T, Work
 from theanine.store.values import Receipt, State
@@ -214,12 +215,41 @@ class SqliteStore(SqlStore):
             return StoreError(f"{path} can't be used: {error}; choose another place")
         return StoreError(f"{path}: the database failed: {cause}")
 
+    # files beside it
+
+    @property
+    def _beside(self) -> Path:
+        return Path(f"{self.path}.index")
+
+    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+        """Keep a file beside the store; nothing can be erased while it is written."""
+        return await self._write(self._keep, scope, name, epoch, parts)
+
+    def _keep(
+        self, db: sa.Connection, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
+    ) -> bool:
+        now = memories.state(db, scope)
+        if not now.scope_id or now.epoch != epoch:
+            return False
+        beside.write(self._beside, now.scope_id, name, parts)
+        return True
+
+    async def kept(self, scope: Scope, name: str) -> bytes | None:
+        """The file beside the store, if there is one."""
+        number = (await self.state(scope)).scope_id
+        return await to_thread.run_sync(
+            self._translated, lambda: beside.read(self._beside, number, name)
+        )
+
     # erasing
 
     def _erase(
         self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
     ) -> tuple[Receipt, set[str]]:
+        scope_id = memories.state(db, scope).scope_id
         erased = erase.forget(db, scope, session, memory)
+        # While no other process can write: none can put back what was made before.
+        beside.erase(self._beside, scope_id)
         if not self._unfinished(db):
             db.execute(t.setting.insert().values(name=_ERASING, value="1"))
         return erased
