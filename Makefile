@@ -32,7 +32,7 @@ lint: $(DEV) ## Check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-extras: $(DEV) ## Install what the tests of fastembed and sentence-transformers need (1 GB)
+extras: $(DEV) ## Install what the tests of the extras with own models need (1 GB)
 	@sh requirements/extras.sh $(VENV)
 
 bench: $(DEV) ## Measure speed, size and calls beside their goals

@@ -21,7 +21,7 @@ compile --group build --constraint requirements/dev.txt --output-file requiremen
 # What those extras add to dev.txt, less torch and its CUDA parts: see requirements/extras.sh.
 sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v '^huggingface-hub==' >build/held.txt
 sh requirements/extras.sh --torch >>build/held.txt
-compile --extra fastembed --extra sentence-transformers --group tiny-models \
+compile --extra eval-neural --extra fastembed --extra sentence-transformers --group tiny-models \
     --constraint build/held.txt --output-file build/extras.txt
 awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
     /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) && of[1] !~ /^(cuda-|nvidia-|triton$)/ }
