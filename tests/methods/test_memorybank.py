@@ -30,7 +30,7 @@ from theanine.methods.memorybank.digest import (
 )
 from theanine.methods.memorybank.extract import telling
 from theanine.methods.memorybank.kinds import DAY_EVENTS, DAY_TRAITS, EVENTS, EXCHANGE, PORTRAIT
-from theanine.methods.memorybank.local_digest import local_all, local_day
+from theanine.methods.memorybank.local_digest import local_all, local_day, quoted
 from theanine.methods.memorybank.method import MemoryBank
 from theanine.methods.memorybank.retention import retained, retention
 from theanine.testing import ScriptedServer
@@ -232,6 +232,18 @@ def test_a_local_page_quotes_what_was_said() -> None:
     assert "2023" not in undated.lines[0]
 
 
+def test_a_local_digest_names_the_turns_that_it_quotes() -> None:
+    text = "Ana said on 8 May 2023: “I sold it.” … “It was old.”\nBo shared: a red door"
+    turns = [
+        turn(1, "I sold it. Yes. It was old."),
+        turn(2, "It was cold."),
+        turn(3, "Look!", "Bo", shared="a red door"),
+    ]
+    assert quoted(text, turns) == (1, 3)
+    assert quoted("Ana said: “I sold it.”", turns) == (1,)
+    assert quoted("Nothing.", turns) == ()
+
+
 def test_a_local_digest_takes_lines_of_the_days_and_of_the_digest_before() -> None:
     text = local_all(LINES, "Rui sings in Lisbon.\n\nIt was so.")
     assert text.splitlines() == [
@@ -319,6 +331,7 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
         assert reasons[first.id].by == today.id
         (whole,) = live(agent, EVENTS)
         assert set(whole.origins) == {today.id, tomorrow.id}
+        assert whole.sources == (1, 2, 3)  # the turns that it quotes, of the first page too
 
 
 def test_days_are_those_of_the_speakers_own_clock(tmp_path: Path) -> None:

@@ -29,9 +29,10 @@ from theanine.methods.memorybank.kinds import (
     EVENTS,
     PORTRAIT,
     live_of,
+    quoted_turns,
     same_day,
 )
-from theanine.methods.memorybank.local_digest import local_all, local_day
+from theanine.methods.memorybank.local_digest import local_all, local_day, quoted
 from theanine.models.step import Step
 from theanine.steps.concurrently import concurrently
 
@@ -154,7 +155,7 @@ async def _pages(
     whole = NewMemory(
         text=text,
         at=max(page.at for page, _ in pages),
-        sources=(),
+        sources=await _quoted(text, day, behind, context),
         speakers=tuple(dict.fromkeys(name for page, _ in pages for name in page.speakers)),
         origins=tuple(sorted(memory.id for memory in origins)),
         kind=track.all_kind,
@@ -162,6 +163,17 @@ async def _pages(
         prompt=track.all_step.label if context.chat else "",
     )
     return Pages(day=day, day_before=day_before, whole=whole, whole_before=latest)
+
+
+async def _quoted(
+    text: str, day: NewMemory, behind: Sequence[Memory], context: Context
+) -> tuple[int, ...]:
+    """The turns that a local digest quotes; a model's rests on all that its days rest on."""
+    if context.chat is not None:
+        return ()
+    view = context.view
+    sources = {*day.sources, *(turn for memory in behind for turn in quoted_turns(memory, view))}
+    return quoted(text, await view.turns(sorted(sources)))
 
 
 async def _all(

@@ -19,7 +19,7 @@ WHOLE_TOKENS = 200
 
 
 def estimate(turns: Sequence[Turn], config: MemoryBankConfig) -> Estimate:
-    """Of a session that has half as many days before it as a digest is made of at most."""
+    """Of a session that has a quarter as many days before it as a digest is made of at most."""
     windows = len(windows_of(turns))
     if not windows:
         return Estimate()
@@ -28,7 +28,7 @@ def estimate(turns: Sequence[Turn], config: MemoryBankConfig) -> Estimate:
     wholes = [
         Estimate(
             calls=1,
-            input_tokens=tokens_of_step(track.all_step) + (config.days + 1) // 2 * DAY_TOKENS,
+            input_tokens=tokens_of_step(track.all_step) + (config.days + 3) // 4 * DAY_TOKENS,
             output_tokens=WHOLE_TOKENS,
         )
         for track in tracks

@@ -57,8 +57,10 @@ def quoted_turns(memory: Memory, view: View) -> tuple[int, ...]:
     """The turns that support what a memory says, through the digests that it was made of.
 
     A digest is made of all exchanges of its session, but rests on those turns alone that its lines
-    name.
+    name. A local digest of all days names the turns that it quotes itself.
     """
+    if memory.kind in (EVENTS, PORTRAIT) and memory.sources:
+        return memory.sources
     turns, seen, waiting = set[int](), {memory.id}, [memory]
     while waiting:
         one = waiting.pop()

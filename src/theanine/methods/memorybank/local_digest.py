@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from theanine.conversation import Turn
 from theanine.memory import NewMemory
@@ -26,6 +26,9 @@ _TRAIT = re.compile(
     r"an? \w+ person|the (?:kind|type|sort) of)(?![\w'])"
 )
 """Words in which people tell what they are like."""
+_QUOTE = re.compile("“(.+?)”")
+_SHOWN = re.compile(r" shared(?: on [^:]+)?: (.+)$", re.MULTILINE)
+"""What a local line quotes of a turn's words, and of what was shown without any."""
 
 
 def local_day(
@@ -45,6 +48,17 @@ def local_all(days: Sequence[DayLine], before: str) -> str:
     """The telling lines of the digest before them and of all days, oldest first, one a line."""
     lines = [*filter(str.strip, before.splitlines()), *(line.text for line in days)]
     return "\n".join(lines[place] for place in telling(lines, ALL_LINES, ALL_LIMIT))
+
+
+def quoted(text: str, turns: Iterable[Turn]) -> tuple[int, ...]:
+    """The turns that a local digest quotes, of those that its days rest on."""
+    found: list[int] = []
+    quotes = [*_QUOTE.findall(text), *_SHOWN.findall(text)]
+    for turn in turns:
+        said = " ".join(f"{turn.text} {turn.shared}".split())
+        if any(quote in said for quote in quotes):
+            found.append(turn.id)
+    return tuple(found)
 
 
 def _day(found: Sequence[NewMemory], before: Sequence[str]) -> Digest:
