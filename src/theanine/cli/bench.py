@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,7 @@ from theanine.cli.common import (
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
-    from theanine.evaluation.datasets.evidence import Labelled
-    from theanine.evaluation.retrieval import Item, Models, Run
+    from theanine.evaluation.retrieval import Item, Run
 
 bench = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure on labelled conversations."
@@ -93,26 +93,23 @@ def retrieval(
         raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
     other = None if against is None else _items(against)
     labelled = read_evidence(data)
-    models = Models(embedder=embedder, reranker=reranker, reranked=reranked or TOP)
+    measured = partial(
+        bench_retrieval,
+        labelled,
+        unit=unit,
+        retrieval=retriever,
+        models=Models(embedder=embedder, reranker=reranker, reranked=reranked or TOP),
+        settings=named(settings or []),
+    )
     with typer.progressbar(length=len(labelled), label=unit, file=sys.stderr) as bar:
-        run = bench_retrieval(
-            labelled,
-            unit=unit,
-            retrieval=retriever,
-            models=models,
-            settings=named(settings or []),
-            progress=lambda _: bar.update(1),
-        )
+        run = measured(progress=lambda _: bar.update(1))
     if out is not None:
         _write(run.items, out)
-    if as_json:
-        show_json({name: asdict(value) for name, value in run.measures().items()})
-    else:
-        _show(run)
+    _show(run, as_json=as_json)
     if other is not None:
         _compare(run.items, other, against)
     if ablate:
-        _ablate(run, labelled, models, named(settings or []))
+        _ablate(run, measured)
 
 
 @bench.command()
@@ -150,8 +147,11 @@ def segmentation(
     console().print(f"{run.turns_per_second:,.0f} turns a second")
 
 
-def _show(run: Run) -> None:
+def _show(run: Run, *, as_json: bool) -> None:
     whole = run.measures()
+    if as_json:
+        show_json({name: asdict(value) for name, value in whole.items()})
+        return
     by = {category: run.measures(category) for category in run.categories}
     reranker = f", reranked by {run.reranker}" if run.reranker else ""
     console().print(
@@ -198,28 +198,15 @@ def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) ->
     )
 
 
-def _ablate(
-    whole: Run,
-    labelled: Sequence[Labelled],
-    models: Models,
-    settings: Mapping[str, str] | None,
-) -> None:
+def _ablate(whole: Run, measured: Callable[..., Run]) -> None:
     """The main measures without each part, and how likely the difference is chance."""
-    from theanine.evaluation.retrieval import ablations, bench_retrieval, compare
+    from theanine.evaluation.retrieval import ablations, compare
 
     shown = ("recall@10", "recall@20", "session hit@10", "nDCG@10")
     console().print("\nwithout each part (p of no difference)")
     rows: list[list[str]] = []
     for part, ranking in ablations().items():
-        run = bench_retrieval(
-            labelled,
-            unit=whole.unit,
-            retrieval=whole.retrieval,
-            budgets=(),
-            ranking=ranking,
-            models=models,
-            settings=settings,
-        )
+        run = measured(budgets=(), ranking=ranking)
         found = {one.measure: one for one in compare(run.items, whole.items)}
         cells = [f"{found[name].ours:.3f} ({found[name].p:.3f})" for name in shown]
         rows.append([part, *cells])
