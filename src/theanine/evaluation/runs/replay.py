@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from theanine.errors import BadInput
 from theanine.evaluation.runs.folder import ITEMS, RunFolder, lines_of
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import Running
+from theanine.evaluation.runs.running import Running, Tested, ours
 from theanine.evaluation.runs.setup import Plan, Setup, recorded_models, settings_of
-from theanine.store import open_store
+from theanine.store import Store, open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,13 @@ class Replay:
     different: Sequence[str]
 
 
-async def replay(plan: Plan, setup: Setup, folder: RunFolder) -> Replay:
+async def replay(
+    plan: Plan,
+    setup: Setup,
+    folder: RunFolder,
+    *,
+    tested: Callable[[Running, Store], Tested] = ours,
+) -> Replay:
     """Run the plan anew in an empty store that holds the run's journal and nothing else.
 
     What failed in the run has no reply in the journal: where the replay fails in the same place,
@@ -37,7 +43,7 @@ async def replay(plan: Plan, setup: Setup, folder: RunFolder) -> Replay:
         copy = RunFolder(Path(place) / "run")
         copy.begin(settings)
         await _copy_journal(folder.store, copy.store)
-        running = Running(plan=plan, setup=setup, models=models, folder=copy)
+        running = Running(plan=plan, setup=setup, models=models, folder=copy, tested=tested)
         items = await running.run()
     known = folder.items()
     same = [_with_its_words(item, known.get(item.id)) for item in items]

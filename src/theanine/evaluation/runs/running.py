@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
+from typing import Protocol
 
 import anyio
 
 from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
-from theanine.conversation import Scope
+from theanine.conversation import History, Scope, Utterance
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
 from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.runs.folder import RunFolder
@@ -23,6 +25,7 @@ from theanine.methods.registry import open_method
 from theanine.models.chat import Caller, Chat
 from theanine.models.limits import Limits
 from theanine.models.open import open_embedder
+from theanine.remembering import RememberReport
 from theanine.store import Store, open_store
 
 JUDGE = Scope("judge", agent="bench", tenant="bench")
@@ -43,12 +46,65 @@ class Progress:
     spent: float | None
 
 
+class Tested(Protocol):
+    """What a run asks: an agent of ours, or one from elsewhere that takes its place.
+
+    Entering it opens the run's store.
+    """
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    async def log(self, history: History, user: str) -> object:
+        """Take in the sessions; the same ones again change nothing."""
+        ...
+
+    async def pending(self, user: str) -> Sequence[object]:
+        """What of the user is not remembered yet."""
+        ...
+
+    async def remember(self, user: str) -> Sequence[RememberReport]:
+        """Remember what is pending; a failure is in its report."""
+        ...
+
+    async def reply(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        *,
+        budget: int | None = None,
+    ) -> Reply:
+        """What the agent, as ``speaker``, says next. Raises ModelError."""
+        ...
+
+
+def ours(running: Running, store: Store) -> AsyncAgent:
+    """The agent that the run's set-up describes."""
+    setup = running.setup
+    return AsyncAgent(
+        store,
+        open_method(setup.method, dict(setup.settings) or None),
+        open_embedder(setup.embedder),
+        running.models.agent,
+        limits=running.limits,
+        seed=setup.seed,
+    )
+
+
 @dataclass(slots=True)
 class Running:
     """One run under way.
 
     Attributes:
         folder: where it lives.
+        tested: makes the agent that is asked, over the run's store.
         concurrency: cases that are asked at once.
         money: dollars at which no further case is begun, or None.
         progress: told after each case.
@@ -64,17 +120,14 @@ class Running:
     money: float | None = None
     progress: Callable[[Progress], None] = lambda _: None
     stopped: str = ""
+    tested: Callable[[Running, Store], Tested] = ours
     _done: dict[str, Item] = field(default_factory=dict[str, Item])
 
     async def run(self) -> list[Item]:
         """Do what is not done yet; gives all items so far, in the plan's order."""
         self._done = self.folder.items()
         store = open_store(str(self.folder.store))
-        method = open_method(self.setup.method, dict(self.setup.settings) or None)
-        embedder = open_embedder(self.setup.embedder)
-        agent = AsyncAgent(
-            store, method, embedder, self.models.agent, limits=self.limits, seed=self.setup.seed
-        )
+        agent = self.tested(self, store)
         async with agent:
             chat = None
             if self.models.judge:
@@ -112,7 +165,7 @@ class _Desk:
     """Asks the cases of a run of one agent."""
 
     running: Running
-    agent: AsyncAgent
+    agent: Tested
     store: Store
     chat: Chat | None
 
@@ -155,7 +208,8 @@ class _Desk:
         """Why a session of the stage is not remembered, or None."""
         for history in stage.histories:
             await self.agent.log(history, user)
-        reports = await self.agent.remember(user) if await self.agent.pending(user) else []
+        waiting = await self.agent.pending(user)
+        reports: Sequence[RememberReport] = await self.agent.remember(user) if waiting else ()
         failed = next((report for report in reports if report.failure), None)
         return f"{NOT_REMEMBERED}: session {failed.session}: {failed.failure}" if failed else None
 
