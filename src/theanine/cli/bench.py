@@ -84,13 +84,10 @@ def retrieval(
     theanine bench retrieval locomo10.json --unit segment --set denoise=none
     theanine bench retrieval locomo10.json --reranker cross-encoder:models/reranker
     """
-    from theanine.errors import SettingsError
     from theanine.evaluation.datasets.evidence import read_evidence
-    from theanine.evaluation.retrieval import UNITS, Models, bench_retrieval
+    from theanine.evaluation.retrieval import Models, bench_retrieval
     from theanine.retrieval.rerank import TOP
 
-    if unit not in UNITS:
-        raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
     other = None if against is None else _items(against)
     labelled = read_evidence(data)
     measured = partial(

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import theanine
-from theanine.conversation import Utterance
-from theanine.errors import BadInput
+from theanine.conversation import History, Utterance
+from theanine.errors import BadInput, SettingsError
 from theanine.evaluation.datasets.evidence import Labelled, Question
 from theanine.evaluation.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
@@ -113,10 +113,7 @@ def bench_retrieval(
             config = _config(unit, retrieval, settings or {})
             with _opened(path, unit, config, ranking, models or Models()) as agent:
                 names = (agent.embedder_name, agent.reranker_name)
-                started = time.perf_counter()
-                agent.log(one.history)
-                agent.remember(one.history.name)
-                seconds += time.perf_counter() - started
+                seconds += _remembered(agent, one.history)
                 items += _asked(agent, one, budgets)
                 words = sum(len(t.words.encode()) for t in agent.turns(one.history.name))
             size += sum(file.stat().st_size for file in path.parent.glob("memory.db*")) - words
@@ -137,6 +134,8 @@ def bench_retrieval(
 
 def _config(unit: str, retrieval: str, settings: Mapping[str, str]) -> dict[str, object]:
     """The method's settings: as many units as are ranked, and what else was asked for."""
+    if unit not in UNITS:
+        raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
     config: dict[str, object] = {"retrieved": RANKED, "retrieval": retrieval}
     if unit == "memory":
         config["shuffle"] = True  # each memory by itself: timelines are another question
@@ -167,6 +166,14 @@ def ablations() -> dict[str, RankingConfig]:
     # These two only say how neighbours lend weight; without any reach they mean nothing.
     parts = [field.name for field in fields(whole) if field.name not in ("fade", "ahead")]
     return {part: replace(whole, **{part: 0}) for part in parts}
+
+
+def _remembered(agent: Agent, history: History) -> float:
+    """Seconds that it took."""
+    started = time.perf_counter()
+    agent.log(history)
+    agent.remember(history.name)
+    return time.perf_counter() - started
 
 
 def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
