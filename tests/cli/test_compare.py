@@ -16,7 +16,8 @@ from running import Terminal
 from theanine.cli.page import compare_page
 from theanine.conversation import History, Transcript, Utterance
 from theanine.demo import HARBOUR, questions
-from theanine.evaluation.compare import Entrant, With, compare_methods
+from theanine.evaluation.compare import compare_methods
+from theanine.evaluation.compared import Entrant, With
 from theanine.evaluation.questions import Ask, read_asked
 from theanine.formats import read_histories
 from theanine.testing import ScriptedServer, answer, by_step, status

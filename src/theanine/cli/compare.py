@@ -15,7 +15,9 @@ from theanine.cli.common import BaseUrlOption, EmbedderOption, ModelOption, plai
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
-    from theanine.evaluation.compare import Answer, Column, Comparison, Entrant, Spent
+    from theanine.conversation import History
+    from theanine.evaluation.compared import Answer, Column, Comparison, Entrant, Spent, With
+    from theanine.evaluation.questions import Ask
 
 PLAIN = "theanine,memory-retrieval,turn,full-history,no-memory"
 QUESTIONS = 20
@@ -97,7 +99,7 @@ def compare(
     theanine compare --methods theanine,raw=theanine --set raw.refine=false
     """
     from theanine.demo import HARBOUR
-    from theanine.evaluation.compare import With, compare_methods
+    from theanine.evaluation.compared import With
     from theanine.evaluation.questions import read_asked
 
     if data is None:
@@ -112,6 +114,17 @@ def compare(
         )
     histories, asked = read_asked(data, questions, limit)
     common = With(model=model, base_url=base_url, embedder=embedder, budget=budget)
+    found = _compared(entrants, histories, asked, common)
+    _report(found, data, html, json_)
+    if not all(column.complete for column in found.columns):
+        raise typer.Exit(1)
+
+
+def _compared(
+    entrants: Sequence[Entrant], histories: Sequence[History], asked: Sequence[Ask], common: With
+) -> Comparison:
+    from theanine.evaluation.compare import compare_methods
+
     steps = sum(len(history.transcripts) for history in histories) + len(asked)
     with typer.progressbar(length=steps * len(entrants), file=sys.stderr) as bar:
 
@@ -119,10 +132,7 @@ def compare(
             bar.label = label
             bar.update(1)
 
-        found = compare_methods(entrants, histories, asked, common, tick)
-    _report(found, data, html, json_)
-    if not all(column.complete for column in found.columns):
-        raise typer.Exit(1)
+        return compare_methods(entrants, histories, asked, common, tick)
 
 
 def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None) -> None:
@@ -140,7 +150,7 @@ def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None
 def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
     """The methods with their settings. Raises SettingsError for what makes no sense."""
     from theanine.errors import SettingsError
-    from theanine.evaluation.compare import Entrant
+    from theanine.evaluation.compared import Entrant
     from theanine.methods.registry import open_method
 
     named = [one.strip().partition("=") for one in methods.split(",") if one.strip()]
@@ -219,7 +229,8 @@ def _lines(column: Column, answer: Answer) -> Iterator[str]:
     for line in lines[:LINES]:
         yield f"     {line if len(line) <= WIDTH else line[:WIDTH].rstrip() + '…'}"
     if len(lines) > LINES:
-        yield f"     … {len(lines) - LINES} more lines"
+        left = len(lines) - LINES
+        yield f"     … {left} more line{'s' if left > 1 else ''}"
 
 
 def _asked(spent: Spent) -> str:

@@ -89,7 +89,11 @@ def _own(labelled: Labelled) -> Iterator[Ask]:
         at = question.asked_at or _end(history)
         said = Utterance(text=question.text, speaker=_asker(history), at=at)
         yield Ask(
-            user=history.name, dialogue=(said,), category=question.category, gold=question.gold
+            user=history.name,
+            dialogue=(said,),
+            answer=question.answer,
+            category=question.category,
+            gold=question.gold,
         )
 
 

@@ -10,7 +10,7 @@ from theanine.steps.words import day
 
 if TYPE_CHECKING:
     from theanine.conversation import Turn
-    from theanine.evaluation.compare import Answer, Column, Comparison, Question, Spent
+    from theanine.evaluation.compared import Answer, Column, Comparison, Question, Spent
 
 
 def compare_page(found: Comparison, *, title: str) -> str:
