@@ -294,6 +294,8 @@ def test_a_merged_statement_stays_short_and_holds_the_new_one(texts: list[str]) 
 LOCAL_CASES = [
     ("I live in Faro with my sister.", "I no longer live in Faro with my sister.", "Change"),
     ("I work as a baker in Faro.", "I quit my work as a baker in Faro.", "Change"),
+    ("I love my job at the bakery.", "I used to love my bakery job, but I quit it.", "Change"),
+    ("I bake bread with my sister.", "My sister and I bake rye bread instead.", "Replace"),
     ("I eat fish and mussels.", "I don't eat fish or mussels.", "Change"),
     ("I have a sore throat and a fever.", "My sore throat and the fever are gone.", "Delete"),
     ("I need to repair the boat engine.", "I finished the boat engine repair.", "Delete"),

@@ -334,6 +334,19 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
         assert whole.sources == (1, 2, 3)  # the turns that it quotes, of the first page too
 
 
+@pytest.mark.parametrize("dated", [True, False])
+def test_a_session_that_gains_turns_has_its_page_made_anew(tmp_path: Path, dated: bool) -> None:
+    whole = session("a", 0, BOAT, DOG, JOB, dated=dated)
+    with opened(tmp_path) as agent:
+        learn(agent, replace(whole, turns=whole.turns[:1]))
+        learn(agent, whole)
+        (page,) = live(agent, DAY_EVENTS)
+        assert all(text in page.text for text in (BOAT, DOG, JOB))
+        assert page.sources == (2, 3)
+        assert live(agent, EVENTS)[0].sources == (1, 2, 3)
+        assert len([one for one in agent.memories("ana") if one.kind == EXCHANGE]) == 2
+
+
 def test_days_are_those_of_the_speakers_own_clock(tmp_path: Path) -> None:
     east = timezone(timedelta(hours=9))
     with opened(tmp_path) as agent:

@@ -46,7 +46,8 @@ _PASSING = re.compile(
     _CUE.format(
         r"sick|ill|flu|cold|fever|sore|pains?|ach(?:es?|ing)|hurts?|injur(?:y|ed)|broken?|"
         r"surgery|waiting|working on|work on|trying to|have to|has to|need to|needs to|preparing|"
-        r"studying|looking for|searching|deadline|due|exams?|homework|project|repairs?|thesis"
+        r"studying|looking for|searching|deadline|due(?! to)|exams?|homework|project|"
+        r"repairs?|thesis"
     )
 )
 """Words that say that something will come to an end."""
@@ -121,8 +122,7 @@ def _by_cue(older: _Reading, newer: _Reading) -> Iterator[_Found]:
         mention = f"both mention {', '.join(list(named)[:4])}"
         if _passing(older) and (ended := _fresh(_ENDED, older, text)):
             yield Operation.DELETE, f"over, “{ended}”; {mention}"
-        changed = _fresh(cues.NO_LONGER, older, text) or _fresh(cues.CHANGE, older, text)
-        if changed and changed not in _WEAK_CHANGES:
+        if changed := _fresh(cues.NO_LONGER, older, text) or _fresh(cues.CHANGE, older, text):
             yield Operation.CHANGE, f"a change, “{changed}”; {mention}"
         if older.denies != newer.denies and _same(older, text, about):
             yield Operation.CHANGE, f"denied on one side; {mention}"
@@ -135,10 +135,12 @@ def _passing(older: _Reading) -> bool:
 
 def _fresh(pattern: re.Pattern[str], older: _Reading, text: str) -> str | None:
     """The cue in a text, unless it is denied there or the older statement shows one like it."""
-    match = pattern.search(text)
-    if match is None or cues.denied(text, match.start()) or pattern.search(older.text):
+    if pattern.search(older.text):
         return None
-    return match[0].strip()
+    for match in pattern.finditer(text):
+        if match[0] not in _WEAK_CHANGES and not cues.denied(text, match.start()):
+            return match[0].strip()
+    return None
 
 
 def _same(older: _Reading, text: str, about: frozenset[str]) -> bool:
