@@ -295,6 +295,7 @@ LOCAL_CASES = [
     ("I live in Faro with my sister.", "I no longer live in Faro with my sister.", "Change"),
     ("I work as a baker in Faro.", "I quit my work as a baker in Faro.", "Change"),
     ("I love my job at the bakery.", "I used to love my bakery job, but I quit it.", "Change"),
+    ("My job is in the harbour of Faro.", "I am retired and miss the harbour of Faro.", "Append"),
     ("I bake bread with my sister.", "My sister and I bake rye bread instead.", "Replace"),
     ("I eat fish and mussels.", "I don't eat fish or mussels.", "Change"),
     ("I have a sore throat and a fever.", "My sore throat and the fever are gone.", "Delete"),

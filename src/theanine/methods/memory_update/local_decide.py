@@ -53,6 +53,7 @@ _PASSING = re.compile(
 """Words that say that something will come to an end."""
 _WEAK_CHANGES = frozenset({"instead", "rather than", "used to", "became"})
 """Change words that compare as often as they tell of a change."""
+_POINTING = re.compile(r"\b(?:it|that|this|there|them|those|these)\b")
 _IDIOM = re.compile(
     r"(?:can't|cannot|couldn't) (?:wait|help|believe)|no (?:matter|problem|worries|doubt)|not only"
 )
@@ -134,13 +135,28 @@ def _passing(older: _Reading) -> bool:
 
 
 def _fresh(pattern: re.Pattern[str], older: _Reading, text: str) -> str | None:
-    """The cue in a text, unless it is denied there or the older statement shows one like it."""
+    """The cue in a text, if its clause is about what the older statement is about.
+
+    Not one that is denied there, or like one that the older statement shows.
+    """
     if pattern.search(older.text):
         return None
     for match in pattern.finditer(text):
-        if match[0] not in _WEAK_CHANGES and not cues.denied(text, match.start()):
+        idle = match[0] in _WEAK_CHANGES or cues.denied(text, match.start())
+        if not idle and _tied(older, _clause(text, match)):
             return match[0].strip()
     return None
+
+
+def _clause(text: str, match: re.Match[str]) -> str:
+    """The clause of a sentence in which a cue stands."""
+    before = cues.CLAUSE.split(text[: match.start()])[-1]
+    return before + match[0] + cues.CLAUSE.split(text[match.end() :])[0]
+
+
+def _tied(older: _Reading, clause: str) -> bool:
+    """Whether a clause speaks of what the older statement speaks of, or points back to it."""
+    return bool(content(clause) & older.content) or _POINTING.search(clause) is not None
 
 
 def _same(older: _Reading, text: str, about: frozenset[str]) -> bool:
