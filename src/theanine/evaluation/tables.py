@@ -1,0 +1,108 @@
+"""The papers' tables, and our runs' figures in them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from math import isnan
+from typing import Any
+
+from theanine.errors import SettingsError
+
+DATA = "papers.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as the paper heads it, our measure of the same, and what ours is multiplied by."""
+
+    name: str
+    measure: str
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A system's figures; None where the paper has none. ``method`` is our id of it, or empty."""
+
+    label: str
+    method: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of a paper.
+
+    Attributes:
+        id: its name here.
+        paper, place: where it is printed.
+        what: what it reports.
+        bench: our bench that measures the same.
+    """
+
+    id: str
+    paper: str
+    place: str
+    what: str
+    bench: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+def tables(names: Sequence[str] = ()) -> list[Table]:
+    """All tables, or those of these ids. Raises SettingsError for an unknown one."""
+    read = tomllib.loads(files("theanine.evaluation").joinpath(DATA).read_text("utf-8"))
+    found = {one["id"]: _table(one) for one in read["table"]}
+    if unknown := [name for name in names if name not in found]:
+        raise SettingsError(f"no table {unknown[0]!r}; there are: {', '.join(found)}")
+    return [found[name] for name in names] if names else list(found.values())
+
+
+def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row | None:
+    """A run's figures as a row of the table; None where it is another bench's.
+
+    A column without a figure of the run's is None. Only the reader can know whether the run's data
+    are the table's.
+    """
+    if settings["bench"] != table.bench:
+        return None
+    setup = settings["setup"]
+    values = tuple(_value(column, summary) for column in table.columns)
+    return Row(f"ours: {setup['method']}, {setup['model']}", setup["method"], values)
+
+
+def with_ours(table: Table, rows: Sequence[Row]) -> list[Row]:
+    """The table's rows, each of ours behind the last one of the same method, else at the end."""
+    found = list(table.rows)
+    for row in rows:
+        same = [place for place, known in enumerate(found) if known.method == row.method]
+        found.insert(same[-1] + 1 if same else len(found), row)
+    return found
+
+
+def _value(column: Column, summary: Mapping[str, Any]) -> float | None:
+    measure = summary["measures"].get(column.measure)
+    value = measure["mean"] if measure else summary["corpus"].get(column.measure)
+    if column.measure == "recalled_tokens":
+        value = summary["recalled_tokens"]
+    return value * column.scale if isinstance(value, int | float) else None
+
+
+def _table(read: Mapping[str, Any]) -> Table:
+    return Table(
+        id=read["id"],
+        paper=read["paper"],
+        place=read["place"],
+        what=read["what"],
+        bench=read["bench"],
+        columns=tuple(Column(**one) for one in read["columns"]),
+        rows=tuple(_row(one) for one in read["rows"]),
+    )
+
+
+def _row(read: Mapping[str, Any]) -> Row:
+    values = tuple(None if isnan(value) else float(value) for value in read["values"])
+    return Row(read["label"], read["method"], values)

@@ -1,0 +1,62 @@
+"""The papers' figures are as printed, and ours go where they belong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from running import Terminal
+from theanine.errors import SettingsError
+from theanine.evaluation.tables import ours, tables, with_ours
+
+
+def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
+    settings = {"bench": bench, "setup": {"method": method, "model": "openai:m"}}
+    summary = {"measures": {"success": {"mean": success}}, "corpus": {}, "recalled_tokens": 12.0}
+    return settings, summary
+
+
+def test_figures_that_the_design_names_are_there() -> None:
+    by = {table.id: {row.label: row.values for row in table.rows} for table in tables()}
+    assert by["teafarm"]["Theanine"] == (0.18, 0.24, 0.21)
+    assert by["teafarm"]["RSum-LLM"][2] == 0.06
+    assert by["theanine-msc"]["Theanine"] == (1.80, 15.37, 18.62, 86.70)
+    assert by["theanine-cc"]["Theanine"] == (6.85, 22.68, 64.41, 88.58)
+    assert by["secom-locomo"]["SeCom (BM25, GPT4-Seg)"][0] == 71.57
+    assert by["secom-long-mt-bench"]["SeCom (MPNet, GPT4-Seg)"][0] == 88.81
+    assert by["conditional-knowledge"]["Conditional"][0] == 0.63
+    assert by["rsum-session-5"]["Chatgpt-Rsum"] == (86.89, 20.48, 21.83, 12.59)
+    assert by["segmentation-dialseg711"]["DialSTART"] == (0.178, 0.198, None, None)
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: table.id)
+def test_every_row_has_a_figure_for_every_column(table: Any) -> None:
+    assert all(len(row.values) == len(table.columns) for row in table.rows)
+    assert len({row.label for row in table.rows}) == len(table.rows)
+
+
+def test_ours_stands_behind_the_same_method() -> None:
+    [table] = tables(["teafarm"])
+    comedy, unknown = ours(table, *a_run("comedy")), ours(table, *a_run("my-own"))
+    assert comedy and unknown
+    assert comedy.values == (0.5, 0.5, 0.5)
+    labels = [row.label for row in with_ours(table, [comedy, unknown])]
+    assert labels.index("ours: comedy, openai:m") == labels.index("COMEDY") + 1
+    assert labels[-1] == "ours: my-own, openai:m"
+    assert ours(table, *a_run("comedy", bench="qa")) is None
+    with pytest.raises(SettingsError, match="no table 'x'; there are: theanine-msc"):
+        tables(["x"])
+
+
+def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:
+    settings, summary = a_run("theanine")
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    shown = run.bare("bench", "tables", "teafarm", "--run", str(tmp_path))
+    assert "TeaFarm success rate" in shown.out
+    assert "ours: theanine, openai:m" in shown.out
+    [table] = json.loads(run.bare("bench", "tables", "teafarm", "--json").out)
+    assert table["rows"][0]["values"] == [0.16, 0.19, 0.18]
