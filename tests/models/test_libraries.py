@@ -166,7 +166,8 @@ def test_a_model_that_is_not_here_is_one_line_and_offline_stays_offline(
     run: Terminal, tmp_path: Path, option: str, name: str
 ) -> None:
     library("fastembed" if name.startswith("fastembed") else "torch")
-    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "FASTEMBED_CACHE_PATH": "none"}
+    empty = str(tmp_path / "empty")
+    offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": empty, "FASTEMBED_CACHE_PATH": empty}
     ran = run.typed("doctor", option, name, environment=offline, patience=300)
     assert ran.code == 1, ran
     assert f"{name} is not on this machine and could not be fetched" in " ".join(ran.out.split())

@@ -142,9 +142,9 @@ def test_an_unknown_reranker_says_what_can_be_given(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sentence-transformers", "fastembed"])
-def test_a_folder_that_is_not_there_is_said_at_once(kind: str) -> None:
-    with pytest.raises(SettingsError, match=f"{kind}:./none names no model"):
-        open_embedder(f"{kind}:./none")
+def test_a_folder_that_is_not_there_is_said_at_once(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=f"{kind}:{tmp_path}/none names no model"):
+        open_embedder(f"{kind}:{tmp_path}/none")
 
 
 ABSENT = """
