@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,16 +12,21 @@ from theanine.cli.common import named, show_json
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
-    from theanine.cli.runs.options import RunOptions
+    from theanine.cli.runs.options import JudgingOptions, RunOptions
     from theanine.evaluation.runs.folder import RunFolder
-    from theanine.evaluation.runs.running import Progress
+    from theanine.evaluation.runs.running import Progress, Running, Tested
     from theanine.evaluation.runs.setup import Plan, Setup
+    from theanine.store import Store
 
 
-def setup_of(options: RunOptions) -> Setup:
+def setup_of(options: RunOptions | JudgingOptions) -> Setup:
     """The agent and the judge that the options name."""
-    from theanine.evaluation.runs.setup import Setup
+    from theanine.cli.runs.options import JudgingOptions
+    from theanine.evaluation.runs.setup import NOBODY, Setup
 
+    if isinstance(options, JudgingOptions):
+        base_url = options.judge_base_url
+        return Setup(method=NOBODY, judge=options.judge, judge_base_url=base_url)
     return Setup(
         method=options.method,
         settings=named(options.settings or []) or {},
@@ -35,35 +40,54 @@ def setup_of(options: RunOptions) -> Setup:
     )
 
 
-def perform_and_show(plan: Plan, options: RunOptions) -> None:
-    """Run the plan, or replay it, with live progress; exit with 1 when it is not complete."""
+def perform_and_show(
+    plan: Plan,
+    options: RunOptions | JudgingOptions,
+    *,
+    tested: Callable[[Running, Store], Tested] | None = None,
+    show: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
+    """Run the plan, or replay it, with live progress; exit with 1 when it is not complete.
+
+    ``tested`` makes the agent that is asked, in the place of ours; ``show`` shows the summary.
+    """
     import anyio
 
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.runs.perform import Bounds, perform
+    from theanine.evaluation.runs.running import ours
 
     setup = setup_of(options)
     folder = None if options.out is None else RunFolder(options.out)
+    asked = tested or ours
     if options.replay:
-        _replay(plan, setup, folder)
+        _replay(plan, setup, folder, asked)
         return
     with _Live() as live:
 
         async def run() -> tuple[RunFolder, dict[str, Any]]:
             bounds = Bounds(concurrency=options.concurrency, money=options.max_cost)
-            return await perform(plan, setup, folder, bounds=bounds, progress=live.show)
+            told = live.show
+            return await perform(plan, setup, folder, bounds=bounds, progress=told, tested=asked)
 
         folder, summary = anyio.run(run)
     if options.as_json:
         show_json(summary)
     else:
-        show_summary(summary)
+        (show or show_summary)(summary)
         console().print(f"\n{folder.path}", markup=False)
     if summary["done"] < summary["cases"] or summary["failures"]:
         raise typer.Exit(1)
 
 
-def _replay(plan: Plan, setup: Setup, folder: RunFolder | None) -> None:
+def _replay(
+    plan: Plan,
+    setup: Setup,
+    folder: RunFolder | None,
+    tested: Callable[[Running, Store], Tested],
+) -> None:
+    from functools import partial
+
     import anyio
 
     from theanine.errors import SettingsError
@@ -71,7 +95,7 @@ def _replay(plan: Plan, setup: Setup, folder: RunFolder | None) -> None:
 
     if folder is None:
         raise SettingsError("name the folder of the run to replay with --out")
-    done = anyio.run(replay, plan, setup, folder)
+    done = anyio.run(partial(replay, plan, setup, folder, tested=tested))
     if done.different:
         print(f"{len(done.different)} of {len(done.items)} items differ, the first is "
               f"{done.different[0]}")  # fmt: skip

@@ -67,6 +67,20 @@ TokensOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions:
+    """Which judge, and how the run goes, where no agent is asked."""
+
+    judge: JudgeOption = "local"
+    judge_base_url: JudgeUrlOption = None
+    limit: LimitOption = None
+    out: RunOption = None
+    concurrency: ConcurrencyOption = 8
+    max_cost: MoneyOption = None
+    replay: ReplayOption = False
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """Which agent, which judge, and how the run goes."""
 
@@ -88,19 +102,21 @@ class RunOptions:
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with these options behind its own, handed to it as ``options``."""
-    hints = get_type_hints(RunOptions, include_extras=True)
+    """The command with the fields of its parameter ``options`` as options behind its own."""
+    own_hints = get_type_hints(command, include_extras=True)
+    kind: type[RunOptions | JudgingOptions] = own_hints["options"]
+    hints = get_type_hints(kind, include_extras=True)
     own = [
-        parameter.replace(annotation=annotation)
+        parameter.replace(annotation=own_hints.get(name))
         for name, parameter in inspect.signature(command).parameters.items()
-        if (annotation := get_type_hints(command, include_extras=True).get(name)) is not RunOptions
+        if name != "options"
     ]
-    shared = [_parameter(one, hints[one.name]) for one in fields(RunOptions)]
-    named = {one.name for one in fields(RunOptions)}
+    shared = [_parameter(one, hints[one.name]) for one in fields(kind)]
+    named = {one.name for one in fields(kind)}
 
     @wraps(command)
     def called(**given: Any) -> None:
-        options = RunOptions(**{name: given.pop(name) for name in named})
+        options = kind(**{name: given.pop(name) for name in named})
         command(**given, options=options)
 
     called.__signature__ = inspect.Signature([*own, *shared])  # pyright: ignore[reportAttributeAccessIssue]  # what typer reads

@@ -215,7 +215,7 @@ class _Desk:
 
     async def _case(self, user: str, case: Case) -> bool:
         """Answer and measure; whether that stands, whatever came of it."""
-        item = self.running.known(case)
+        item = self.running.known(case) or self.running.plan.ready.get(case.id)
         if item is None:
             started = time.perf_counter()
             reply, why = await self._answer(user, case)

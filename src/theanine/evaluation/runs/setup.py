@@ -12,9 +12,14 @@ import theanine
 from theanine.errors import ModelRejected
 from theanine.evaluation.cases import Group, count
 from theanine.evaluation.measures import CorpusMeasure, Measure
+from theanine.evaluation.runs.item import Item
 from theanine.memory import LOCAL
 from theanine.models.base import ChatModel, Message, RawReply
 from theanine.models.open import open_chat
+
+
+NOBODY = "nobody"
+"""Stands for the method of a run in which no agent is asked: what there is, is only judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,7 @@ class Plan:
         groups: whose memories are asked what.
         measures: of each item.
         corpus: of all items together.
+        ready: what has been answered elsewhere, by case: it is measured and not asked again.
     """
 
     bench: str
@@ -34,6 +40,7 @@ class Plan:
     groups: Sequence[Group]
     measures: Sequence[Measure]
     corpus: Sequence[CorpusMeasure] = ()
+    ready: Mapping[str, Item] = field(default_factory=dict[str, Item])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
