@@ -104,6 +104,7 @@ class AsyncAgent(Upkeep):
 
     async def close(self) -> None:
         """Let go of the store and of all connections."""
+        await self._views.close()
         if self._chat:
             await self._chat.close()
         if isinstance(self._embedder, Closable):

@@ -93,6 +93,7 @@ class Agent(_Face):
     timelines = _run(AsyncAgent.timelines)
     pending = _run(AsyncAgent.pending)
     costs = _run(AsyncAgent.costs)
+    warm_up = _run(AsyncAgent.warm_up)
     check = _run(AsyncAgent.check)
     stored_embedder = _run(AsyncAgent.stored_embedder)
     forget = _run(AsyncAgent.forget)

@@ -122,6 +122,14 @@ class Upkeep:
 
     # upkeep
 
+    async def warm_up(self, user: str, *, agent: str = "default", tenant: str = "default") -> None:
+        """Read what a recall for the user needs; of a large scope, make or load its index too.
+
+        Without it the first recall reads, and recalls are exact while the index is on its way.
+        Raises NotFound for an unknown user.
+        """
+        await self._views.settled(await self._known(Scope(user, agent, tenant)))
+
     async def check(self) -> str:
         """What is damaged in the store, in the database's own words; empty when it is sound."""
         return await self._store.check()

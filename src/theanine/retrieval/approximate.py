@@ -24,6 +24,8 @@ NEAR = 400
 """Candidates by vectors."""
 LIKELY = 1_000
 """Candidates by everything else."""
+MOST = 100
+"""Units that may be asked for; for more of them each unit is looked at."""
 FEW = 20_000
 """Units that are all candidates where a mask or a day leaves no more."""
 WIDER = 5
@@ -59,21 +61,21 @@ class Approximate:
     """Finds in a ranking by means of an index over the first of its units, later ones by hand."""
 
     def __init__(self, ranking: Ranking) -> None:
-        self._ranking = ranking
+        self.ranking = ranking
         self.index: VectorIndex | None = None
         self._sample: _Sample | None = None
 
-    @property
-    def ready(self) -> bool:
-        """Whether there is an index and units enough to need it."""
-        return self.index is not None and len(self._ranking) > self._ranking.config.exact_upto
+    def serves(self, k: int) -> bool:
+        """Whether there is an index, units enough to need it, and candidates enough for ``k``."""
+        enough = len(self.ranking) > self.ranking.config.exact_upto and k <= MOST
+        return enough and self.index is not None
 
     def near(self, query: Query, k: int) -> Places:
         """About the ``k`` units whose vectors, with their neighbours', are most like the query's.
 
         In no order, and with as many again of those that the index does not have yet.
         """
-        ranking, index = self._ranking, self.index
+        ranking, index = self.ranking, self.index
         assert index is not None
         found = index.nearest(ranking.dense.direction(query.vector), k)
         first = max(index.rows - ranking.windows.reach, 0)
@@ -87,7 +89,7 @@ class Approximate:
 
         ``among`` masks what may be found, ``(n,)``.
         """
-        ranking, n = self._ranking, len(self._ranking)
+        ranking, n = self.ranking, len(self.ranking)
         words = _Words(ranking, query)
         places = np.unique(np.concatenate(list(self._candidates(query, words, among))))
         if among is not None:
@@ -99,8 +101,8 @@ class Approximate:
         return places, ranking.weigh(query, dense, shared, found, at=places)
 
     def _candidates(self, query: Query, words: _Words, among: Mask | None) -> Iterator[Places]:
-        n, wider = len(self._ranking), 1.0
-        for some in (among, self._ranking.on_days(query)):
+        n, wider = len(self.ranking), 1.0
+        for some in (among, self.ranking.on_days(query)):
             if some is None:
                 continue
             count = np.count_nonzero(some)
@@ -113,17 +115,17 @@ class Approximate:
 
     def _likely(self, query: Query, words: _Words, k: int, among: Mask | None) -> Places:
         """The best by all evidence but vectors; neighbours' words are added up, not combined."""
-        none = np.broadcast_to(np.float32(0), len(self._ranking))
-        prior = self._ranking.weigh(query, none, none, words.standard(words.sums))
+        none = np.broadcast_to(np.float32(0), len(self.ranking))
+        prior = self.ranking.weigh(query, none, none, words.standard(words.sums))
         if among is not None:
             prior[~among] = -np.inf
         return _top(prior, k)
 
     def _sampled(self) -> _Sample:
         """Kept until the scope has grown by a fiftieth."""
-        known, n = self._sample, len(self._ranking)
+        known, n = self._sample, len(self.ranking)
         if known is None or n > known.units * 1.02:
-            known = self._sample = _Sample(self._ranking)
+            known = self._sample = _Sample(self.ranking)
         return known
 
 

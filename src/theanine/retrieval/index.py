@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class VectorIndex:
         return bytes(self._index.save())
 
     @classmethod
-    def load(cls, width: int, rows: int, data: bytes) -> VectorIndex:
+    def load(cls, width: int, rows: int, data: bytes | memoryview) -> VectorIndex:
         """What was dumped: over so many rows of this width. Only for bytes known to be whole."""
         made = cls(width)
         made._index.load(data)
@@ -78,12 +78,13 @@ class VectorIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """Whose vectors an index is of, and as of which erasure."""
+    """Whose vectors an index is of, as of which erasure, and how neighbours count in it."""
 
     scope_id: int
     epoch: int
     method: str
     embedder: str
+    windows: str
 
     @property
     def name(self) -> str:
@@ -98,29 +99,42 @@ def packed(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Se
         "width": index.width,
         "rows": index.rows,
         "vectors": _hash_rows(vectors[: index.rows]),
-        "bytes": len(body),
         "hash": _hash(body),
     }
     return _MAGIC, json.dumps(head).encode() + b"\n", body
 
 
-def unpacked(data: bytes | None, stamp: Stamp, vectors: NDArray[np.float32]) -> VectorIndex | None:
-    """The index in a file; None when it is torn, stale, or of other vectors than these."""
-    if data is None or not data.startswith(_MAGIC):
-        return None
-    end = data.find(b"\n", len(_MAGIC))
-    try:
-        head: Any = json.loads(data[len(_MAGIC) : max(end, 0)])
-    except ValueError:
-        return None
-    body = memoryview(data)[end + 1 :]
-    expected = asdict(stamp) | {"width": vectors.shape[1], "bytes": len(body), "hash": _hash(body)}
-    if any(head.get(name) != value for name, value in expected.items()):
-        return None
-    rows: int = head["rows"]
-    if rows > len(vectors) or head["vectors"] != _hash_rows(vectors[:rows]):
-        return None
-    return VectorIndex.load(vectors.shape[1], rows, bytes(body))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptIndex:
+    """What a file holds: an index over the first ``rows`` of vectors with this hash."""
+
+    rows: int
+    width: int
+    vectors: str
+    body: memoryview
+
+    @classmethod
+    def read(cls, data: bytes | None, stamp: Stamp, width: int) -> KeptIndex | None:
+        """None for a file that is missing, torn, stale or of something else."""
+        if data is None or not data.startswith(_MAGIC):
+            return None
+        end = data.find(b"\n", len(_MAGIC))
+        try:
+            said: Any = json.loads(data[len(_MAGIC) : max(end, 0)])
+        except ValueError:
+            return None
+        body = memoryview(data)[end + 1 :]
+        expected = asdict(stamp) | {"width": width, "hash": _hash(body)}
+        head = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        if any(head.get(name) != value for name, value in expected.items()):
+            return None
+        return cls(rows=head["rows"], width=width, vectors=head["vectors"], body=body)
+
+    def index(self, vectors: NDArray[np.float32]) -> VectorIndex | None:
+        """The index; None when it is of other vectors than the first of these."""
+        if self.rows > len(vectors) or self.vectors != _hash_rows(vectors[: self.rows]):
+            return None
+        return VectorIndex.load(self.width, self.rows, self.body)
 
 
 def _hash(data: bytes | memoryview) -> str:

@@ -16,10 +16,13 @@ from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.memory import Mark, Memory
 from theanine.models.base import Vectors
+from theanine.retrieval.approximate import Approximate
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import Scores, best, dots
+from theanine.retrieval.indexing import Indexer
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rows import Rows
+from theanine.retrieval.windows import Places
 from theanine.store.base import Store
 from theanine.store.values import State
 
@@ -42,6 +45,7 @@ class View:
         sessions: by number.
         undated: numbers of the sessions whose times only keep their order.
         marks: the marks on memories that are no longer live, by memory; the last one counts.
+        approximate: finds in a scope that has outgrown exact search.
         session_of, times: each memory's session number and time, in microseconds since 1970.
     """
 
@@ -63,6 +67,7 @@ class View:
         self._read_upto = 0
         self._place: dict[int, int] = {}
         self._ranking = Ranking(ranking)
+        self.approximate = Approximate(self._ranking)
         self._ids: Rows[np.int64] = Rows(np.int64)
         self._session_of: Rows[np.int64] = Rows(np.int64)
         self._times: Rows[np.int64] = Rows(np.int64)
@@ -189,6 +194,9 @@ class View:
             return self.nearest(query.vector[None], k, among=_row(among))[0]
         if how == "lexical":
             scores = self._ranking.lexical.scores(query.text)
+        elif self.approximate.serves(k):
+            places, scores = self.approximate.scores(query, among)
+            return self._best(scores, k, places)
         else:
             scores = self._ranking.scores(query)
         if among is not None:
@@ -230,9 +238,14 @@ class View:
                         self._recalls.setdefault(memory, []).append(turn.at)
         return self._recalls
 
-    def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
-        picked = best(scores, self._ids.all, k)
-        return [(self.memories[i], float(scores[i])) for i in picked if np.isfinite(scores[i])]
+    def _best(
+        self, scores: Scores, k: int, places: Places | None = None
+    ) -> list[tuple[Memory, float]]:
+        """The best of all memories, or of those at some places."""
+        ids = self._ids.all if places is None else self._ids.all[places]
+        picked = [i for i in best(scores, ids, k) if np.isfinite(scores[i])]
+        found = picked if places is None else places[picked]
+        return [(self.memories[at], float(scores[i])) for at, i in zip(found, picked, strict=True)]
 
     async def turns(self, ids: Sequence[int]) -> list[Turn]:
         """Turns by number, in order of number; the log never changes, so they are kept."""
@@ -269,6 +282,7 @@ class Views:
         self._views: OrderedDict[Scope, View] = OrderedDict()
         self._sizes: dict[Scope, int] = {}
         self._held = 0  # the sum of the sizes
+        self._indexer = Indexer(store, method, embedder)
 
     def under(self, method: str) -> Views:
         """Views of what another method made, in the same store."""
@@ -292,6 +306,7 @@ class Views:
         elif (view.state.memories, view.state.marks) != (state.memories, state.marks):
             await view.extend(state)
         view.state = state
+        self._indexer.tend(scope, state, view.approximate)
         self._views[scope] = view
         self._views.move_to_end(scope)
         self._held += len(view) - self._sizes.get(scope, 0)
@@ -300,6 +315,16 @@ class Views:
             gone, _ = self._views.popitem(last=False)
             self._held -= self._sizes.pop(gone)
         return view
+
+    async def settled(self, scope: Scope) -> View:
+        """The scope's view, once no index of it is being made."""
+        view = await self.of(scope)
+        await self._indexer.settle()
+        return view
+
+    async def close(self) -> None:
+        """End what goes on in the background."""
+        await self._indexer.close()
 
 
 def _row(mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

@@ -59,6 +59,11 @@ class Windows:
             near[start - old :] = np.where(same, np.exp(-gaps / self._fade), 0)
             rows.extend(near)
 
+    @property
+    def settings(self) -> str:
+        """What it was made with, in words that differ where any of it does."""
+        return f"reach {self.reach}, fade {self._fade}, ahead {self._ahead}"
+
     def at(self, places: Places) -> Windows:
         """The same over some units alone: neighbours that are left out lend nothing."""
         some = Windows(self.reach, self._fade, self._ahead)
