@@ -268,7 +268,8 @@ class MethodContract:
     def test_forgetting_reaches_what_the_agent_quoted(self, opened: Opened, tmp_path: Path) -> None:
         """What the agent repeats is said in its own session: forgetting both leaves nothing.
 
-        Forgetting the session in which it was said first leaves it only where it was said again.
+        Forgetting the session in which it was said first leaves it only where it was said again,
+        and the receipt names that turn.
         """
         path = tmp_path / "m.db"
         with opened(path) as agent:
@@ -281,7 +282,11 @@ class MethodContract:
             talk.end()
             learn(agent, single("I bought another boat with a new engine.", key="c", day=9))
             first = next(one.id for one in agent.sessions("ana") if one.key == "b")
-            assert agent.forget("ana", session=first).verified
+            receipt = agent.forget("ana", session=first)
+            assert receipt.verified
+            for turn in agent.turns("ana", session=again):
+                if SECRET in turn.text and turn.recalled:
+                    assert any(f"turn {turn.id} of" in kept for kept in receipt.kept)
             for record in records_of(agent, SECRET):
                 assert again in (record.get("session"), *record.get("touches", ())), record
                 assert first not in record.get("touches", ())
