@@ -19,6 +19,7 @@ from theanine.conversation import Turn, Utterance
 from theanine.memory import Memory
 from theanine.methods.base import Context
 from theanine.models.base import Embedder, QuestionEmbedder, Vectors
+from theanine.models.bundled import count_tokens
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import standard
 from theanine.retrieval.ranking import Ranking, Unit
@@ -42,12 +43,14 @@ class Looked:
         score: its own, higher is better.
         turns: its turns with anything left of them in the index, in order.
         scores: how well each fits.
+        costs: tokens of each as it is given back, without its day.
     """
 
     memory: Memory
     score: float
     turns: Sequence[Turn]
     scores: Sequence[float]
+    costs: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,23 @@ class _Lines:
     turns: Sequence[Turn]
     texts: Sequence[str]
     vectors: Vectors
+    costs: Sequence[int]
+
+
+class _Known:
+    """What was made of one scope's segments."""
+
+    def __init__(self) -> None:
+        self.lines: dict[int, _Lines] = {}
+        self.ranked: tuple[int, ...] = ()
+        self.ranking = Ranking()
 
 
 class CloseLook:
     """Scores the turns of segments; what it embeds is kept for as long as the scope's view is."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[View, dict[int, _Lines]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[View, _Known] = WeakKeyDictionary()
 
     async def at(
         self,
@@ -75,27 +88,49 @@ class CloseLook:
     ) -> list[Looked]:
         """The segments, best first. ``found`` are at least one, with their own scores."""
         ranked = sorted(found, key=lambda one: (one[0].session, one[0].sources[:1]))
-        lines = await self._lines([memory for memory, _ in ranked], context)
-        ranking = Ranking()
-        for (memory, _), one in zip(ranked, lines, strict=True):
-            ranking.extend(_units(memory, one, context.view), one.vectors)
+        memories = [memory for memory, _ in ranked]
+        known = self._known.setdefault(context.view, _Known())
+        lines = await self._lines(memories, known, context)
+        ranking = _ranking(memories, lines, known, context.view)
         scores = await _scores(ranking, query, dialogue, context.embedder, how)
         own = standard(np.array([score for _, score in ranked], np.float32))
-        return _looked([memory for memory, _ in ranked], lines, own, standard(scores))
+        return _looked(memories, lines, own, standard(scores))
 
-    async def _lines(self, memories: Sequence[Memory], context: Context) -> list[_Lines]:
-        known = self._known.setdefault(context.view, {})
-        if len(known) > _CACHED:
-            known.clear()
-        missing = [memory for memory in memories if memory.id not in known]
+    async def _lines(
+        self, memories: Sequence[Memory], known: _Known, context: Context
+    ) -> list[_Lines]:
+        if len(known.lines) > _CACHED:
+            known.lines.clear()
+        missing = [memory for memory in memories if memory.id not in known.lines]
         read = [await _read(memory, context.view) for memory in missing]
         texts = [text for _, texts in read for text in texts]
         vectors = await context.embedder.embed(texts) if texts else np.zeros((0, 0), np.float32)
         first = 0
         for memory, (turns, texts) in zip(missing, read, strict=True):
-            known[memory.id] = _Lines(turns, texts, vectors[first : first + len(texts)])
+            costs = [count_tokens(f"{spoken(turn)}\n") for turn in turns]
+            known.lines[memory.id] = _Lines(
+                turns, texts, vectors[first : first + len(texts)], costs
+            )
             first += len(texts)
-        return [known[memory.id] for memory in memories]
+        return [known.lines[memory.id] for memory in memories]
+
+
+def _ranking(
+    memories: Sequence[Memory], lines: Sequence[_Lines], known: _Known, view: View
+) -> Ranking:
+    """All turns of the segments as units; the last one is kept, as small scopes have no other."""
+    ids = tuple(memory.id for memory in memories)
+    if ids != known.ranked:
+        units = [
+            unit
+            for memory, one in zip(memories, lines, strict=True)
+            for unit in _units(memory, one, view)
+        ]
+        ranking = Ranking()
+        if units:
+            ranking.extend(units, np.concatenate([one.vectors for one in lines if one.texts]))
+        known.ranked, known.ranking = ids, ranking
+    return known.ranking
 
 
 async def _read(memory: Memory, view: View) -> tuple[list[Turn], list[str]]:
@@ -157,6 +192,7 @@ def _looked(
             score=float(segment),
             turns=one.turns,
             scores=(part + LENT * segment).tolist(),
+            costs=one.costs,
         )
         for memory, one, segment, part in zip(memories, lines, segments, parts, strict=True)
     ]

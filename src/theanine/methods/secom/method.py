@@ -146,12 +146,19 @@ class Secom:
         most = max(config.retrieved, close)
         found = await retrieve(query, dialogue, most, context, config.retrieval)
         if not close or not found:
-            return [(m, s, await context.view.turns(m.sources)) for m, s in found]
-        looked = await self._look.at(found, query, dialogue, context, config.retrieval)
+            return await _whole(found, context)
+        looked = await self._look.at(found[:close], query, dialogue, context, config.retrieval)
         looked = looked[: config.retrieved]
-        if budget is None or config.whole:
-            return [(o.memory, o.score, await context.view.turns(o.memory.sources)) for o in looked]
-        return list(best_turns(looked, budget, context.view.undated))
+        if budget is not None and not config.whole:
+            return list(best_turns(looked, budget, context.view.undated))
+        lowest = looked[-1].score
+        rest = [(memory, lowest - place) for place, (memory, _) in enumerate(found[close:], 1)]
+        seen = [(one.memory, one.score) for one in looked]
+        return await _whole((seen + rest)[: config.retrieved], context)
+
+
+async def _whole(found: Sequence[tuple[Memory, float]], context: Context) -> list[Found]:
+    return [(memory, score, await context.view.turns(memory.sources)) for memory, score in found]
 
 
 def fallbacks(memories: Iterable[Memory]) -> int:

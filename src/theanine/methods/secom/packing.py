@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from theanine.conversation import Turn
 from theanine.memory import Memory
 from theanine.methods.secom.close_look import Looked
 from theanine.models.bundled import count_tokens
-from theanine.steps.quoting import day_of, spoken, under_days
+from theanine.steps.quoting import day_of, under_days
 
 _SMALLEST = 4
 """Tokens that no line with anything in it goes below."""
-
-Chosen = dict[int, list[Turn]]
-"""The turns that are given back of each segment, by the memory's number, in order."""
 
 
 def best_turns(
@@ -42,7 +40,7 @@ def best_turns(
         if left < _SMALLEST:
             break
         turn, run = looked[place].turns[at], (place, runs[place][at])
-        cost = count_tokens(f"{spoken(turn)}\n") + (0 if run in paid else _day_cost(turn, undated))
+        cost = looked[place].costs[at] + (0 if run in paid else _day_cost(turn, undated))
         if cost <= left:
             left -= cost
             paid.add(run)
@@ -64,5 +62,9 @@ def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
 
 
 def _day_cost(turn: Turn, undated: Collection[int]) -> int:
-    line = under_days([(day_of(turn.at, turn.session, undated), "")])
+    return _tokens(under_days([(day_of(turn.at, turn.session, undated), "")]))
+
+
+@lru_cache(maxsize=1_000)
+def _tokens(line: str) -> int:
     return count_tokens(f"{line}\n")
