@@ -17,7 +17,6 @@ from theanine.memory import LOCAL
 from theanine.models.base import ChatModel, Message, RawReply
 from theanine.models.open import open_chat
 
-
 NOBODY = "nobody"
 """Stands for the method of a run in which no agent is asked: what there is, is only judged."""
 
