@@ -13,13 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 
 from theanine.errors import SettingsError
-from theanine.models.on_device import require
+from theanine.evaluation.metrics.library import library
 
-EXTRA = "eval"
 Norm = Literal["squad", "parlai", "locomo"]
 """Whose rule for what of a text's wording counts."""
 _DELETED = str.maketrans("", "", string.punctuation)
@@ -28,12 +26,6 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITH_AND = re.compile(r"\b(a|an|the|and)\b")
 DECLINING = ("no information available", "not mentioned")
 """What LoCoMo takes for saying that nothing was said about it."""
-
-
-def library(module: str, purpose: str, extra: str = EXTRA) -> Any:
-    """The module, which is an optional part; raises MissingExtra where it isn't installed."""
-    require(module.partition(".")[0], extra, purpose)
-    return import_module(module)
 
 
 def normalized(text: str, norm: Norm = "squad") -> str:
@@ -50,7 +42,8 @@ def token_f1(answer: str, reference: str, norm: Norm = "squad", stem: bool = Fal
     """F1 of the words that the two share, each as often as both have it.
 
     Where one has no words it is 0, except with SQuAD 2.0's rule where neither has: then it is 1.
-    ``stem`` compares nltk's Porter stems. Sources: Rajpurkar et al. (2016, 2018), and LoCoMo's and ParlAI's own scripts.
+    ``stem`` compares nltk's Porter stems. Sources: Rajpurkar et al. (2016, 2018), and LoCoMo's and
+    ParlAI's own scripts.
     """
     ours, theirs = _words(answer, norm, stem), _words(reference, norm, stem)
     if not ours or not theirs:

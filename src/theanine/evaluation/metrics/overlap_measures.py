@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from theanine.errors import SettingsError
 from theanine.evaluation.measures import CorpusMeasure, Measure, Scored
+from theanine.evaluation.metrics.library import EXTRA
 from theanine.evaluation.metrics.overlap import (
-    EXTRA,
     NltkBleu,
     SacreBleu,
     exact_match,
