@@ -21,7 +21,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-LONGEST = 64
+LONGEST = 512
 """Tokens that the models read."""
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = ("storm", "sea", "boat", "quiet", "evening", "day", "query", "passage", ":")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from theanine.models.base import Closable, Embedder, QuestionEmbedder
+from theanine.models.on_device import OnDeviceEmbedder
 from theanine.models.open import open_embedder
 from theanine.testing import HashEmbedder, ScriptedServer
 from tiny_models import library, onnx_embedder, sentence_transformer
@@ -125,6 +126,16 @@ async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
     assert questions.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(questions, axis=1), [1, 0], atol=1e-5)
     assert (await embedder.embed_questions([])).shape == (0, passages.shape[1])
+
+
+async def test_the_end_of_a_long_question_counts_where_models_run_here(
+    embedder: Embedder,
+) -> None:
+    if not isinstance(embedder, OnDeviceEmbedder):
+        pytest.skip("it is asked with the whole text, up to its own limit")
+    talk = "day " * 5_000
+    one, other = await embedder.embed_questions([f"{talk} storm", f"{talk} quiet"])
+    assert not np.allclose(one, other, atol=1e-6)
 
 
 async def test_many_may_ask_at_once(embedder: Embedder) -> None:

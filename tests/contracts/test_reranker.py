@@ -58,6 +58,13 @@ async def test_the_question_counts(reranker: Reranker) -> None:
     assert not np.allclose(one, other, atol=1e-6)
 
 
+async def test_the_end_of_a_long_question_counts(reranker: Reranker) -> None:
+    talk = "day " * 5_000
+    one = await reranker.rate(f"{talk} storm at sea", TEXTS)
+    other = await reranker.rate(f"{talk} quiet evening", TEXTS)
+    assert not np.allclose(one, other, atol=1e-6)
+
+
 async def test_it_is_deterministic(reranker: Reranker) -> None:
     np.testing.assert_array_equal(
         await reranker.rate(QUESTION, TEXTS), await reranker.rate(QUESTION, TEXTS)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from theanine.errors import SettingsError
 from theanine.models.base import Ratings
 from theanine.models.on_device import (
+    END,
     OnDevice,
     OnDeviceEmbedder,
     checked,
@@ -77,7 +78,7 @@ class FastembedReranker:
         """Read each text beside the question; ``(n,)``."""
         if not texts:
             return np.zeros(0, np.float32)
-        asked, sent = prepared(question), [prepared(text) for text in texts]
+        asked, sent = prepared(question[-END:]), [prepared(text) for text in texts]
         found = await self._model.run(
             lambda model: list(model.rerank(asked, sent, batch_size=_BATCH))
         )

@@ -23,6 +23,10 @@ R = TypeVar("R")
 
 LONGEST = 8_000
 """Characters of a text that are tokenized; what a model can read ends well before."""
+END = 1_000
+"""Characters at the end of a question that rerankers read: the end of a dialogue says most, and a
+model of 512 tokens, which cuts what is too long at its end, has room left for the text."""
+_END = 2_000
 _SAID = 200
 
 
@@ -86,7 +90,8 @@ class OnDevice(Generic[M]):
 class OnDeviceEmbedder(Generic[M]):
     """An embedder in this process; ``vectors`` tells its kinds apart.
 
-    Texts are cut at ``LONGEST`` characters; blank ones give a row of zeros.
+    Texts are cut at ``LONGEST`` characters; of long questions the end counts, which many a model
+    would cut. Blank ones give a row of zeros.
     """
 
     def __init__(self, model: OnDevice[M]) -> None:
@@ -111,7 +116,7 @@ class OnDeviceEmbedder(Generic[M]):
         return await self._embed(texts, questions=True)
 
     async def _embed(self, texts: Sequence[str], *, questions: bool) -> Vectors:
-        sent = [prepared(text) for text in texts]
+        sent = [prepared(text[-_END:] if questions else text) for text in texts]
         filled = [row for row, text in enumerate(sent) if text.strip()]
         if not filled and not self._dimension:
             await self._rows(["dimension"], questions=False)

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 
 from theanine.models.base import Ratings
 from theanine.models.on_device import (
+    END,
     OnDevice,
     OnDeviceEmbedder,
     checked,
@@ -75,7 +76,8 @@ class CrossEncoderReranker:
         """Read each text beside the question; ``(n,)``."""
         if not texts:
             return np.zeros(0, np.float32)
-        pairs = [(prepared(question), prepared(text)) for text in texts]
+        asked = prepared(question[-END:])
+        pairs = [(asked, prepared(text)) for text in texts]
         found = await self._model.run(
             lambda model: model.predict(pairs, batch_size=_PAIRS, show_progress_bar=False)
         )
