@@ -29,7 +29,6 @@ or ``store`` name the sessions that come before, relative to this file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +42,8 @@ HEAD = ("data", "store")
 LISTS = ("evidence", "session", "must say", "must not say")
 WORDS = ("user", "asks", "answers", "assumes", "question", "answer", "set", "at")
 NEEDED = ("asks", "question", "answer")
+TO_FILL_IN = ("assumes", "question", "answer", "must say", "must not say")
+"""Fields that a question without words shows all the same."""
 _FIELD = re.compile(r"([A-Za-z][A-Za-z ]*?)\s*:(?:\s+(.*)|$)")
 _NAME = re.compile(r"\[(.+)\]\s*$")
 
@@ -100,34 +101,28 @@ def write_head(data: str = "", store: str = "") -> str:
 
 def write_block(question: Question) -> str:
     """One question, as :func:`read_sheet` reads it."""
-    head = [
+    words = [
         ("user", question.user),
         ("set", question.data_set),
         ("at", question.at.isoformat() if question.at else ""),
         ("asks", question.asks),
         ("answers", question.answers),
         ("assumes", question.assumes),
+        ("question", question.text),
+        ("answer", question.answer),
     ]
-    rows = [f"{name}: {one_line(words)}" for name, words in head if words]
-    rows += [f"{n}: {one_line(w)}" for n, w in _said(question)]  # also where they're still empty
     lists = [
         ("evidence", [_shown(one) for one in question.evidence]),
-        ("session", [_spoken(speaker, words) for speaker, words in question.session]),
+        ("session", [_spoken(speaker, said) for speaker, said in question.session]),
         ("must say", list(question.must_say)),
         ("must not say", list(question.must_not_say)),
     ]
-    for name, lines in lines_of(lists):
-        rows += [f"{name}:", *(f"  {one_line(line)}" for line in lines)]
-    return "\n".join([f"[{question.id}]", *(row.rstrip() for row in rows)]) + "\n"
-
-
-def lines_of(lists: Sequence[tuple[str, list[str]]]) -> Iterator[tuple[str, list[str]]]:
-    """The lists that hold anything."""
-    return ((name, lines) for name, lines in lists if lines)
-
-
-def _said(question: Question) -> list[tuple[str, str]]:
-    return [("question", question.text), ("answer", question.answer)]
+    open_ = () if question.text else TO_FILL_IN
+    rows = [f"{name}: {one_line(said)}".rstrip() for name, said in words if said or name in open_]
+    for name, lines in lists:
+        if lines or name in open_:
+            rows += [f"{name}:", *(f"  {one_line(line)}" for line in lines)]
+    return "\n".join([f"[{question.id}]", *rows]) + "\n"
 
 
 def _spoken(speaker: str, words: str) -> str:
@@ -239,3 +234,9 @@ def _time(block: _Block, file: str) -> datetime | None:
     if not block.words("at"):
         return None
     return iso_time(block.words("at"), f"{file}, line {block.fields['at'][0][0]}", UTC)
+
+
+def outline(path: Path) -> tuple[dict[str, str], set[str]]:
+    """A file's head, and the users that it has questions on, filled in or not. Raises BadInput."""
+    head, *blocks = _blocks(_text(path), path.name)
+    return {name: head.words(name) for name in HEAD}, {block.words("user") for block in blocks}

@@ -16,6 +16,7 @@ from theanine.testing.answers import (
     recursive_summary,
     secom,
     shared,
+    teafarm,
     theanine,
 )
 from theanine.testing.answers.blocks import Write, blocks_of
@@ -32,6 +33,7 @@ STEPS: Mapping[str, Write] = {
     **memorybank.STEPS,
     **recursive_summary.STEPS,
     **secom.STEPS,
+    **teafarm.STEPS,
     **comedy.STEPS,
 }
 """What answers each step, by the step's name."""
