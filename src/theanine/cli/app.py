@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from theanine.cli import bench, chat, compare, doctor, histories, keep, look, rebuild, recall
-from theanine.cli.runs import tables
+from theanine.cli.runs import answers, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,4 +28,5 @@ app.command()(rebuild.rebuild)
 app.command()(compare.compare)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")
-bench.bench.command()(tables.tables)
+for command in (answers.qa, answers.responses, tables.tables):
+    bench.bench.command()(command)

@@ -1,4 +1,4 @@
-"""Turns of later sessions, to be said by the agent: MSC, Conversation Chronicles, or any history."""
+"""Turns of later sessions for the agent to say: MSC, Conversation Chronicles, or any history."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def summarize_run(
     """The run as one record.
 
     ``measures`` and ``categories`` hold ``{mean, low, high, n, failed}`` by name: the mean over the
-    items that have the measure, its 95 % bootstrap interval, and how many lack it because a judge
-    failed. Items without an answer are in the mean, with the worst value. ``spent`` has what
-    remembering, answering and judging took; ``seconds`` are of one answer.
+    items that have the measure, its 95 % bootstrap interval, and for how many the judge failed.
+    Items without an answer are in the mean, with the worst value. ``spent`` has what remembering,
+    answering and judging took; ``seconds`` are of one answer.
     """
     return {
         "cases": total,
@@ -59,8 +59,14 @@ def _measures(items: Sequence[Item]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
         values = [item.measures[name] for item in items if name in item.measures]
-        found[name] = {**asdict(interval(values)), "failed": len(items) - len(values)}
+        failed = sum(_failed(name, item) for item in items)
+        found[name] = {**asdict(interval(values)), "failed": failed}
     return found
+
+
+def _failed(name: str, item: Item) -> bool:
+    """Whether the measure that the number is of failed, which isn't the same as having none."""
+    return any(name == one or name.startswith(f"{one}/") for one in item.failures)
 
 
 def _corpus(items: Sequence[Item], corpus: Sequence[CorpusMeasure]) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""`theanine bench qa` and `theanine bench responses`: what a memory's answers are worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from theanine.cli.runs.options import RunOptions, with_run_options
+
+MeasuresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="NAME",
+        help="A measure or a judge, such as f1 or gpt4score; several are given one by one.",
+    ),
+]
+
+
+@with_run_options
+def qa(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM."
+        ),
+    ],
+    *,
+    measure: MeasuresOption = None,
+    merge: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Histories that share one memory.")
+    ] = 1,
+    options: RunOptions,
+) -> None:
+    """Answer a data set's questions about its histories, and measure the answers.
+
+    Each history is remembered by the method, then asked. Means have 95 % bootstrap intervals; what
+    failed is counted beside them. The run has a folder; the same command goes on with it.
+
+    \b
+    theanine bench qa locomo10.json --model openai:gpt-4o-mini --judge openai:gpt-4o
+    theanine bench qa locomo10.json --method secom --budget 2000 --limit 100
+    theanine bench qa locomo10.json --replay --out runs/qa-theanine-1a2b3c4d
+    """
+    from theanine.cli.runs.common import perform_and_show
+    from theanine.evaluation.cases import limited, merged
+    from theanine.evaluation.datasets.qa import read_qa
+    from theanine.evaluation.plans import plan_of
+
+    groups = limited(read_qa(data), options.limit)
+    groups = merged(groups, merge) if merge > 1 else groups
+    perform_and_show(plan_of("qa", data, groups, measure, options.judge), options)
+
+
+@with_run_options
+def responses(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="DATA", help="MSC or Conversation Chronicles, or any history."),
+    ],
+    *,
+    sessions: Annotated[
+        str, typer.Option(metavar="FIRST-LAST", help="The sessions whose turns are answered.")
+    ] = "3-5",
+    measure: MeasuresOption = None,
+    options: RunOptions,
+) -> None:
+    """Say the turns of later sessions in the speaker's place, and compare with what was said.
+
+    Before each session all earlier ones are remembered, and no later one is known.
+
+    \b
+    theanine bench responses msc/session_5/valid.jsonl --model openai:gpt-4o-mini
+    theanine bench responses cc.json --method memory-retrieval --limit 200
+    """
+    from theanine.cli.runs.common import perform_and_show
+    from theanine.evaluation.cases import limited
+    from theanine.evaluation.datasets.responses import read_responses
+    from theanine.evaluation.plans import plan_of
+
+    groups = limited(read_responses(data, _range(sessions)), options.limit)
+    perform_and_show(plan_of("responses", data, groups, measure, options.judge), options)
+
+
+def _range(text: str) -> range:
+    from theanine.errors import SettingsError
+
+    first, _, last = text.partition("-")
+    try:
+        found = range(int(first), int(last or first) + 1)
+    except ValueError:
+        found = range(0)
+    if not found or found[0] < 1:
+        raise SettingsError(f"--sessions {text}: write it as 3-5, or as one number")
+    return found

@@ -1,0 +1,60 @@
+"""Plans of the benches: which measures each takes, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from theanine.errors import SettingsError
+from theanine.evaluation.cases import Group
+from theanine.evaluation.judges.registry import JUDGES
+from theanine.evaluation.measures import CorpusMeasure, Measure
+from theanine.evaluation.metrics.overlap_measures import (
+    CORPUS_BLEU,
+    OVERLAP,
+    corpus_bleus,
+    overlap_measures,
+)
+from theanine.evaluation.runs.setup import Plan, hash_of
+from theanine.memory import LOCAL
+
+DEFAULTS: Mapping[str, Sequence[str]] = {
+    "qa": ("f1", "exact", "right"),
+    "responses": ("f1", "bleu-1", "bleu-2", "bleu-4", "rouge-l"),
+}
+"""What is measured where nothing is asked for; judges only where there is one."""
+
+
+def plan_of(
+    bench: str, data: Path, groups: Sequence[Group], names: Sequence[str] | None, judge: str
+) -> Plan:
+    """The bench's plan with the measures of these names, or with its own.
+
+    Raises SettingsError for a measure that isn't known, and MissingExtra for one whose library
+    isn't installed.
+    """
+    wanted = list(names or DEFAULTS[bench])
+    if not names and judge == LOCAL:
+        wanted = [name for name in wanted if name not in JUDGES]
+    measures, corpus = measures_named(wanted)
+    return Plan(bench=bench, data=hash_of(data), groups=groups, measures=measures, corpus=corpus)
+
+
+def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeasure]]:
+    """Measures of one item, judges among them, and measures of a whole run, by name.
+
+    Raises as :func:`plan_of` does.
+    """
+    measures: list[Measure] = []
+    corpus: list[CorpusMeasure] = []
+    for name in dict.fromkeys(names):
+        if name in OVERLAP:
+            measures += overlap_measures([name])
+        elif name in JUDGES:
+            measures.append(JUDGES[name])
+        elif name in CORPUS_BLEU:
+            corpus += corpus_bleus([name])
+        else:
+            known = ", ".join((*OVERLAP, *CORPUS_BLEU, *JUDGES))
+            raise SettingsError(f"unknown measure {name!r}; there are: {known}")
+    return measures, corpus
