@@ -39,9 +39,11 @@ def local_denoise(lines: Sequence[str], rate: float) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def information(word: str) -> float:
-    """How much a word says, in bits; 0 for mere punctuation."""
-    core = word.strip(_EDGES).lower()
-    if not core:
-        return 0.0
-    pieces = tokenizer().encode(core, add_special_tokens=False).ids
+    """How much a word says, in bits, in the commoner of its cases; 0 for mere punctuation."""
+    core = word.strip(_EDGES)
+    return min(_bits(core), _bits(core.lower())) if core else 0.0
+
+
+def _bits(word: str) -> float:
+    pieces = tokenizer().encode(word, add_special_tokens=False).ids
     return sum(log2(max(piece - _FIRST, 0) + 1 + _SHIFT) + _SUM for piece in pieces)

@@ -107,7 +107,7 @@ class CloseLook:
         vectors = await context.embedder.embed(texts) if texts else np.zeros((0, 0), np.float32)
         first = 0
         for memory, (turns, texts) in zip(missing, read, strict=True):
-            costs = [count_tokens(f"{spoken(turn)}\n") for turn in turns]
+            costs = [line_cost(spoken(turn)) for turn in turns]
             known.lines[memory.id] = _Lines(
                 turns, texts, vectors[first : first + len(texts)], costs
             )
@@ -131,6 +131,11 @@ def _ranking(
             ranking.extend(units, np.concatenate([one.vectors for one in lines if one.texts]))
         known.ranked, known.ranking = ids, ranking
     return known.ranking
+
+
+def line_cost(line: str) -> int:
+    """Tokens that a line adds to a text: the tokenizer cuts it otherwise where it stands alone."""
+    return count_tokens(f"-\n{line}") - count_tokens("-")
 
 
 async def _read(memory: Memory, view: View) -> tuple[list[Turn], list[str]]:

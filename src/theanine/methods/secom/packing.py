@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from theanine.conversation import Turn
 from theanine.memory import Memory
-from theanine.methods.secom.close_look import Looked
-from theanine.models.bundled import count_tokens
+from theanine.methods.secom.close_look import Looked, line_cost
 from theanine.steps.quoting import day_of, under_days
 
 _SMALLEST = 4
@@ -62,9 +61,9 @@ def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
 
 
 def _day_cost(turn: Turn, undated: Collection[int]) -> int:
-    return _tokens(under_days([(day_of(turn.at, turn.session, undated), "")]))
+    """With what parts a segment from the next."""
+    line = under_days([(day_of(turn.at, turn.session, undated), "")])
+    return _line_cost(line.rstrip()) + 1
 
 
-@lru_cache(maxsize=1_000)
-def _tokens(line: str) -> int:
-    return count_tokens(f"{line}\n")
+_line_cost = lru_cache(maxsize=1_000)(line_cost)
