@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from theanine.errors import SettingsError
 from theanine.evaluation.measures import CorpusMeasure, Measure, Scored
+from theanine.evaluation.metrics.categories import by_category
 from theanine.evaluation.metrics.library import EXTRA
 from theanine.evaluation.metrics.overlap import (
     NltkBleu,
@@ -28,7 +29,6 @@ Compare = Callable[[str, str], float]
 """An answer and its reference to a number from 0 to 1."""
 M = TypeVar("M", "OverlapMeasure", "CorpusBleu")
 _ORDERS = (1, 2, 4)
-_SEPARATOR = "/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,30 +75,14 @@ class CorpusBleu:
 
     def over(self, items: Sequence[Item]) -> Mapping[str, float]:
         """``NAME`` over all, ``NAME/CATEGORY`` where there are several, ``NAME/mean`` of those."""
-        return by_category(self.name, items, self._of)
+        compared = [item for item in items if item.reference]
+        answers = [item.answer or "" for item in compared]
+        references = [item.reference for item in compared]
 
-    def _of(self, items: Sequence[Item]) -> float:
-        answers = [item.answer or "" for item in items]
-        return self.bleu.corpus(answers, [item.reference for item in items])
+        def of(rows: Sequence[int]) -> float:
+            return self.bleu.corpus([answers[i] for i in rows], [references[i] for i in rows])
 
-
-def by_category(
-    name: str, items: Sequence[Item], of: Callable[[Sequence[Item]], float]
-) -> dict[str, float]:
-    """The measure over all items that have a reference, over each category, and these's mean.
-
-    Papers that report sessions 3 to 5 and their average mean ``NAME/mean``.
-    """
-    compared = [item for item in items if item.reference]
-    if not compared:
-        return {}
-    found = {name: of(compared)}
-    categories = sorted({item.category for item in compared})
-    if len(categories) > 1:
-        each = [of([item for item in compared if item.category == one]) for one in categories]
-        found |= {f"{name}{_SEPARATOR}{one}": n for one, n in zip(categories, each, strict=True)}
-        found[f"{name}{_SEPARATOR}mean"] = sum(each) / len(each)
-    return found
+        return by_category(self.name, compared, of)
 
 
 def overlap_measures(names: Iterable[str] | None = None) -> list[Measure]:
