@@ -287,3 +287,25 @@ async def test_from_python_with_await(run: Terminal) -> None:
         assert (done.complete, sorted(seen)) == (True, list(range(1, 11)))
         assert (await agent.rebuild(instead=True)).replaced == {"theanine": 73}
         assert (await agent.recall("the ferry?", "ana")).parts
+
+
+@pytest.mark.parametrize("method", ["memory-retrieval", "comedy", "recursive-summary"])
+def test_what_the_agent_only_repeated_is_no_news_to_another_method(
+    run: Terminal, method: str
+) -> None:
+    """Nor to the same method, when it remembers again: the old is still there to be known by."""
+    repeat = "You sold the old boat because the engine died."
+    with ScriptedServer(by_step({"respond": repeat})) as server:
+        model: dict[str, Any] = {"model": "openai:scripted", "base_url": server.base_url}
+        with theanine.open(str(run.store), **model) as agent:
+            for said in ("I sold the old boat because the engine died.", "Where is my boat?"):
+                with agent.session("ana") as talk:
+                    talk.hear(said)
+                    talk.reply()
+            assert len(agent.turns("ana")) == 4
+            before = [memory.text for memory in agent.memories("ana")]
+            agent.rebuild("ana", again=True)
+            assert [memory.text for memory in agent.memories("ana")] == before
+        with theanine.open(str(run.store), method=method, **model) as agent:
+            assert agent.rebuild("ana").complete
+            assert [m.sources for m in agent.memories("ana") if m.sources == (4,)] == []

@@ -157,3 +157,30 @@ async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Stor
     assert [mark.memory for mark in await store.marks(ANA, method="old")] == [first.id]
     assert await store.pending("old") == []
     assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
+
+
+@pytest.mark.parametrize("way", ["instead", "again"])
+async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: str) -> None:
+    await lived(store, [ANA])
+    first, second = await store.memories(ANA, method="old")
+    other = (await store.memories(ANA, method="other"))[0]
+    talk = await store.start_session(ANA, AT + timedelta(days=9))
+    said = Utterance(
+        text="You said so.",
+        speaker="assistant",
+        role="agent",
+        at=AT + timedelta(days=9),
+        recalled=(second.id, other.id, 99),
+    )
+    plain = Utterance(text="Did I?", speaker="Ana", at=AT + timedelta(days=9))
+    await store.hear(ANA, talk, [said, plain])
+    name = "new" if way == "instead" else "old~1"
+    made_anew = [await commit(store, ANA, session, name, made("anew")) for session in (1, 2)]
+    if way == "instead":
+        assert await store.drop(["old"], ANA, once="new") == 2
+    else:
+        assert await store.put_in_place("old~1", "old", ANA) == 2
+    heirs = [memory.id for one in made_anew for memory in one]
+    turns = await store.turns(ANA, session=talk)
+    assert [turn.recalled for turn in turns] == [(*heirs, other.id, 99), ()]
+    assert first.id not in turns[0].recalled

@@ -68,7 +68,7 @@ async def bring_up_to_date(
         after = await update_summary(
             after, list(run), context.chat, most=most, dated=dated, touches=touches
         )
-    fresh = _news([one for one in after if one.id is None], said, context)
+    fresh = await _news([one for one in after if one.id is None], said, context)
     stays = {one.id for one in after}
     gone = [memory for memory in before if memory.id not in stays]
     by = context.chat.model if context.chat else LOCAL
@@ -129,10 +129,11 @@ async def _session_of(memory: Memory, view: View) -> int:
     return max(turns, key=lambda turn: (turn.at, turn.id)).session if turns else memory.session
 
 
-def _news(fresh: Sequence[Sentence], turns: Sequence[Turn], context: Context) -> list[Sentence]:
+async def _news(
+    fresh: Sequence[Sentence], turns: Sequence[Turn], context: Context
+) -> list[Sentence]:
     """Without sentences that only repeat what the agent had just been reminded of."""
-    view = context.view
-    texts = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
+    texts = await context.view.reminders(turns)
     return [one for one in fresh if one.kept or drop_recalled([_memory(one)], turns, texts)]
 
 

@@ -28,8 +28,7 @@ async def statements_of(
     """
     if given:
         return await _taken(session, given, context)
-    view = context.view
-    known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
+    known = await context.view.reminders(turns)
     return await summarize(turns, context.chat, dated=session.dated, recalled=known)
 
 

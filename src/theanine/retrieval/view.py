@@ -247,6 +247,19 @@ class View:
         found = picked if places is None else places[picked]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, picked, strict=True)]
 
+    async def reminders(self, turns: Sequence[Turn]) -> dict[int, str]:
+        """Texts of the memories that were in front of the agent in these turns, by number.
+
+        Whichever method made them: the one that remembers a session need not be the one with which
+        it was talked. Those that are gone are left out.
+        """
+        wanted = {number for turn in turns for number in turn.recalled}
+        found = {number: self[number].text for number in wanted if number in self}
+        for number in sorted(wanted - set(found)):
+            others = await self._store.memories(self.scope, after=number - 1, upto=number)
+            found.update({memory.id: memory.text for memory in others})
+        return found
+
     async def turns(self, ids: Sequence[int]) -> list[Turn]:
         """Turns by number, in order of number; the log never changes, so they are kept."""
         missing = [turn for turn in ids if turn not in self._turns]

@@ -164,7 +164,8 @@ class Store(Protocol):
         """Drop all that methods made of the log, in one scope or in all; gives how many memories.
 
         The log, ready-made memories and the journal stay, so each can remember it anew. With
-        ``once``, nothing is dropped while sessions there wait for that method, and None is given.
+        ``once``, nothing is dropped while sessions there wait for that method, and None is given;
+        in ``Turn.recalled``, its memories of the same turns then stand for those that are gone.
         Whoever is remembering there loses the lease.
         """
         ...
@@ -173,7 +174,7 @@ class Store(Protocol):
         """Let what was remembered as ``stage`` be the method's own, instead of what it had made.
 
         Gives how many memories it had; None, and nothing is changed, while sessions there wait for
-        ``stage``.
+        ``stage``. In ``Turn.recalled``, those of the same turns stand for those that are gone.
         """
         ...
 

@@ -6,14 +6,17 @@ so whatever is dropped can be remembered anew, without paying again for what was
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from theanine.conversation import Scope
 from theanine.store import schema as t
 from theanine.store.remembering import pending
-from theanine.store.rows import find_scope
+from theanine.store.rows import dumps, find_scope
 
 _OF_A_METHOD = (t.link, t.mark, t.memory, t.remembering)
 
@@ -36,7 +39,12 @@ def drop(
     """Delete all that the methods made; nothing, and None, while sessions wait for ``once``."""
     if once is not None and pending(db, once, scope):
         return None
-    return sum(_drop(db, names, number) for number in _numbers(db, scope))
+    dropped = 0
+    for number in _numbers(db, scope):
+        if once is not None:
+            _hand_over(db, names, once, number)
+        dropped += _drop(db, names, number)
+    return dropped
 
 
 def put_in_place(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
@@ -45,6 +53,7 @@ def put_in_place(db: sa.Connection, stage: str, method: str, scope: Scope | None
         return None
     dropped = 0
     for number in _numbers(db, scope):
+        _hand_over(db, [method], stage, number)
         dropped += _drop(db, [method], number)
         for table in _OF_A_METHOD:
             db.execute(
@@ -60,6 +69,43 @@ def _numbers(db: sa.Connection, scope: Scope | None) -> list[int]:
         return list(db.execute(sa.select(t.scope.c.id).order_by(t.scope.c.id)).scalars())
     number = find_scope(db, scope)
     return [] if number is None else [number]
+
+
+def _hand_over(db: sa.Connection, names: Sequence[str], heir: str, scope_id: int) -> None:
+    """Where a memory that goes was in front of the agent, now stand those on the same turns.
+
+    So it is still known what the agent was reminded of when it spoke: what it only repeats is no
+    news, what is recalled often keeps its strength, and a forgotten session's quotes are found.
+    """
+    on: defaultdict[int, set[int]] = defaultdict(set)  # turn → memories of the heir
+    of: defaultdict[int, set[int]] = defaultdict(set)  # memory that goes → turns
+    for row in _resting(db, [heir], scope_id):
+        on[row.turn].add(row.memory)
+    for row in _resting(db, names, scope_id):
+        of[row.memory].add(row.turn)
+    c = t.turn.c
+    said = sa.select(c.id, c.recalled).where(c.scope == scope_id, c.recalled != "[]")
+    for turn in db.execute(said).all():
+        old: list[int] = json.loads(turn.recalled)
+        new = [heirs for one in old for heirs in (sorted(_heirs(one, of, on)) or [one])]
+        if new != old:
+            here = (c.scope == scope_id, c.id == turn.id)
+            db.execute(
+                t.turn.update().where(*here).values(recalled=dumps(list(dict.fromkeys(new))))
+            )
+
+
+def _heirs(memory: int, of: dict[int, set[int]], on: dict[int, set[int]]) -> set[int]:
+    return {heir for turn in of.get(memory, ()) for heir in on.get(turn, ())}
+
+
+def _resting(db: sa.Connection, names: Sequence[str], scope_id: int) -> Sequence[sa.Row[Any, Any]]:
+    """Memories of the methods with each of their turns."""
+    s, m = t.source.c, t.memory.c
+    query = sa.select(s.memory, s.turn).join(
+        t.memory, sa.and_(m.scope == s.scope, m.id == s.memory)
+    )
+    return db.execute(query.where(s.scope == scope_id, m.method.in_(names))).all()
 
 
 def _drop(db: sa.Connection, names: Sequence[str], scope_id: int) -> int:

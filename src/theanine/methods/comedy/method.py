@@ -117,9 +117,7 @@ class Comedy:
         if context.chat is None:
             return local_notes(turns, dated=session.dated)
         made = await notes_of(turns, context.chat, dated=session.dated)
-        view = context.view
-        known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
-        return drop_recalled(made, turns, known)
+        return drop_recalled(made, turns, await context.view.reminders(turns))
 
     async def _compressed(
         self, notes: Sequence[NewMemory], session: Session, context: Context

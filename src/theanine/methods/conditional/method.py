@@ -55,7 +55,7 @@ class Conditional:
         """The views of the session that are kept; ready-made memories stand for what is asked."""
         memories: list[NewMemory] = []
         if HISTORY in self.config.views:
-            memories += self._history(turns, context)
+            memories += await self._history(turns, context)
         if given:
             memories += await statements_of(session, turns, given, context)
         else:
@@ -96,7 +96,7 @@ class Conditional:
         say = reply_and_decide if self.config.decides else plain_reply
         return await say(dialogue, recollection, speaker, context)
 
-    def _history(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:
+    async def _history(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:
         """Every turn as it was said, but for an agent's that only repeats what was recalled."""
         memories = [
             NewMemory(
@@ -109,9 +109,7 @@ class Conditional:
             for turn in turns
             if turn.words.strip() and not (turn.role == "agent" and NO_MODEL in turn.text)
         ]
-        view = context.view
-        known = {n: view[n].text for turn in turns for n in turn.recalled if n in view}
-        return drop_recalled(memories, turns, known)
+        return drop_recalled(memories, turns, await context.view.reminders(turns))
 
     async def _asked(
         self, session: Session, turns: Sequence[Turn], context: Context
