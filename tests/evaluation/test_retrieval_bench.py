@@ -12,7 +12,8 @@ from formats.samples import save
 from running import Terminal
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import read_evidence
-from theanine.evaluation.retrieval import UNITS, ablations, bench_retrieval, compare
+from theanine.evaluation.metrics.paired import compare
+from theanine.evaluation.retrieval import UNITS, ablations, bench_retrieval
 
 SAID = [
     ("Ana", "I adopted a grey parrot called Pixel."),

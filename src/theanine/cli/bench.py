@@ -21,6 +21,7 @@ from theanine.cli.common import (
     named,
     show_json,
 )
+from theanine.cli.segmentation import segmentation
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ bench = typer.Typer(
 @bench.callback()
 def together() -> None:
     """Measure on labelled conversations; each bench is one command."""
+
+
+bench.command()(segmentation)
 
 
 DataArgument = Annotated[
@@ -109,41 +113,6 @@ def retrieval(
         _ablate(run, measured)
 
 
-@bench.command()
-def segmentation(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Dialogues with their gold segments, as JSON.")
-    ],
-    segmenter: Annotated[
-        str, typer.Option(metavar="NAME", help="local, dips, text-tiling or every:N.")
-    ] = "local",
-    as_json: JsonOption = False,
-) -> None:
-    """How well the topics of dialogues are told apart, with no language model.
-
-    Pk and WindowDiff by dialogue (lower is better), F1 of boundaries, and SeCom's score, with 95 %
-    bootstrap intervals over dialogues.
-
-    \b
-    theanine bench segmentation dialseg711.json
-    theanine bench segmentation tiage.json --segmenter text-tiling
-    """
-    from dataclasses import asdict
-
-    from theanine.evaluation.datasets.segmentation import read_segmented
-    from theanine.evaluation.segmentation import bench_segmentation
-    from theanine.evaluation.segmentation import segmenter as segmenter_named
-
-    run = bench_segmentation(read_segmented(data), segmenter_named(segmenter))
-    measures = {"Pk": run.pk, "WD": run.wd, "F1": run.f1, "score": run.score}
-    if as_json:
-        found = {name: asdict(value) for name, value in measures.items()}
-        show_json({**found, "turns_per_second": run.turns_per_second})
-        return
-    show_table(["measure", f"{segmenter}, {run.n} dialogues"], measures.items())
-    console().print(f"{run.turns_per_second:,.0f} turns a second")
-
-
 def _show(run: Run, *, as_json: bool) -> None:
     whole = run.measures()
     if as_json:
@@ -183,7 +152,7 @@ def _items(file: Path) -> list[Item]:
 
 
 def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) -> None:
-    from theanine.evaluation.retrieval import compare
+    from theanine.evaluation.metrics.paired import compare
 
     console().print(f"\nagainst {file}", markup=False)
     show_table(
@@ -197,7 +166,8 @@ def _compare(ours: Sequence[Item], theirs: Sequence[Item], file: Path | None) ->
 
 def _ablate(whole: Run, measured: Callable[..., Run]) -> None:
     """The main measures without each part, and how likely the difference is chance."""
-    from theanine.evaluation.retrieval import ablations, compare
+    from theanine.evaluation.metrics.paired import compare
+    from theanine.evaluation.retrieval import ablations
 
     shown = ("recall@10", "recall@20", "session hit@10", "nDCG@10")
     console().print("\nwithout each part (p of no difference)")

@@ -14,7 +14,7 @@ import theanine
 from theanine.conversation import History, Utterance
 from theanine.errors import BadInput, SettingsError
 from theanine.evaluation.datasets.evidence import Labelled, Question
-from theanine.evaluation.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
+from theanine.evaluation.metrics.intervals import Interval, interval
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import TOP
@@ -225,34 +225,3 @@ def _within(
 
 def _item(question: Question, measures: Mapping[str, float], seconds: float) -> Item:
     return Item(id=question.id, category=question.category, measures=measures, seconds=seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A measure of two runs over their common questions; ``p`` of a difference of 0."""
-
-    measure: str
-    ours: float
-    theirs: float
-    p: float
-    n: int
-
-
-def compare(ours: Sequence[Item], theirs: Sequence[Item]) -> list[Comparison]:
-    """Measure by measure, question by question: McNemar where it is yes or no, else bootstrap."""
-    other = {item.id: item for item in theirs}
-    pairs = [(item, other[item.id]) for item in ours if item.id in other]
-    found: list[Comparison] = []
-    for name in pairs[0][0].measures if pairs else ():
-        a = [one.measures[name] for one, two in pairs if name in two.measures]
-        b = [two.measures[name] for _, two in pairs if name in two.measures]
-        if not a:
-            continue
-        yes_or_no = {*a, *b} <= {0.0, 1.0}
-        p = (
-            mcnemar([x == 1 for x in a], [x == 1 for x in b])
-            if yes_or_no
-            else paired_bootstrap(a, b)
-        )
-        found.append(Comparison(name, sum(a) / len(a), sum(b) / len(b), p, len(a)))
-    return found
