@@ -60,8 +60,8 @@ def windows_of(
 class Approximate:
     """Finds in a ranking by means of an index over the first of its units, later ones by hand."""
 
-    def __init__(self, ranking: Ranking) -> None:
-        self.ranking = ranking
+    def __init__(self, ranking: Ranking, few: int = FEW) -> None:
+        self.ranking, self._few = ranking, few
         self.index: VectorIndex | None = None
         self._sample: _Sample | None = None
 
@@ -106,10 +106,10 @@ class Approximate:
             if some is None:
                 continue
             count = np.count_nonzero(some)
-            if count <= FEW:
+            if count <= self._few:
                 yield np.flatnonzero(some)
             wider = max(wider, min(n / max(count, 1), WIDER))
-        if among is None or np.count_nonzero(among) > FEW:
+        if among is None or np.count_nonzero(among) > self._few:
             yield self.near(query, int(NEAR * wider))
             yield self._likely(query, words, int(LIKELY * wider), among)
 
@@ -144,8 +144,10 @@ class _Sample:
     def __init__(self, ranking: Ranking) -> None:
         self.units = len(ranking)
         self._dense = ranking.dense
-        runs = _even(max(self.units - RUN, 1), SAMPLED // RUN)[:, None] + np.arange(RUN)
-        units = np.unique(np.minimum(runs, self.units - 1))
+        units = np.arange(self.units)
+        if self.units > SAMPLED:
+            units = (_even(self.units - RUN, SAMPLED // RUN)[:, None] + np.arange(RUN)).ravel()
+            units = np.unique(units)
         self._around = _Around(ranking.windows, units, self.units)
         self._rows = ranking.vectors.all[self._around.places]
         self._lengths = ranking.dense.lengths(self._rows)
