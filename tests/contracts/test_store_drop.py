@@ -184,3 +184,26 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
     turns = await store.turns(ANA, session=talk)
     assert [turn.recalled for turn in turns] == [(*heirs, other.id, 99), ()]
     assert first.id not in turns[0].recalled
+
+
+async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: Store) -> None:
+    secret = "cormorant-4417"
+    for day, key in enumerate("ab"):
+        said = Utterance(text=f"{secret if key == 'a' else 'Nothing'}.", speaker="Ana", at=AT)
+        plain = Utterance(text="It is cold.", speaker="Ana", at=AT)
+        transcript = Transcript(key=key, turns=[said, plain], at=AT + timedelta(days=day))
+        await store.log_transcript(ANA, transcript, "old")
+    whole = NewMemory(text=f"{secret} and cold", at=AT, sources=(1, 2))
+    own = [NewMemory(text=secret, at=AT, sources=(1,)), NewMemory(text="cold", at=AT, sources=(2,))]
+    (first, second) = await commit(store, ANA, 1, "old", Remembered(memories=own, vectors=unit(2)))
+    (other,) = await commit(store, ANA, 1, "other", Remembered(memories=[whole], vectors=unit(1)))
+    later = NewMemory(text=f"still {secret}", at=AT, sources=(3,), origins=(other.id,))
+    await commit(store, ANA, 2, "other", Remembered(memories=[later], vectors=unit(1)))
+    receipt = await store.forget(ANA, memory=first.id)
+    assert (receipt.verified, receipt.kept, receipt.turns, receipt.anew) == (True, (), 1, 2)
+    assert [memory.id for memory in await store.memories(ANA)] == [second.id]
+    assert secret not in str(await records(store))
+    assert [one.session for one in await store.pending("other")] == [1, 2]
+    assert [one.session for one in await store.pending("old")] == [2]
+    turns, _ = await store.unremembered(ANA, 1, "other")
+    assert [turn.text for turn in turns] == ["It is cold."]

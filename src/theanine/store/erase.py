@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class Erasure:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     texts: set[str] = field(default_factory=set[str])
     kept: list[str] = field(default_factory=list[str])
-    anew: int = 0
+    anew: set[int] = field(default_factory=set[int])
 
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
         """Delete rows of the scope, keeping their words in mind for the search afterwards."""
@@ -69,17 +69,29 @@ class Erasure:
             self.delete(t.vector, t.vector.c.memory.in_(some))
             self.delete(t.memory, t.memory.c.id.in_(some))
 
-    def delete_made_of(self, numbers: Sequence[int], session: int) -> None:
+    def delete_made_of(
+        self,
+        numbers: Sequence[int],
+        session: int,
+        method: str | None = None,
+        anew: Collection[tuple[int, str]] = (),
+    ) -> None:
         """Delete memories of ``session`` and what was made of them, whatever that takes.
 
-        Each other session that loses a memory so is to be remembered anew by that method: all that
-        the method made of it goes, and again what was made of that.
+        Each other session that loses a memory so is to be remembered anew by that method, and so
+        are those in ``anew``: all that the method made of it goes, and again what was made of that.
+        ``method`` is the one whose memories of ``session`` are deleted; None for all methods.
         """
-        gone, anew = set(numbers), set[tuple[int, str]]()
+        anew = set(anew)
+        gone = {*numbers, *(memory for one in anew for memory in self._of(*one))}
         found = self._made_of(gone)
         while more := {row.id for row in found} - gone:
             gone |= more
-            lost = {(row.session, row.method) for row in found if row.session != session} - anew
+            lost = {
+                (row.session, row.method)
+                for row in found
+                if row.session != session or method not in (None, row.method)
+            } - anew
             anew |= lost
             gone |= {memory for one in lost for memory in self._of(*one)}
             found = self._made_of(gone)
@@ -96,7 +108,7 @@ class Erasure:
                 )
                 .values(remembered_at=None, upto=0, given=0, attempts=0)
             )
-        self.anew = len({number for number, _ in anew})
+        self.anew |= {number for number, _ in anew}
 
     def _note_reminded(self, gone: set[int], session: int) -> None:
         """Name the turns, of other sessions, that were said with any of these before the speaker.
@@ -179,8 +191,8 @@ class Erasure:
             links=count("link", 0),
             vectors=count("vector", 0),
             journal=count("journal", 0),
-            kept=tuple(self.kept),
-            anew=self.anew,
+            kept=tuple(dict.fromkeys(self.kept)),
+            anew=len(self.anew),
         )
 
     def _collect(
@@ -243,7 +255,8 @@ def _forget_session(erasure: Erasure, session: int) -> None:
 def _forget_memory(erasure: Erasure, memory: int) -> None:
     db, scope_id = erasure.db, erasure.scope_id
     here = (t.memory.c.scope == scope_id, t.memory.c.id == memory)
-    row = db.execute(sa.select(t.memory.c.session, t.memory.c.text).where(*here)).one_or_none()
+    columns = (t.memory.c.session, t.memory.c.method, t.memory.c.text)
+    row = db.execute(sa.select(*columns).where(*here)).one_or_none()
     if row is None:
         raise NotFound(f"there is no memory {memory} here; see the list of memories")
     sources = db.execute(
@@ -255,17 +268,20 @@ def _forget_memory(erasure: Erasure, memory: int) -> None:
         .where(t.turn.c.scope == scope_id, t.source.c.memory == memory)
         .order_by(t.turn.c.id)
     ).all()
-    erasure.delete_made_of([memory], row.session)
+    erasure.delete_made_of([memory], row.session, row.method)
     erasure.delete(t.given, t.given.c.session == row.session, t.given.c.text == row.text)
     hashes.keep(db, scope_id, row.session, [f"given {row.text}"])
-    others = _also_resting(db, scope_id, [turn.id for turn in sources])
+    others = _also_resting(db, scope_id, [turn.id for turn in sources], row.method)
+    gone = [turn for turn in sources if turn.id not in others]
+    # What other methods made of these turns may not keep them: it is made anew without them.
+    beside = _made_beside(db, scope_id, [turn.id for turn in gone], row.method)
+    erasure.delete_made_of([], row.session, row.method, beside)
     for turn in sources:
         if turn.id in others:
             erasure.kept.append(
                 f"what {turn.speaker} said on {moment(turn.at):%Y-%m-%d} (turn {turn.id}): "
                 f"memory {others[turn.id]} also rests on it"
             )
-    gone = [turn for turn in sources if turn.id not in others]
     for some in chunks([turn.id for turn in gone]):
         erasure.delete(t.turn, t.turn.c.id.in_(some))
     for turn in gone:
@@ -275,11 +291,29 @@ def _forget_memory(erasure: Erasure, memory: int) -> None:
     erasure.close()
 
 
-def _also_resting(db: sa.Connection, scope_id: int, turns: Sequence[int]) -> dict[int, int]:
-    """For turns that some memory still rests on, the first such memory."""
-    query = (
-        sa.select(t.source.c.turn, sa.func.min(t.source.c.memory).label("memory"))
-        .where(t.source.c.scope == scope_id, t.source.c.turn.in_(turns))
-        .group_by(t.source.c.turn)
-    )
-    return {row.turn: row.memory for row in db.execute(query)}
+def _also_resting(
+    db: sa.Connection, scope_id: int, turns: Sequence[int], method: str
+) -> dict[int, int]:
+    """For turns that some memory of the method still rests on, the first such memory."""
+    query = sa.select(t.source.c.turn, sa.func.min(t.memory.c.id).label("memory"))
+    here = (*_resting(scope_id, turns), t.memory.c.method == method)
+    rows = db.execute(query.select_from(_SOURCES).where(*here).group_by(t.source.c.turn))
+    return {row.turn: row.memory for row in rows}
+
+
+def _made_beside(
+    db: sa.Connection, scope_id: int, turns: Sequence[int], method: str
+) -> set[tuple[int, str]]:
+    """Sessions, with the method, of which other methods made memories that rest on the turns."""
+    query = sa.select(t.memory.c.session, t.memory.c.method).select_from(_SOURCES)
+    here = (*_resting(scope_id, turns), t.memory.c.method != method)
+    return {(row.session, row.method) for row in db.execute(query.where(*here))}
+
+
+_SOURCES = t.source.join(
+    t.memory, sa.and_(t.memory.c.scope == t.source.c.scope, t.memory.c.id == t.source.c.memory)
+)
+
+
+def _resting(scope_id: int, turns: Sequence[int]) -> tuple[sa.ColumnElement[bool], ...]:
+    return (t.source.c.scope == scope_id, t.source.c.turn.in_(turns))
