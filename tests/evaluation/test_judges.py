@@ -50,7 +50,7 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
     "gpt4score": ({"explanation": "x", "score": 71}, {"gpt4score": 71.0}),
     "gpt-score": ({"score": 1}, {"gpt-score": 1.0}),
     "right": ({"explanation": "x", "label": "right"}, {"right": 1.0}),
-    "teafarm": ({"evaluation": "x", "result": "Incorrect"}, {"teafarm": 0.0}),
+    "teafarm": ({"reason": "x", "verdict": "Incorrect"}, {"teafarm": 0.0}),
     "fluency": ({"explanation": "x", "score": 90}, {"fluency": 90.0}),
     "coherence": ({"explanation": "x", "score": 1}, {"coherence": 1.0}),
     "consistency": ({"explanation": "x", "score": 100}, {"consistency": 100.0}),
@@ -78,12 +78,14 @@ def prompt_of(judge: Judge, item: Item) -> tuple[Step[Any], str]:
     return form.step, form.step.render(**form.values(item))
 
 
-@pytest.mark.parametrize(("judge", "item"), FORMS)
+OWN = [(judge, item) for judge, item in FORMS if judge.name != "teafarm"]  # TeaFarm's has its own
+
+
+@pytest.mark.parametrize(("judge", "item"), OWN)
 def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
     step, prompt = prompt_of(judge, item)
-    name = step.name if judge.name not in ("coherence", "consistency") else ""
-    if name:
-        check_snapshot(name, prompt)
+    if judge.name not in ("coherence", "consistency"):  # they share fluency's prompt
+        check_snapshot(step.name, prompt)
     check_length(step)
     turn = {**item.dialogue[0], "text": ATTACK, "speaker": ATTACK}
     rubric = {"rubric": [ATTACK, "says when"]} if "rubric" in item.extra else {}
@@ -106,7 +108,7 @@ async def test_a_verdict_is_kept_and_counted(name: str) -> None:
     scored = await judge.of(ITEM, Answering([words]))
     assert scored.values == values
     assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
-    assert scored.verdict["prompt"].startswith("judge-")
+    assert scored.verdict["prompt"] == f"{judge.form(ITEM).step.name}@1"
     assert set(judge.worst) == set(values)
     assert all(key == name or key.startswith(f"{name}/") for key in values)
 
@@ -152,7 +154,7 @@ def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
 
 def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:
     _, prompt = prompt_of(JUDGES["entailment"], ITEM)
-    assert "(1 March 2024) Ana: I bought a boat.\n(8 March 2024) Ana: It sank.\n>>>" in prompt
+    assert "- (1 March 2024) Ana: I bought a boat.\n- (8 March 2024) Ana: It sank.\n>>>" in prompt
     assert "Ana's boat sank." not in prompt
     extra = {"persona": {"Ana": ["I sail."], "Bo": ["I don't."]}, "past": ["They met in May."]}
     _, prompt = prompt_of(JUDGES["entailment"], replace(ITEM, extra=extra))
@@ -175,7 +177,7 @@ def test_reasons_come_before_verdicts() -> None:
     for judge, item in FORMS:
         result: type[BaseModel] = judge.form(item).step.result
         if judge.name not in ("gpt-score", "right"):
-            assert next(iter(result.model_fields)) in ("explanation", "evaluation")
+            assert next(iter(result.model_fields)) in ("explanation", "reason")
 
 
 async def test_a_judge_needs_a_model_and_a_name_that_is_known() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from theanine.cli import bench, chat, compare, doctor, histories, keep, look, rebuild, recall
-from theanine.cli.runs import answers, tables
+from theanine.cli.runs import answers, pairwise, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,5 +28,5 @@ app.command()(rebuild.rebuild)
 app.command()(compare.compare)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")
-for command in (answers.qa, answers.responses, tables.tables):
+for command in (answers.qa, answers.responses, pairwise.pairwise, tables.tables):
     bench.bench.command()(command)

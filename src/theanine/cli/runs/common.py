@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -46,10 +47,12 @@ def perform_and_show(
     *,
     tested: Callable[[Running, Store], Tested] | None = None,
     show: Callable[[dict[str, Any]], None] | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> None:
     """Run the plan, or replay it, with live progress; exit with 1 when it is not complete.
 
-    ``tested`` makes the agent that is asked, in the place of ours; ``show`` shows the summary.
+    ``tested`` makes the agent that is asked, in the place of ours; ``show`` shows the summary;
+    ``about`` is what the run's settings say beside the options.
     """
     import anyio
 
@@ -58,6 +61,7 @@ def perform_and_show(
     from theanine.evaluation.runs.running import ours
 
     setup = setup_of(options)
+    setup = replace(setup, settings={**setup.settings, **(about or {})})
     folder = None if options.out is None else RunFolder(options.out)
     asked = tested or ours
     if options.replay:
@@ -123,9 +127,20 @@ def show_summary(summary: Mapping[str, Any]) -> None:
             for name, one in measures.items()
         ),
     )
-    for name, value in summary["corpus"].items():
-        told = f"{value:.3f}" if isinstance(value, float) else value
-        console().print(f"{name}: {told}", markup=False)
+    corpus: Mapping[str, Any] = summary["corpus"]
+    show_rest(
+        summary,
+        [
+            f"{name}: {f'{value:.3f}' if isinstance(value, float) else value}"
+            for name, value in corpus.items()
+        ],
+    )
+
+
+def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
+    """What stands under a run's table: these lines, what it took, what failed, what is left."""
+    for line in lines:
+        console().print(line, markup=False)
     _show_spent(summary)
     for why, count in summary["failures"].items():
         console().print(f"failed {count} ×: {why}", markup=False)

@@ -16,6 +16,8 @@ from theanine.evaluation.judges.showing import (
     reference,
 )
 from theanine.evaluation.runs.item import Item
+from theanine.evaluation.teafarm.verdicts import CORRECT
+from theanine.evaluation.teafarm.verdicts import JUDGE as TEAFARM
 from theanine.models.step import load_step
 from theanine.steps.quoting import one_line
 
@@ -56,19 +58,11 @@ class Points(BaseModel):
     points: list[PointVerdict]
 
 
-class Correct(BaseModel):
-    """TeaFarm's verdict, the analysis first."""
-
-    evaluation: str = Field(description="the analysis, in a sentence or two")
-    result: Literal["Correct", "Incorrect"]
-
-
 GPT4SCORE = load_step(PROMPTS, "judge-gpt4score", 1, Hundred)
 GPT_SCORE = load_step(PROMPTS, "judge-gpt-score", 1, Covered)
 RIGHT = load_step(PROMPTS, "judge-right", 1, Right)
 ABSTAINS = load_step(PROMPTS, "judge-abstains", 1, Right)
 RUBRIC = load_step(PROMPTS, "judge-rubric", 1, Points)
-TEAFARM = load_step(PROMPTS, "judge-teafarm", 1, Correct)
 _MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
 
 
@@ -80,15 +74,22 @@ def _compared(item: Item) -> dict[str, str]:
     return {**_asked(item), "reference": reference(item)}
 
 
-def _grounded(item: Item) -> dict[str, str]:
-    """With the reference or, where there is none, the past turns that hold the answer."""
+def grounds(item: Item) -> dict[str, str]:
+    """The reference and, where the case has them, the past turns that hold the answer.
+
+    Raises Unjudged where the item has neither.
+    """
     shown = evidence(item)
     try:
-        return {**_compared(item), "evidence": shown}
+        return {"reference": reference(item), "evidence": shown}
     except Unjudged:
         if shown == NOTHING:
             raise
-        return {**_asked(item), "reference": NOTHING, "evidence": shown}
+        return {"reference": NOTHING, "evidence": shown}
+
+
+def _farmed(item: Item) -> dict[str, str]:
+    return {"question": one_line(item.asked), "answer": reference(item), "reply": answer(item)}
 
 
 def _rubric(item: Item) -> list[str]:
@@ -128,15 +129,17 @@ def _form_of_right(item: Item) -> Form[Points] | Form[Right]:
 
 
 GROUNDED = Form(
-    step=GPT4SCORE, values=_grounded, score=lambda said: {"gpt4score": float(said.score)}
+    step=GPT4SCORE,
+    values=lambda item: {**grounds(item), **_asked(item)},
+    score=lambda said: {"gpt4score": float(said.score)},
 )
 COVERED = Form(
     step=GPT_SCORE, values=_compared, score=lambda said: {"gpt-score": float(said.score)}
 )
 FARMED = Form(
     step=TEAFARM,
-    values=_compared,
-    score=lambda said: {"teafarm": float(said.result == "Correct")},
+    values=_farmed,
+    score=lambda said: {"teafarm": float(said.verdict == CORRECT)},
 )
 
 ANSWER_JUDGES = (

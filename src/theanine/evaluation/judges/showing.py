@@ -48,46 +48,44 @@ def reference(item: Item) -> str:
 
 def evidence(item: Item) -> str:
     """The labelled turns' words, where the case carries them (``extra["evidence"]``)."""
-    return _lines(_texts(item.extra.get("evidence")))
+    return lines(_texts(item.extra.get("evidence")))
 
 
 def past(item: Item) -> str:
-    """What is known of the speakers, oldest first.
+    """What is known of the speakers, oldest first; see :func:`past_lines`."""
+    return lines(past_lines([item]))
+
+
+def past_lines(items: Sequence[Item]) -> list[str]:
+    """What is known of the speakers, for one run's item of a case or several runs' items of it.
 
     The case's own (``extra["past"]``, ``extra["persona"]``) where it carries any, else the turns
-    behind what the agent recalled: the agent's recollection itself is never taken for the truth.
+    behind what the agents recalled, with their days. A recollection itself is never taken for the
+    truth, and no run's recollection decides alone.
     """
-    return past_of([item])
-
-
-def past_of(items: Sequence[Item]) -> str:
-    """The same of several runs' items of one case, so that no run's recollection decides alone."""
-    known = [*_texts(items[0].extra.get("past")), *_texts(items[0].extra.get("persona"))]
-    if known:
-        return _lines(known)
+    if known := [*_texts(items[0].extra.get("past")), *_texts(items[0].extra.get("persona"))]:
+        return known
     turns = {
         (source["session"], source["turn"]): source
         for item in items
         for part in item.recalled
         for source in part["sources"]
     }
-    ordered = sorted(
-        turns.values(), key=lambda one: (datetime.fromisoformat(one["at"]), one["turn"])
-    )
-    return "\n".join(map(_source, ordered)) or NOTHING
+    ordered = sorted(turns.values(), key=lambda one: (_at(one), one["turn"]))
+    return [f"({day(_at(one))}) {name_of(one['speaker'])}: {one['text']}" for one in ordered]
+
+
+def _at(turn: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(turn["at"])
 
 
 def recalled(item: Item) -> str:
     """What the agent had before it, part by part."""
-    return _lines(part["text"] for part in item.recalled)
+    return lines(part["text"] for part in item.recalled)
 
 
-def _source(turn: Mapping[str, Any]) -> str:
-    at = day(datetime.fromisoformat(turn["at"]))
-    return f"({at}) {name_of(turn['speaker'])}: {one_line(turn['text'])}"
-
-
-def _lines(texts: Iterable[str]) -> str:
+def lines(texts: Iterable[str]) -> str:
+    """Texts as a list, one line each."""
     return "\n".join(f"- {line}" for text in texts if (line := one_line(text))) or NOTHING
 
 

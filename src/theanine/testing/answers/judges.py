@@ -10,6 +10,7 @@ from theanine.testing.answers.blocks import Write
 
 _WORD = re.compile(r"\w{4,}")
 _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+_ANSWER = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
 _UNKNOWN = re.compile(r"\b(not known|don't know|do not know|never|not mentioned|no idea)\b", re.I)
 _PERSPECTIVES = ("coherence", "consistency", "memorability", "engagingness", "humanness")
 
@@ -25,13 +26,12 @@ def _share(part: str, whole: str) -> float:
 
 
 def _known(blocks: Mapping[str, str]) -> str:
-    reference = blocks.get("reference", blocks.get("correct answer", ""))
+    reference = blocks.get("reference", "")
     return blocks.get("evidence", "") if reference == "(nothing)" else reference
 
 
 def _covered(blocks: Mapping[str, str]) -> float:
-    said = blocks.get("answer", blocks.get("chatbot's answer", ""))
-    return _share(_known(blocks), said)
+    return _share(_known(blocks), blocks.get("answer", ""))
 
 
 def _json(**values: object) -> str:
@@ -72,11 +72,6 @@ def _rubric(blocks: Mapping[str, str]) -> str:
     return _json(points=points)
 
 
-def _teafarm(blocks: Mapping[str, str]) -> str:
-    share = _covered(blocks)
-    return _json(evaluation=_why(share), result="Correct" if share >= 0.5 else "Incorrect")
-
-
 def _quality(blocks: Mapping[str, str]) -> str:
     share = _share(blocks.get("reply", ""), f"{blocks.get('past')} {blocks.get('conversation')}")
     return _json(explanation=_why(share), score=1 + round(99 * share))
@@ -101,15 +96,51 @@ def _perspectives(blocks: Mapping[str, str]) -> str:
     return _json(explanation=_why(share), **ratings)
 
 
+def _better(first: float, second: float) -> str:
+    """The one with more; of two alike the first, as a judge with a bias would say."""
+    better = 2 if second > first else 1
+    return _json(explanation=f"{first:.0%} against {second:.0%} of the words", better=better)
+
+
+def _numbered(blocks: Mapping[str, str], name: str) -> list[str]:
+    return [text for _, text in _ANSWER.findall(blocks.get(name, ""))]
+
+
+def _compare(blocks: Mapping[str, str]) -> str:
+    """By the words of a response that the past, the reference or the conversation has."""
+    names = ("past", "reference", "evidence")
+    known = " ".join(blocks[name] for name in names if name in blocks)
+    first, second = (
+        len(_words(text) & _words(known or blocks.get("conversation", "")))
+        for text in _numbered(blocks, "responses")
+    )
+    return _better(first / 100, second / 100)
+
+
+def _compare_recalled(blocks: Mapping[str, str]) -> str:
+    asked = blocks.get("conversation", "")
+    first, second = (_share(asked, blocks.get(f"recollection {n}", "")) for n in (1, 2))
+    return _better(first, second)
+
+
+def _choose(blocks: Mapping[str, str]) -> str:
+    shares = [_share(blocks.get("reference", ""), text) for text in _numbered(blocks, "answers")]
+    return _json(best=1 + shares.index(max(shares)))
+
+
 STEPS: Mapping[str, Write] = {
     "judge-gpt4score": _gpt4score,
     "judge-gpt-score": _gpt_score,
     "judge-right": _right,
     "judge-abstains": _abstains,
     "judge-rubric": _rubric,
-    "judge-teafarm": _teafarm,
     "judge-quality": _quality,
     "judge-entailment": _entailment,
     "judge-helpfulness": _helpfulness,
     "judge-perspectives": _perspectives,
+    "compare-replies": _compare,
+    "compare-with-past": _compare,
+    "compare-answers": _compare,
+    "compare-recalled": _compare_recalled,
+    "choose-answer": _choose,
 }

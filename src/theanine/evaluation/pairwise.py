@@ -1,0 +1,183 @@
+"""Runs head to head: the answers that several runs gave to the same cases, compared by a judge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from theanine.errors import SettingsError
+from theanine.evaluation.cases import count, limited
+from theanine.evaluation.judges.comparing import (
+    FLIP,
+    LETTERS,
+    TIE,
+    Comparison,
+    criterion_named,
+)
+from theanine.evaluation.judges.showing import past_lines
+from theanine.evaluation.metrics.significance import WinRate, win_rate
+from theanine.evaluation.runs.folder import RunFolder, lines_of
+from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.nobody import group_of
+from theanine.evaluation.runs.setup import Plan
+
+BENCH = "pairwise"
+G_EVAL = ("specificity", "memorability", "consistency")
+"""What Theanine compares by (appendix D); the criteria where none are named."""
+_KEPT = ("persona", "evidence", "answerable")
+"""What of a case's extra the criteria show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One run that takes part: its name, and its items by case."""
+
+    name: str
+    items: Mapping[str, Item]
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """The runs of these folders, under the folders' names where those differ.
+
+    Raises BadInput for a folder without a run, SettingsError for fewer than two folders.
+    """
+    if len(folders) < 2:
+        raise SettingsError("name two runs or more to compare")
+    names = [folder.name for folder in folders]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in folders]
+    found: list[Entry] = []
+    for name, folder in zip(names, folders, strict=True):
+        run = RunFolder(folder)
+        run.settings()
+        found.append(Entry(name=name, items=run.items()))
+    return found
+
+
+def pairwise_plan(
+    entries: Sequence[Entry], criteria: Sequence[str] = G_EVAL, limit: int | None = None
+) -> Plan:
+    """What is compared, by which criteria; cases that not every run has are counted as dropped.
+
+    Raises SettingsError for an unknown criterion, or one that takes fewer runs, and where the runs
+    have no case in common.
+    """
+    runs = len(entries)
+    comparisons = [Comparison(criterion=criterion_named(n, runs), runs=runs) for n in criteria]
+    items, dropped = _compared(entries)
+    if not items:
+        raise SettingsError(
+            "these runs have no case in common: " + ", ".join(e.name for e in entries)
+        )
+    groups = limited([group_of(items, BENCH, dropped)], limit)
+    kept = {case.id for group in groups for case in group.cases}
+    ready = {item.id: item for item in items if item.id in kept}
+    assert len(ready) == count(groups)
+    return Plan(
+        bench=BENCH,
+        data=hashlib.sha256(lines_of(items).encode()).hexdigest(),
+        groups=groups,
+        measures=comparisons,
+        corpus=[Standing(comparison) for comparison in comparisons],
+        ready=ready,
+    )
+
+
+def _compared(entries: Sequence[Entry]) -> tuple[list[Item], dict[str, int]]:
+    """An item a common case, with all runs' answers, and how many cases are left out and why."""
+    dropped: Counter[str] = Counter()
+    found: list[Item] = []
+    for id in dict.fromkeys(id for entry in entries for id in entry.items):
+        items = [entry.items[id] for entry in entries if id in entry.items]
+        if len(items) < len(entries):
+            dropped["cases that not every run has"] += 1
+        elif len({(one.asked, len(one.dialogue), one.reference) for one in items}) > 1:
+            dropped["cases that the runs put in other words"] += 1
+        else:
+            found.append(_together(items, [entry.name for entry in entries]))
+    return found, dict(dropped)
+
+
+def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
+    first = items[0]
+    candidates = [
+        {
+            "run": name,
+            "answer": item.answer,
+            "made_by": item.made_by,
+            "recalled": [part["text"] for part in item.recalled],
+        }
+        for name, item in zip(names, items, strict=True)
+    ]
+    extra = {name: first.extra[name] for name in _KEPT if name in first.extra}
+    if "persona" not in extra:
+        extra["past"] = past_lines(items)
+    return Item(
+        id=first.id,
+        group=first.group,
+        category=first.category,
+        asked=first.asked,
+        dialogue=first.dialogue,
+        speaker=first.speaker,
+        reference=first.reference,
+        extra={**extra, "candidates": candidates},
+        answer="",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the runs stand by one criterion, over all items.
+
+    Gives, for the first run against the others, ``rate`` (a tie counts half) with its 95 %
+    interval, SciPy's binomial ``p`` over what was decided, and ``flips``: the share of the asked
+    items in which the order decided. ``first`` is how often the judge chose what it was shown
+    first: a half where the order does not matter to it.
+    """
+
+    comparison: Comparison
+
+    @property
+    def name(self) -> str:
+        """The criterion's."""
+        return self.comparison.name
+
+    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+        """The numbers by name; none where nothing was compared. Raises MissingExtra."""
+        told = standing(items, self.name, self.comparison.runs)
+        return {f"{self.name}/{what}": value for what, value in told.items()}
+
+
+def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, float]:
+    """The numbers of :class:`Standing`; empty where nothing was compared. Raises MissingExtra.
+
+    With more than two runs there is no rate, and ``p`` is left out: see the shares of each.
+    """
+    verdicts = [item.verdicts[criterion] for item in items if criterion in item.verdicts]
+    if not verdicts:
+        return {}
+    found = _bias(verdicts)
+    if runs == 2:
+        rate = rate_of(verdicts)
+        found |= {"rate": rate.rate.mean, "low": rate.rate.low, "high": rate.rate.high, "p": rate.p}
+    return found
+
+
+def rate_of(verdicts: Sequence[Mapping[str, Any]]) -> WinRate:
+    """How the first of two runs did. Raises MissingExtra, and ValueError for nothing."""
+    outcomes = Counter(one["outcome"] for one in verdicts)
+    return win_rate(outcomes[LETTERS[0]], outcomes[LETTERS[1]], outcomes[TIE])
+
+
+def _bias(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The judge's own doing: how often it flipped, and how often it took the first it was shown."""
+    asked = [one for one in verdicts if one.get("asked")]
+    if not asked:
+        return {}
+    single = [said["chosen"] == said["order"][0] for one in asked for said in one["asked"]]
+    flipped = sum(one["outcome"] == TIE for one in asked)
+    return {f"{FLIP}s": flipped / len(asked), "first": sum(single) / len(single)}
