@@ -14,7 +14,7 @@ from theanine.evaluation.cases import count
 from theanine.evaluation.runs.folder import SUMMARY, RunFolder
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Progress, Running, Tested, ours, times
-from theanine.evaluation.runs.setup import Models, Plan, Setup, open_models, settings_of
+from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
 from theanine.evaluation.runs.summary import Summary, summarize_run
 from theanine.models.limits import Limits
 from theanine.store import Store, open_store
@@ -35,22 +35,18 @@ async def perform(
     *,
     bounds: Bounds | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
-    models: Models | None = None,
     tested: Callable[[Running, Store], Tested] = ours,
 ) -> tuple[RunFolder, Summary]:
     """Begin the run, or go on with it, and write its summary; gives its folder and summary.
 
-    ``models`` are those that the set-up names, unless others are given; ``tested`` makes the agent
-    that is asked.
-
     Without a folder it is one in ``runs`` that the data and the settings name: the same call goes
-    on with the same run. Raises SettingsError for the folder of another run, and where a measure
-    needs a judge that the set-up doesn't name.
+    on with the same run. ``tested`` makes the agent that is asked. Raises SettingsError for the
+    folder of another run, and where a measure needs a judge that the set-up doesn't name.
     """
     bounds = bounds or Bounds()
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
         raise SettingsError(f"{judges[0]} is judged by a model: name one with --judge")
-    models = models or open_models(setup)
+    models = open_models(setup)
     settings = settings_of(plan, setup, models)
     folder = folder or default_folder(plan.bench, setup.method, settings)
     folder.begin(settings)
