@@ -240,7 +240,13 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
         models = Models(agent=None, judge=judge)
         folder.begin(settings_of(made, setup, models))
         going = Running(
-            plan=made, setup=setup, models=models, folder=folder, tested=Nobody, limits=IMPATIENT
+            plan=made,
+            setup=setup,
+            models=models,
+            folder=folder,
+            tested=Nobody,
+            limits=IMPATIENT,
+            concurrency=1,
         )
         items = await going.run()
         return summarize_run(items, total=4, corpus=made.corpus), judge
