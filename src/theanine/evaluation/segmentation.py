@@ -81,15 +81,32 @@ def segmenter(name: str) -> Segmenter:
 def bench_segmentation(
     dialogues: Sequence[SegmentedDialogue], segmenter: Segmenter, seed: int = 0
 ) -> SegmentationRun:
-    """Segment each dialogue and measure it. A segmenter that doesn't tile raises ValueError."""
+    """Segment each dialogue and measure it. A segmenter that doesn't tile raises ValueError.
+
+    Raises BadInput as :func:`check_dialogues`.
+    """
+    check_dialogues(dialogues)
+    segmenter(dialogues[0].texts)  # what it loads at first use is not its speed
+    started = time.perf_counter()
+    drawn = [segmenter(one.texts) for one in dialogues]
+    return measured(dialogues, drawn, time.perf_counter() - started, seed)
+
+
+def check_dialogues(dialogues: Sequence[SegmentedDialogue]) -> None:
+    """Raises BadInput where there is nothing to measure."""
     if not dialogues:
         raise BadInput("no dialogues: nothing can be measured")
     if all(len(one.lengths) < 2 for one in dialogues):
         raise BadInput("no dialogue has more than one segment: there is no boundary to find")
-    segmenter(dialogues[0].texts)  # what it loads at first use is not its speed
-    started = time.perf_counter()
-    drawn = [segmenter(one.texts) for one in dialogues]
-    seconds = time.perf_counter() - started
+
+
+def measured(
+    dialogues: Sequence[SegmentedDialogue],
+    drawn: Sequence[Sequence[Span]],
+    seconds: float,
+    seed: int = 0,
+) -> SegmentationRun:
+    """The measures of the segments drawn, in so many seconds, of each dialogue."""
     items = [_item(one, spans) for one, spans in zip(dialogues, drawn, strict=True)]
     turns = sum(len(one.texts) for one in dialogues)
     return _run(items, turns / max(seconds, 1e-9), seed)
