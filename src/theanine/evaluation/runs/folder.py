@@ -12,12 +12,13 @@ from typing import Any, cast
 from theanine.errors import BadInput, SettingsError
 from theanine.evaluation.runs.item import Item
 
-SETTINGS, ITEMS, SUMMARY, REPORT, STORE = (
+SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND = (
     "settings.json",
     "items.jsonl",
     "summary.json",
     "report.html",
     "memory.db",
+    "command.txt",
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import count
-from theanine.evaluation.runs.folder import SUMMARY, RunFolder
+from theanine.evaluation.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Progress, Running, Tested, ours, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
@@ -36,12 +36,14 @@ async def perform(
     bounds: Bounds | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     tested: Callable[[Running, Store], Tested] = ours,
+    command: str = "",
 ) -> tuple[RunFolder, Summary]:
     """Begin the run, or go on with it, and write its summary; gives its folder and summary.
 
     Without a folder it is one in ``runs`` that the data and the settings name: the same call goes
-    on with the same run. ``tested`` makes the agent that is asked. Raises SettingsError for the
-    folder of another run, and where a measure needs a judge that the set-up doesn't name.
+    on with the same run. ``tested`` makes the agent that is asked; ``command``, which repeats the
+    run, is kept with it. Raises SettingsError for the folder of another run, and where a measure
+    needs a judge that the set-up doesn't name.
     """
     bounds = bounds or Bounds()
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
@@ -50,6 +52,8 @@ async def perform(
     settings = settings_of(plan, setup, models)
     folder = folder or default_folder(plan.bench, setup.method, settings)
     folder.begin(settings)
+    if command:
+        folder.write(COMMAND, command + "\n")
     running = Running(
         plan=plan,
         setup=setup,
@@ -82,7 +86,7 @@ async def _summary(items: Sequence[Item], running: Running) -> Summary:
         total=count(plan.groups),
         corpus=plan.corpus,
         costs=costs,
-        seconds=times(folder.path),
+        seconds=list(times(folder.path).values()),
         dropped=dropped,
         stopped=running.stopped,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -38,12 +38,20 @@ PASSING = (ModelUnavailable.__name__, BudgetExceeded.__name__, NOT_REMEMBERED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is: cases done of all, how many failed, dollars spent (None: unknown)."""
+    """How far a run is.
+
+    Attributes:
+        done: cases, of ``total``.
+        failed: how many of them, in whatever.
+        spent: dollars; None where a price is unknown.
+        items: what is done.
+    """
 
     done: int
     total: int
     failed: int
     spent: float | None
+    items: Collection[Item]
 
 
 class Tested(Protocol):
@@ -157,7 +165,10 @@ class Running:
         self._done[item.id] = item
         failed = sum(not item.complete for item in self._done.values())
         total = sum(len(group.cases) for group in self.plan.groups)
-        self.progress(Progress(done=len(self._done), total=total, failed=failed, spent=spent))
+        items = self._done.values()
+        self.progress(
+            Progress(done=len(items), total=total, failed=failed, spent=spent, items=items)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,16 +288,16 @@ def _note_time(folder: Path, case: str, seconds: float) -> None:
         out.write(json.dumps({"id": case, "seconds": round(seconds, 6)}) + "\n")
 
 
-def times(folder: Path) -> Sequence[float]:
-    """Seconds that each answer took, the last one for each case."""
+def times(folder: Path) -> dict[str, float]:
+    """Seconds that each answer took, by case; the last one counts."""
     file = folder / TIMES
-    if not file.exists():
-        return []
     found: dict[str, float] = {}
+    if not file.exists():
+        return found
     for line in file.read_text("utf-8").splitlines():
         try:
             record = json.loads(line)
         except ValueError:  # cut off by a kill
             continue
         found[record["id"]] = record["seconds"]
-    return list(found.values())
+    return found
