@@ -120,6 +120,14 @@ def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
     assert 0 < max(tokens) <= 60
 
 
+def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: Path) -> None:
+    chosen = ["--methods", "turn", "--embedder", "hash:64"]
+    plain = written(run, tmp_path / "a.json", *chosen)["columns"][0]["answers"]
+    other = [*chosen, "--reranker", "overlap", "--reranked", "20"]
+    reranked = written(run, tmp_path / "b.json", *other)["columns"][0]["answers"]
+    assert [one["pieces"] for one in plain] != [one["pieces"] for one in reranked]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

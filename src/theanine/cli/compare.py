@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theanine.cli.common import BaseUrlOption, EmbedderOption, ModelOption, plain
+from theanine.cli.common import (
+    BaseUrlOption,
+    EmbedderOption,
+    ModelOption,
+    RerankedOption,
+    RerankerOption,
+    plain,
+)
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
@@ -83,6 +90,8 @@ def compare(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
+    reranker: RerankerOption = None,
+    reranked: RerankedOption = None,
     html: HtmlOption = None,
     json_: JsonFile = None,
 ) -> None:
@@ -101,6 +110,7 @@ def compare(
     from theanine.demo import HARBOUR
     from theanine.evaluation.compared import With
     from theanine.evaluation.questions import read_asked
+    from theanine.retrieval.rerank import TOP
 
     if data is None:
         data = HARBOUR
@@ -113,7 +123,10 @@ def compare(
             "No language model is configured: the local versions work (--model).", file=sys.stderr
         )
     histories, asked = read_asked(data, questions, limit)
-    common = With(model=model, base_url=base_url, embedder=embedder, budget=budget)
+    common = With(
+        model=model, base_url=base_url, embedder=embedder, budget=budget,
+        reranker=reranker, reranked=reranked or TOP,
+    )  # fmt: skip
     found = _compared(entrants, histories, asked, common)
     _report(found, data, html, json_)
     if not all(column.complete for column in found.columns):

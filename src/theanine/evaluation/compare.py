@@ -137,6 +137,8 @@ class _Run:
             model=common.model,
             base_url=common.base_url,
             embedder=common.embedder,
+            reranker=common.reranker,
+            reranked=common.reranked,
             seed=common.seed,
         )
 

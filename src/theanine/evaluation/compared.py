@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from theanine.conversation import Turn
+from theanine.retrieval.rerank import TOP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +20,13 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class With:
-    """What all methods have in common: the model, the embedder, the budget and the seed."""
+    """What all methods have in common; see :func:`theanine.open`. ``budget`` is of each recall."""
 
     model: str = "local"
     base_url: str | None = None
     embedder: str = "local"
+    reranker: str | None = None
+    reranked: int = TOP
     budget: int | None = None
     seed: int = 0
 
