@@ -273,10 +273,7 @@ def _show_paper() -> None:
     print(f"{table.paper}, {table.place}: {table.what}")
     show_table(
         ["", *(column.name for column in table.columns)],
-        (
-            [row.label, *("–" if v is None else f"{v:.2f}" for v in row.values)]
-            for row in table.rows
-        ),
+        ([row.label, *map(_figure, row.values)] for row in table.rows),
     )
 
 

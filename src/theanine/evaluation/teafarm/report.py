@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from theanine.evaluation.metrics.intervals import Interval, interval
@@ -32,7 +32,7 @@ class Line:
     unjudged: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
     """A run of TeaFarm.
 
@@ -42,7 +42,7 @@ class Report:
         folder: where the run is kept; empty where it is not.
     """
 
-    items: Sequence[Item] = field(repr=False)
+    items: Sequence[Item]
     total: int
     folder: str = ""
 
@@ -87,16 +87,21 @@ class Report:
             unjudged=sum(bool(set(item.failures) - {ANSWER}) for item in items),
         )
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """How many were answered rightly."""
+        by = " (by rule: no judge read the replies)" if self.ruled else ""
         right = round(self.success * self.total)
-        told = [f"{right} of {self.total} questions answered rightly{self._by}"]
+        return f"{right} of {self.total} questions answered rightly{by}"
+
+    def __repr__(self) -> str:
+        return f"<TeaFarm: {self.heading}>"
+
+    def __str__(self) -> str:
+        told = [self.heading]
         for item in {item.id: item for item in (*self.fooled, *self.failed)}.values():
             told += ["", *story(item)]
         return "\n".join([*told, *([f"\n{self.folder}"] if self.folder else [])])
-
-    @property
-    def _by(self) -> str:
-        return " (by rule: no judge read the replies)" if self.ruled else ""
 
 
 def story(item: Item, recalled: int = 3) -> Iterator[str]:
