@@ -11,7 +11,7 @@ import theanine
 from theanine.conversation import History, Transcript, Utterance
 from theanine.retrieval.ranking import RankingConfig
 
-LOW = RankingConfig(exact_upto=300)
+LOW = RankingConfig(exact_upto=150)
 START = datetime(2022, 1, 1, 9, tzinfo=UTC)
 WHO = ["Ana", "Ben"]
 VERBS = "mended painted lost sold bought found borrowed hid washed dropped".split()
@@ -50,7 +50,7 @@ def questions(count: int, seed: int = 7) -> list[str]:
     ]
 
 
-def history(sessions: Sequence[int], each: int = 100) -> History:
+def history(sessions: Sequence[int], each: int = 50) -> History:
     """Numbered sessions of so many turns; the same number gives the same session."""
     made: list[Transcript] = []
     for session in sessions:
@@ -63,9 +63,9 @@ def history(sessions: Sequence[int], each: int = 100) -> History:
     return History(name="ana", transcripts=made)
 
 
-def add(agent: theanine.Agent, sessions: Sequence[int]) -> None:
+def add(agent: theanine.Agent, sessions: Sequence[int], each: int = 50) -> None:
     """Log and remember sessions of Ana."""
-    agent.log(history(sessions), "ana")
+    agent.log(history(sessions, each), "ana")
     agent.remember("ana")
 
 

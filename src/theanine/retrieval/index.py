@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ CONNECTIONS, EXPANSION = 16, 64
 """Edges a node, and nodes that are looked at as one is added."""
 
 _MAGIC = b"theanine vector index 1\n"
+_HASH = 16  # bytes
 
 
 def available() -> bool:
@@ -93,15 +94,14 @@ class Stamp:
 
 
 def packed(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Sequence[bytes]:
-    """A file's parts: a line that says what it is, with hashes, and the index."""
-    body = index.dump()
+    """A file's parts: a hash of the rest, a line that says what it is, and the index."""
     head = asdict(stamp) | {
         "width": index.width,
         "rows": index.rows,
         "vectors": _hash_rows(vectors[: index.rows]),
-        "hash": _hash(body),
     }
-    return _MAGIC, json.dumps(head).encode() + b"\n", body
+    line, body = json.dumps(head).encode() + b"\n", index.dump()
+    return _MAGIC, _hash(line, body), line, body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +116,18 @@ class KeptIndex:
     @classmethod
     def read(cls, data: bytes | None, stamp: Stamp, width: int) -> KeptIndex | None:
         """None for a file that is missing, torn, stale or of something else."""
+        start = len(_MAGIC) + _HASH
         if data is None or not data.startswith(_MAGIC):
             return None
-        end = data.find(b"\n", len(_MAGIC))
-        try:
-            said: Any = json.loads(data[len(_MAGIC) : max(end, 0)])
-        except ValueError:
+        rest = memoryview(data)[start:]
+        if data[len(_MAGIC) : start] != _hash(rest):
             return None
-        body = memoryview(data)[end + 1 :]
-        expected = asdict(stamp) | {"width": width, "hash": _hash(body)}
-        head = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
-        if any(head.get(name) != value for name, value in expected.items()):
+        end = data.index(b"\n", start) + 1
+        head: dict[str, Any] = json.loads(data[start:end])
+        expected = asdict(stamp) | {"width": width}
+        if any(head[name] != value for name, value in expected.items()):
             return None
+        body = rest[end - start :]
         return cls(rows=head["rows"], width=width, vectors=head["vectors"], body=body)
 
     def index(self, vectors: NDArray[np.float32]) -> VectorIndex | None:
@@ -137,10 +137,13 @@ class KeptIndex:
         return VectorIndex.load(self.width, self.rows, self.body)
 
 
-def _hash(data: bytes | memoryview) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+def _hash(*parts: bytes | memoryview) -> bytes:
+    made = blake2b(digest_size=_HASH)
+    for part in parts:
+        made.update(part)
+    return made.digest()
 
 
 def _hash_rows(vectors: NDArray[np.float32]) -> str:
     rows: Any = np.ascontiguousarray(vectors)
-    return _hash(rows)
+    return _hash(rows).hex()
