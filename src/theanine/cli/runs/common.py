@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +15,7 @@ from theanine.cli.show import console, show_table
 if TYPE_CHECKING:
     from theanine.cli.runs.options import JudgingOptions, RunOptions
     from theanine.evaluation.runs.folder import RunFolder
-    from theanine.evaluation.runs.running import Progress, Running, Tested
+    from theanine.evaluation.runs.running import Running, Tested
     from theanine.evaluation.runs.setup import Plan, Setup
     from theanine.store import Store
 
@@ -56,6 +56,7 @@ def perform_and_show(
     """
     import anyio
 
+    from theanine.cli.runs.live import Live
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.runs.perform import Bounds, perform
     from theanine.evaluation.runs.running import ours
@@ -63,17 +64,20 @@ def perform_and_show(
     setup = setup_of(options)
     setup = replace(setup, settings={**setup.settings, **(about or {})})
     folder = None if options.out is None else RunFolder(options.out)
-    asked = tested or ours
     if options.replay:
-        _replay(plan, setup, folder, asked)
+        _replay(plan, setup, folder, tested or ours)
         return
-    with _Live() as live:
-
-        async def run() -> tuple[RunFolder, dict[str, Any]]:
-            bounds = Bounds(concurrency=options.concurrency, money=options.max_cost)
-            told = live.show
-            return await perform(plan, setup, folder, bounds=bounds, progress=told, tested=asked)
-
+    with Live(plan) as live:
+        run = partial(
+            perform,
+            plan,
+            setup,
+            folder,
+            bounds=Bounds(concurrency=options.concurrency, money=options.max_cost),
+            progress=live.tell,
+            tested=tested or ours,
+            command=options.command,
+        )
         folder, summary = anyio.run(run)
     if options.as_json:
         show_json(summary)
@@ -90,8 +94,6 @@ def _replay(
     folder: RunFolder | None,
     tested: Callable[[Running, Store], Tested],
 ) -> None:
-    from functools import partial
-
     import anyio
 
     from theanine.errors import SettingsError
@@ -174,23 +176,3 @@ def _show_spent(summary: Mapping[str, Any]) -> None:
             f"{sums['output_tokens']:,} out, {cost}",
             markup=False,
         )
-
-
-class _Live:
-    """One line that says how far the run is, on a terminal; nothing elsewhere."""
-
-    def __enter__(self) -> _Live:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write("\n")
-
-    def show(self, progress: Progress) -> None:
-        """Write the line anew."""
-        if not sys.stderr.isatty():
-            return
-        spent = "" if progress.spent is None else f"  ${progress.spent:,.4f}"
-        failed = f"  {progress.failed} failed" if progress.failed else ""
-        sys.stderr.write(f"\r\x1b[K{progress.done} of {progress.total}{failed}{spent}")
-        sys.stderr.flush()

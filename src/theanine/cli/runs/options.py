@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, cast, get_type_hints
 
 import typer
 
@@ -65,6 +66,9 @@ TokensOption = Annotated[
     int | None, typer.Option("--budget", min=0, metavar="N", help="Tokens of each recollection.")
 ]
 
+NO_OPTION = {"option": False}
+"""Marks the field that holds the whole command as it was given."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions:
@@ -78,6 +82,7 @@ class JudgingOptions:
     max_cost: MoneyOption = None
     replay: ReplayOption = False
     as_json: JsonOption = False
+    command: str = field(default="", metadata=NO_OPTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,7 @@ class RunOptions:
     max_cost: MoneyOption = None
     replay: ReplayOption = False
     as_json: JsonOption = False
+    command: str = field(default="", metadata=NO_OPTION)
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -111,17 +117,38 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, parameter in inspect.signature(command).parameters.items()
         if name != "options"
     ]
-    shared = [_parameter(one, hints[one.name]) for one in fields(kind)]
-    named = {one.name for one in fields(kind)}
+    shared = [_parameter(one, hints[one.name]) for one in fields(kind) if not one.metadata]
+    named = [one.name for one in shared]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    context = inspect.Parameter("context", keyword, annotation=typer.Context)
 
     @wraps(command)
     def called(**given: Any) -> None:
-        options = kind(**{name: given.pop(name) for name in named})
+        told = again(given.pop("context"))
+        options = kind(**{name: given.pop(name) for name in named}, command=told)
         command(**given, options=options)
 
-    called.__signature__ = inspect.Signature([*own, *shared])  # pyright: ignore[reportAttributeAccessIssue]  # what typer reads
-    called.__annotations__ = {p.name: p.annotation for p in [*own, *shared]}
+    called.__signature__ = inspect.Signature([*own, *shared, context])  # pyright: ignore[reportAttributeAccessIssue]  # what typer reads
+    called.__annotations__ = {p.name: p.annotation for p in [*own, *shared, context]}
     return called
+
+
+def again(context: typer.Context) -> str:
+    """The command that is under way, with what the environment gave it, as one types it."""
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name.startswith("DEFAULT"):
+            continue
+        given = context.params[parameter.name or ""]
+        values = cast("list[object]", given if isinstance(given, list | tuple) else [given])
+        option = max(parameter.opts, key=len)
+        for value in values:
+            if parameter.param_type_name == "argument":
+                words.append(str(value))
+            else:
+                words += [option] if value is True else [option, str(value)]
+    return shlex.join(words)
 
 
 def _parameter(one: Field[Any], annotation: Any) -> inspect.Parameter:
