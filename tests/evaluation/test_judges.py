@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,20 +11,28 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
+from typer.testing import CliRunner
 
 from answering import Answering
 from prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.cli.app import app
 from theanine.clock import system_clock
-from theanine.errors import SettingsError, UnusableReply
+from theanine.errors import BadInput, SettingsError, UnusableReply
+from theanine.evaluation.judges.checking import check_plan
 from theanine.evaluation.judges.judge import Judge, Unjudged
 from theanine.evaluation.judges.registry import JUDGES, judge_named
+from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import JUDGE
+from theanine.evaluation.runs.nobody import Nobody
+from theanine.evaluation.runs.running import JUDGE, Running
+from theanine.evaluation.runs.setup import NOBODY, Models, Plan, Setup, settings_of
+from theanine.evaluation.runs.summary import summarize_run
 from theanine.models.chat import Caller, Chat
 from theanine.models.limits import Limits
 from theanine.models.scripted import ScriptedModel
 from theanine.models.step import Step
 from theanine.store import open_store
+from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
 
 pytestmark = pytest.mark.anyio
@@ -215,3 +225,140 @@ async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path:
     model = ScriptedModel("Looks fine to me.")
     with pytest.raises(UnusableReply, match="judge-right@1: 2 replies"):
         await judging(tmp_path, model, judge_named("right"), ITEM)
+
+
+def labelled(folder: Path, *records: dict[str, Any]) -> Path:
+    file = folder / "labelled.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in records), "utf-8")
+    return file
+
+
+def right(answer: str, label: object) -> dict[str, Any]:
+    return {"question": "Which boat?", "reference": "yellow", "answer": answer, "label": label}
+
+
+async def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
+    file = labelled(
+        tmp_path,
+        right("The yellow one.", "right"),
+        right("yellow", True),
+        right("The blue one.", "right"),
+        right("The red one.", "Wrong"),
+        right("None, ever.", 0),
+    )
+    plan = check_plan(file, "right")
+    model = ScriptedModel(
+        lambda p: "?" if "None, ever" in p else answer(p_request(p)), name="scripted"
+    )
+    items = await run_plan(plan, tmp_path, model)
+    summary = summarize_run(items, total=5, corpus=plan.corpus)
+    assert summary["corpus"] == {
+        "right/agreement": 0.75,
+        "right/kappa": pytest.approx(0.5),
+        "right: right → right": 2.0,
+        "right: right → wrong": 1.0,
+        "right: wrong → wrong": 1.0,
+    }
+    assert summary["measures"]["right/agrees"]["failed"] == 1
+    assert next(iter(summary["failures"])).startswith("right: UnusableReply")
+
+
+async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_path: Path) -> None:
+    rated = {"question": "Which?", "reference": "yellow", "answer": "yellow"}
+    plan = check_plan(labelled(tmp_path, {**rated, "label": 85}), "gpt4score")
+    items = await run_plan(plan, tmp_path, ScriptedModel('{"explanation": "", "score": 99}'))
+    assert items[0].verdicts["gpt4score"]["label"] == {"gpt4score": "80–100"}
+    assert items[0].measures == {"gpt4score/agrees": 1.0}
+    parts = {"coherence": 3, "humanness": 0}
+    plan = check_plan(labelled(tmp_path, {**rated, "label": parts}), "perspectives")
+    said = json.dumps({"explanation": "", **FIVE})
+    items = await run_plan(plan, tmp_path / "five", ScriptedModel(said))
+    assert items[0].measures == {"perspectives/agrees": 0.0}
+    assert plan.corpus[0].over(items) == {
+        "coherence/agreement": 1.0,
+        "coherence: 3 → 3": 1.0,
+        "humanness/agreement": 0.0,
+        "humanness/kappa": 0.0,
+        "humanness: 0 → 3": 1.0,
+    }
+
+
+async def test_items_of_runs_are_taken_as_they_are(tmp_path: Path) -> None:
+    plan = check_plan(labelled(tmp_path, {**ITEM.record(), "label": "entails"}), "entailment")
+    (item,) = plan.ready.values()
+    assert (item.id, item.recalled) == ("1/c/1", ITEM.recalled)
+
+
+async def test_a_criterion_is_held_against_people(tmp_path: Path) -> None:
+    pair = {
+        "dialogue": [{"speaker": "Ana", "text": "And the boat?"}],
+        "answers": ["It sank.", "Which boat?"],
+        "past": ["Ana's boat sank."],
+    }
+    file = labelled(tmp_path, {**pair, "label": "a"}, {**pair, "label": "tie"})
+    plan = check_plan(file, "memorability")
+    chosen = ['{"explanation": "", "better": 1}', '{"explanation": "", "better": 2}'] * 2
+    items = await run_plan(plan, tmp_path, ScriptedModel(chosen))
+    assert [item.measures["memorability/agrees"] for item in items] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "fault"),
+    [
+        ("right", {"question": "?", "answer": "!"}, 'with a "label"'),
+        ("right", right("x", "maybe"), "'maybe' is no label of right: right, wrong"),
+        ("gpt-score", right("x", 3), "3 is no number from 0 to 2"),
+        ("right", {**right("x", 1), "wit": 3}, "wit: Extra inputs"),
+        ("right", {"question": "?", "label": 1}, "nothing to judge without an answer"),
+        ("gsb", right("x", "A"), 'gsb needs "answers", two of them'),
+        ("right", {"question": "?", "answers": ["x", "y"], "label": 1}, 'right needs one "answer"'),
+        ("perspectives", right("x", 3), "label each perspective"),
+        ("right", right("x", {"coherence": 1}), "no labels of several parts"),
+    ],
+)
+def test_labels_that_make_no_sense_are_named(
+    tmp_path: Path, name: str, record: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(BadInput, match=f"labelled.jsonl, line 1: .*{re.escape(fault)}"):
+        check_plan(labelled(tmp_path, record), name)
+
+
+def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) -> None:
+    file = labelled(
+        tmp_path, right("yellow", 1), right("blue", 0), right("blue", 1), right("yellow", 1)
+    )
+    with ScriptedServer() as server:
+        done = CliRunner().invoke(
+            app,
+            ["bench", "judge", str(file), "--as", "right", "--judge", "openai:test",
+             "--judge-base-url", server.base_url, "--out", str(tmp_path / "run")],
+            env={"OPENAI_API_KEY": "none", "COLUMNS": "200"},
+        )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rows = [
+        " ".join(re.sub(r"[^\w.↓→, :]", " ", line).split()) for line in done.output.splitlines()
+    ]
+    assert "right 0.750 0.500 4 0" in rows
+    assert "right 2 1" in rows
+    assert "wrong 0 1" in rows
+
+
+def p_request(prompt: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": prompt}]}
+
+
+async def run_plan(plan: Plan, folder: Path, model: ScriptedModel) -> list[Item]:
+    setup, models = Setup(method=NOBODY, judge="scripted"), Models(agent=None, judge=model)
+    place = RunFolder(folder / f"run-{plan.data[:8]}")
+    place.begin(settings_of(plan, setup, models))
+    limits = Limits(retries=0, repairs=0)
+    going = Running(
+        plan=plan,
+        setup=setup,
+        models=models,
+        folder=place,
+        tested=Nobody,
+        limits=limits,
+        concurrency=1,
+    )
+    return await going.run()

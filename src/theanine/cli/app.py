@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from theanine.cli import bench, chat, compare, doctor, histories, keep, look, rebuild, recall
-from theanine.cli.runs import answers, pairwise, tables
+from theanine.cli.runs import answers, judge, pairwise, tables
 
 app = typer.Typer(
     no_args_is_help=True,

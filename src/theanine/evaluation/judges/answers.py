@@ -16,7 +16,7 @@ from theanine.evaluation.judges.showing import (
     reference,
 )
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.teafarm.verdicts import CORRECT
+from theanine.evaluation.teafarm.verdicts import CORRECT, INCORRECT
 from theanine.evaluation.teafarm.verdicts import JUDGE as TEAFARM
 from theanine.models.step import load_step
 from theanine.steps.quoting import one_line
@@ -147,24 +147,28 @@ ANSWER_JUDGES = (
         name="gpt4score",
         worst={"gpt4score": 0.0},
         form=always(GROUNDED),
+        labels=range(101),
         source="GPT4Score of SeCom (section 3.1) and MemoChat: 0 to 100",
     ),
     Judge(
         name="gpt-score",
         worst={"gpt-score": 0.0},
         form=always(COVERED),
+        labels=range(3),
         source="GPT-score of conditional memory (section 5.2, table 13): 0, 1 or 2",
     ),
     Judge(
         name="right",
         worst={"right": 0.0},
         form=_form_of_right,
+        labels=("right", "wrong"),
         source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points where given",
     ),
     Judge(
         name="teafarm",
         worst={"teafarm": 0.0},
         form=always(FARMED),
+        labels=(CORRECT, INCORRECT),
         source="TeaFarm's judge (Theanine, appendix H, figure 25)",
     ),
 )

@@ -6,7 +6,7 @@ answer, keeps its words beside the numbers, and counts its failures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -55,12 +55,14 @@ class Judge:
         name: its numbers have this name, or begin with it and a slash.
         worst: what an item without an answer scores, by name.
         form: how it asks about an item.
+        labels: what a person may call an item, to check the judge: words, or whole numbers.
         source: whose judge it is, for people.
     """
 
     name: str
     worst: Mapping[str, float]
     form: Callable[[Item], Form[Any]]
+    labels: Sequence[str] | range
     source: str
 
     @property

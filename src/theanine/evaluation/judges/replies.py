@@ -23,6 +23,8 @@ QUALITIES = {
 """LLM-Rsum's three qualities (appendix, evaluation prompts), in our words."""
 PERSPECTIVES = ("coherence", "consistency", "memorability", "engagingness", "humanness")
 """SeCom's five perspectives (appendix A.10), which are COMEDY's."""
+STANCES = ("entails", "neutral", "contradicts")
+AGREEMENTS = ("definitely disagree", "slightly disagree", "slightly agree", "definitely agree")
 
 
 class Rating(BaseModel):
@@ -77,13 +79,13 @@ def _quality(name: str) -> Judge:
         name=name,
         worst={name: 1.0},
         form=always(form),
+        labels=range(1, 101),
         source="single model evaluation of LLM-Rsum (section 4 and appendix): 1 to 100",
     )
 
 
 def _stance(verdict: Stance) -> dict[str, float]:
-    labels = ("entails", "neutral", "contradicts")
-    return {f"entailment/{label}": float(verdict.label == label) for label in labels}
+    return {f"entailment/{label}": float(verdict.label == label) for label in STANCES}
 
 
 STANCE = Form(step=ENTAILMENT, values=_shown, score=_stance)
@@ -106,18 +108,21 @@ REPLY_JUDGES = (
         name="entailment",
         worst={"entailment/entails": 0.0, "entailment/neutral": 0.0, "entailment/contradicts": 1.0},
         form=always(STANCE),
+        labels=STANCES,
         source="the third human evaluation of Theanine (appendix F): shares of each label",
     ),
     Judge(
         name="helpfulness",
         worst={"helpfulness": 0.0},
         form=always(HELP),
+        labels=AGREEMENTS,
         source="agreement that what was retrieved helps (Theanine, appendix F): share that agrees",
     ),
     Judge(
         name="perspectives",
         worst={f"perspectives/{name}": 0.0 for name in PERSPECTIVES},
         form=always(SEEN_BY_FIVE),
+        labels=range(4),
         source="the five perspectives of SeCom (appendix A.10) and COMEDY: 0 to 3 each",
     ),
 )
