@@ -28,5 +28,5 @@ app.command()(rebuild.rebuild)
 app.command()(compare.compare)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")
-for command in (answers.qa, answers.responses, pairwise.pairwise, tables.tables):
+for command in (answers.qa, answers.responses, judge.judge, pairwise.pairwise, tables.tables):
     bench.bench.command()(command)
