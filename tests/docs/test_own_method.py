@@ -27,6 +27,13 @@ Ana: Thank you. My sister lives at 14 Harbour Street!
 """
 BROKEN = """\
 from figures import Figures
+from theanine.memory import NewMemory, Remembered
+from theanine.methods.base import Estimate
+from theanine.methods.estimating import tokens_of
+from theanine.models.step import Step
+from theanine.steps.quoting import dialogue_lines
+
+NOTE = Step("note", 1, "Task: note\\n\\n<<<turns\\n$turns\\n>>>", str)
 
 class Chatty(Figures):
     name = "chatty"
@@ -69,6 +76,22 @@ class Forgetful:
 
 class Borrowed(Figures):
     name = "turn"
+
+class Asking(Figures):
+    name = "asking"
+
+    def estimate(self, turns):
+        return Estimate(calls=1, input_tokens=20 + tokens_of(turns), output_tokens=5)
+
+    async def remember(self, session, turns, given, context):
+        if context.chat is None or not turns:
+            return await super().remember(session, turns, given, context)
+        said = await context.chat.ask(NOTE, touches=[session.id], turns=dialogue_lines(turns))
+        made = NewMemory(
+            text=said, at=turns[-1].at, sources=tuple(turn.id for turn in turns),
+            made_by=context.chat.model, prompt=NOTE.label,
+        )
+        return Remembered(memories=[made], vectors=await context.embedder.embed([said]))
 """
 TESTS = """\
 import pytest
@@ -78,6 +101,10 @@ class TestBroken(MethodContract):
     @pytest.fixture(params=["chatty", "rootless", "whimsical", "gossip"])
     def method(self, request):
         return request.param
+
+class TestAsking(MethodContract):
+    name = "asking"
+    answers = {"note": lambda request: f"A note of {len(request['messages'][0]['content'])}."}
 """
 
 
@@ -174,6 +201,23 @@ def test_the_contract_notices_what_is_broken(installed: Mapping[str, str], tmp_p
     assert ("one_by_one_at_once_and_twice_are_the_same", "whimsical") in found
     assert ("scopes_never_mix", "gossip") in found
     assert "passed" in ran.out
+
+
+@pytest.mark.slow
+def test_a_method_that_asks_has_its_answers_scripted(
+    installed: Mapping[str, str], tmp_path: Path
+) -> None:
+    environment = offered(installed, tmp_path, asking="broken:Asking")
+    file = tmp_path / "test_asking.py"
+    file.write_text(TESTS, "utf-8")
+    chosen = "TestAsking and (while or fails or costs or estimate or (at_once and scripted))"
+    ran = as_its_author(environment, file, tmp_path, "-k", chosen)
+    assert (ran.code, "5 passed" in ran.out) == (0, True), ran.out
+
+
+def test_pytest_is_asked_for_by_the_contract_alone(tmp_path: Path) -> None:
+    look = "import sys, theanine.testing; print('pytest' in sys.modules)"
+    assert _run([sys.executable, "-c", look], tmp_path, os.environ).out.strip() == "False"
 
 
 @pytest.mark.parametrize(
