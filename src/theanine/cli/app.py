@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from theanine.cli import bench, chat, compare, doctor, histories, keep, look, rebuild, recall
+from theanine.cli import (
+    bench,
+    chat,
+    compare,
+    doctor,
+    histories,
+    keep,
+    look,
+    rate,
+    rebuild,
+    recall,
+    teafarm,
+)
 from theanine.cli.runs import answers, judge, pairwise, tables
 
 app = typer.Typer(
@@ -26,7 +38,9 @@ for command in (keep.remember, keep.forget, keep.export, keep.reembed):
     app.command()(command)
 app.command()(rebuild.rebuild)
 app.command()(compare.compare)
+app.command()(rate.rate)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")
+app.add_typer(teafarm.teafarm, name="teafarm")
 for command in (answers.qa, answers.responses, judge.judge, pairwise.pairwise, tables.tables):
     bench.bench.command()(command)

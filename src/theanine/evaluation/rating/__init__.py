@@ -1,0 +1,1 @@
+"""Rating by people: the papers' forms as local pages, several raters, majority and kappa."""

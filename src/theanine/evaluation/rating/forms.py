@@ -1,0 +1,177 @@
+"""The papers' forms: what a rater is asked about each task, and how the answers are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from theanine.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One answer: what is kept, and what the rater reads."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One question of a form.
+
+    Attributes:
+        id: what its answer is kept under.
+        counted: choices that count as one, by value, such as both degrees of agreement.
+        undecided: what a task counts as on which every rater said something else, or None for
+            nothing.
+        scale: whether the values are numbers, of which the mean is taken.
+    """
+
+    id: str
+    text: str
+    choices: tuple[Choice, ...]
+    counted: Mapping[str, str] = field(default_factory=dict[str, str])
+    undecided: str | None = None
+    scale: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A form.
+
+    Attributes:
+        name, title: for the command line, and for people.
+        guide: what the rater should know, a paragraph each.
+        runs: how many runs it compares.
+        source: where it comes from.
+    """
+
+    name: str
+    title: str
+    guide: tuple[str, ...]
+    asks: tuple[Ask, ...]
+    runs: int = 1
+    source: str
+
+
+_DEGREES = (
+    Choice(value="definitely-disagree", label="Definitely disagree"),
+    Choice(value="slightly-disagree", label="Slightly disagree"),
+    Choice(value="slightly-agree", label="Slightly agree"),
+    Choice(value="definitely-agree", label="Definitely agree"),
+)
+_SIDES = {
+    "definitely-disagree": "disagree",
+    "slightly-disagree": "disagree",
+    "slightly-agree": "agree",
+    "definitely-agree": "agree",
+}
+_POINTS = tuple(
+    Choice(value=str(points), label=f"{points} {word}")
+    for points, word in enumerate(("not at all", "a little", "mostly", "fully"))
+)
+
+
+def _agree(id: str, text: str) -> Ask:
+    return Ask(id=id, text=text, choices=_DEGREES, counted=_SIDES)
+
+
+def _points(id: str, text: str) -> Ask:
+    return Ask(id=id, text=text, choices=_POINTS, scale=True)
+
+
+LINKING = Form(
+    name="linking",
+    title="Is the link between these two memories right?",
+    guide=(
+        "You see two memories, the older one first, the turns that each comes from, and the "
+        "relation that was found between them.",
+        "Changed: the first became the second. Cause: the first caused the second. Reason: the "
+        "first is due to the second. HinderedBy: they hinder each other. React: after the first "
+        "the person feels the second. Want: after the first the person wants the second. "
+        "SameTopic: both are about the same specific topic.",
+    ),
+    asks=(_agree("linking", "The relation holds between these two memories."),),
+    source="Theanine, appendix E.2: appropriateness of relation-aware linking",
+)
+REFINEMENT = Form(
+    name="refinement",
+    title="Is the refined timeline of more use?",
+    guide=(
+        "You see a dialogue, a timeline of memories as they are, and what was made of it for the "
+        "next reply in this dialogue.",
+    ),
+    asks=(_agree("refinement", "It is well made of the timeline, and of more use for the reply."),),
+    source="Theanine, appendix E.2: helpfulness of timeline refinement",
+)
+ENTAILMENT = Form(
+    name="entailment",
+    title="Does the reply fit what was said before?",
+    guide=(
+        "You see what is remembered, oldest first, a dialogue, and a reply to its last turn. What "
+        "was said last on a matter is what holds.",
+        "Entails: the reply reflects what is remembered. Contradicts: it says something that can't "
+        "be true with it. Neutral: neither.",
+    ),
+    asks=(
+        Ask(
+            id="entailment",
+            text="How does the reply stand to what is remembered?",
+            choices=(
+                Choice(value="entails", label="Entails"),
+                Choice(value="neutral", label="Neutral"),
+                Choice(value="contradicts", label="Contradicts"),
+            ),
+            undecided="neutral",
+        ),
+    ),
+    source="Theanine, appendix E.2: quality of responses; undecided counts as neutral",
+)
+HELPFULNESS = Form(
+    name="helpfulness",
+    title="Which of the two is of more help for the reply?",
+    guide=(
+        "You see a dialogue and what two systems recalled for the next reply. Which system is "
+        "which is hidden, and changes from task to task.",
+    ),
+    asks=(
+        Ask(
+            id="helpfulness",
+            text="Which helps more to reply?",
+            choices=(
+                Choice(value="first", label="The first"),
+                Choice(value="same", label="Both alike"),
+                Choice(value="second", label="The second"),
+            ),
+            undecided="same",
+        ),
+    ),
+    runs=2,
+    source="Theanine, appendix E.2: helpfulness of retrieved memories",
+)
+PERSPECTIVES = Form(
+    name="perspectives",
+    title="How good is the reply?",
+    guide=("You see what is remembered, a dialogue, and a reply to its last turn.",),
+    asks=(
+        _points("coherence", "Coherence: it follows from the dialogue and makes sense in it."),
+        _points("consistency", "Consistency: it contradicts nothing that was said before."),
+        _points("memorability", "Memorability: it uses what is remembered where that matters."),
+        _points("engagingness", "Engagingness: one would want to go on talking."),
+        _points("humanness", "Humanness: a person could have said it."),
+    ),
+    source="SeCom, appendix A.10, after COMEDY: five perspectives of 0 to 3 points",
+)
+FORMS: Mapping[str, Form] = {
+    form.name: form for form in (LINKING, REFINEMENT, ENTAILMENT, HELPFULNESS, PERSPECTIVES)
+}
+"""Every form, by name."""
+
+
+def form_named(name: str) -> Form:
+    """The form of that name. Raises SettingsError, naming those there are."""
+    try:
+        return FORMS[name]
+    except KeyError:
+        raise SettingsError(f"unknown form {name!r}; there are: {', '.join(FORMS)}") from None
