@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,16 @@ PAIRS = [
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
+def model(tmp_path: Path) -> Iterator[Path]:
     """A one-layer BERT; skips the test where the libraries are not installed."""
     for name in ("torch", "transformers", "bert_score", "mauve"):
         library(name)
+    torch = library("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a model this small only waits for others
     sentence_transformer(tmp_path)
-    return tmp_path / "bert"
+    yield tmp_path / "bert"
+    torch.set_num_threads(threads)
 
 
 def items(*pairs: tuple[str | None, str], category: str = "") -> list[Item]:
