@@ -54,11 +54,12 @@ class Live:
 
     def table(self) -> RenderableType:
         """The table as of now."""
+        from rich.console import Group
         from rich.table import Table
 
         items = tuple(self._told.items) if self._told else ()
         names = list(dict.fromkeys(name for item in items for name in item.measures))[:SHOWN]
-        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), caption=self._line())
+        table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
         for heading in ("", "done", *names, "failed"):
             table.add_column(heading, justify="right" if heading else "left")
         if len(self._totals) > 1:
@@ -66,7 +67,7 @@ class Live:
                 own = [item for item in items if item.category == category]
                 table.add_row(*_row(category or "–", own, self._totals[category], names))
         table.add_row(*_row(ALL, items, self._totals.total(), names), style="bold")
-        return table
+        return Group(table, self._line())
 
     def _line(self) -> str:
         passed = time.monotonic() - self._started
