@@ -283,6 +283,7 @@ def _figure(value: float | None) -> str:
 
 def _read(folder: Path) -> Report:
     from theanine.errors import BadInput
+    from theanine.evaluation.outside import OUTSIDE
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.teafarm.report import Report
 
@@ -291,7 +292,8 @@ def _read(folder: Path) -> Report:
     if settings["bench"] != "teafarm":
         raise BadInput(f"it holds a run of {settings['bench']}", str(folder))
     items = list(place.items().values())
-    return Report(items=items, total=settings["cases"], folder=str(folder))
+    outside = settings["setup"]["method"] == OUTSIDE
+    return Report(items=items, total=settings["cases"], folder=str(folder), outside=outside)
 
 
 def _as_json(found: Report) -> dict[str, Any]:

@@ -112,7 +112,9 @@ async def _ask(
         tested=farm.tested,
     )
     items = list(place.items().values())
-    return Report(items=items, total=summary["cases"], folder=str(place.path))
+    return Report(
+        items=items, total=summary["cases"], folder=str(place.path), outside=agent is not None
+    )
 
 
 def _setup(agent: Function | Agent | str | None, way: Way) -> Setup:

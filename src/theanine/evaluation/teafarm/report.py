@@ -39,12 +39,14 @@ class Report:
     Attributes:
         items: what became of each question.
         total: how many questions there were to be asked.
-        folder: where the run is kept; empty where it is not.
+        folder: where the run is kept.
+        outside: whether the agent is from elsewhere, so that nobody knows what it recalled.
     """
 
     items: Sequence[Item]
     total: int
     folder: str = ""
+    outside: bool = False
 
     @property
     def success(self) -> float:
@@ -100,11 +102,11 @@ class Report:
     def __str__(self) -> str:
         told = [self.heading]
         for item in {item.id: item for item in (*self.fooled, *self.failed)}.values():
-            told += ["", *story(item)]
+            told += ["", *story(item, self.outside)]
         return "\n".join([*told, *([f"\n{self.folder}"] if self.folder else [])])
 
 
-def story(item: Item, recalled: int = 3) -> Iterator[str]:
+def story(item: Item, outside: bool = False, recalled: int = 3) -> Iterator[str]:
     """A question with what was said, what is right, why, and what was recalled for it."""
     yield f"[{item.id}] {item.extra.get('asks', '')} asked {item.speaker}: {item.asked}"
     if item.extra.get("assumes"):
@@ -123,7 +125,7 @@ def story(item: Item, recalled: int = 3) -> Iterator[str]:
         yield from (f"    from {_source(source)}" for source in part["sources"][:recalled])
     if len(item.recalled) > recalled:
         yield f"  and {len(item.recalled) - recalled} more recalled"
-    if item.answer is not None and not item.recalled:
+    if item.answer is not None and not item.recalled and not outside:
         yield "  nothing was recalled"
 
 

@@ -59,6 +59,8 @@ async def farm_of(
     Raises BadInput and SettingsError for what can't be asked.
     """
     sheet, past = await _read(file, data, store, known)
+    if known == "none":  # only when the sessions were matters then
+        past = Past(ends=past.ends, hash=past.hash)
     plan = plan_of(sheet, past, judge, limit)
     return Farm(plan=plan, tested=_tested(plan, past, known))
 
@@ -86,13 +88,13 @@ async def _read(
     if data is None and store is None:
         data = file.parent / sheet.data if sheet.data else None
         store = str(file.parent / sheet.store) if sheet.store else None
-    if known == "none":
-        return sheet, Past()
     if store is not None:
         past = await past_of_store(store, _users(sheet))
-        if known is None:
-            return sheet, past
-        return sheet, past_of(await histories_of_store(store, _users(sheet)), past.hash)
+        if known in ("sent", "replayed"):
+            past = past_of(await histories_of_store(store, _users(sheet)), past.hash)
+        return sheet, past
+    if data is None and known == "none":
+        return sheet, Past()
     if data is None:
         raise BadInput(
             "it doesn't say where the sessions are: begin it with a line `data: FILE`, or name "
