@@ -38,6 +38,9 @@ extras: $(DEV) ## Install what the tests of the extras with own models need (1 G
 bench: $(DEV) ## Measure speed, size and calls beside their goals
 	$(BIN)/python benchmarks/run.py
 
+scale: $(DEV) ## Measure one scope of up to 300,000 memories
+	$(BIN)/python benchmarks/scale.py
+
 crash: $(DEV) ## Kill the process 200 times; nothing may be lost, doubled or paid twice
 	$(BIN)/python -m tests.crash --kills 200
 

@@ -20,15 +20,18 @@ A_SESSION = 100
 HOLDER = "benchmark"
 
 
-async def fill(path: Path, scopes: Sequence[str], memories: int) -> None:
-    """``memories`` of theanine's in each scope, a third of them linked to an earlier one."""
+async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 0) -> None:
+    """``memories`` of theanine's in each scope, a third of them linked to an earlier one.
+
+    ``already`` are there from a call before, in whole sessions.
+    """
     store, embedder = open_store(str(path)), StaticEmbedder()
     await store.open()
-    texts = statements()
+    texts = statements(already)
     try:
         for user in scopes:
             scope = Scope(user)
-            for session in range(-(-memories // A_SESSION)):
+            for session in range(already // A_SESSION, -(-memories // A_SESSION)):
                 count = min(A_SESSION, memories - session * A_SESSION)
                 said = list(islice(texts, count))
                 at = START + timedelta(days=session)
