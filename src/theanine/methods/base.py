@@ -9,7 +9,7 @@ from typing import Protocol
 
 from theanine.conversation import GivenMemory, Scope, Session, Turn, Utterance
 from theanine.memory import LOCAL, Recollection, Remembered
-from theanine.models.base import Embedder
+from theanine.models.base import Embedder, Vectors
 from theanine.models.chat import Caller
 from theanine.retrieval.rerank import Reranking
 from theanine.retrieval.view import View
@@ -28,6 +28,7 @@ class Context:
         budget: tokens that the recollection's text may have at most, by the bundled tokenizer;
             None leaves it to the method's own settings.
         reranking: puts what a search finds in order; None leaves the search's own.
+        asked: vectors of the questions asked so far, so that none is embedded twice.
     """
 
     scope: Scope
@@ -37,6 +38,7 @@ class Context:
     rng: Random
     budget: int | None = None
     reranking: Reranking | None = None
+    asked: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

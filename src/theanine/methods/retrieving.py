@@ -40,7 +40,9 @@ async def retrieve(
     if not query or not len(view):
         return []
     topic = view.topic(query) if how == "hybrid" else query
-    vector = (await _embed_question(topic, context.embedder))[0]
+    if topic not in context.asked:
+        context.asked[topic] = await _embed_question(topic, context.embedder)
+    vector = context.asked[topic][0]
     last = dialogue[-1]
     sought = Query(
         text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
