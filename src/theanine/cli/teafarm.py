@@ -263,17 +263,22 @@ def report(
         ),
     )
     console().print(f"\n{found}\n", markup=False)
-    _show_paper()
+    _show_paper(found)
 
 
-def _show_paper() -> None:
-    from theanine.evaluation.tables import tables
+def _show_paper(found: Report) -> None:
+    """The paper's table, with the run in it where its questions are of the same sets."""
+    from theanine.evaluation.tables import Row, tables, with_ours
 
     (table,) = tables(["teafarm"])
+    sets = {line.of: line.success for line in found.sets}
+    own = [sets.get(column.name) for column in table.columns]
+    values = tuple(None if one is None else one.mean for one in own)
+    rows = [Row(f"this run ({found.method})", found.method, values)] if any(own) else []
     print(f"{table.paper}, {table.place}: {table.what}")
     show_table(
         ["", *(column.name for column in table.columns)],
-        ([row.label, *map(_figure, row.values)] for row in table.rows),
+        ([row.label, *map(_figure, row.values)] for row in with_ours(table, rows)),
     )
 
 
@@ -283,7 +288,6 @@ def _figure(value: float | None) -> str:
 
 def _read(folder: Path) -> Report:
     from theanine.errors import BadInput
-    from theanine.evaluation.outside import OUTSIDE
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.teafarm.report import Report
 
@@ -292,8 +296,8 @@ def _read(folder: Path) -> Report:
     if settings["bench"] != "teafarm":
         raise BadInput(f"it holds a run of {settings['bench']}", str(folder))
     items = list(place.items().values())
-    outside = settings["setup"]["method"] == OUTSIDE
-    return Report(items=items, total=settings["cases"], folder=str(folder), outside=outside)
+    method = settings["setup"]["method"]
+    return Report(items=items, total=settings["cases"], folder=str(folder), method=method)
 
 
 def _as_json(found: Report) -> dict[str, Any]:

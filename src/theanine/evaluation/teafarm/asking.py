@@ -112,9 +112,8 @@ async def _ask(
         tested=farm.tested,
     )
     items = list(place.items().values())
-    return Report(
-        items=items, total=summary["cases"], folder=str(place.path), outside=agent is not None
-    )
+    method = way.method if agent is None else OUTSIDE
+    return Report(items=items, total=summary["cases"], folder=str(place.path), method=method)
 
 
 def _setup(agent: Function | Agent | str | None, way: Way) -> Setup:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from theanine.evaluation.metrics.intervals import Interval, interval
+from theanine.evaluation.outside import OUTSIDE
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.teafarm.run import measure_of, success_of
 from theanine.evaluation.teafarm.verdicts import RULED
@@ -40,13 +41,13 @@ class Report:
         items: what became of each question.
         total: how many questions there were to be asked.
         folder: where the run is kept.
-        outside: whether the agent is from elsewhere, so that nobody knows what it recalled.
+        method: who was asked; of an agent from elsewhere nobody knows what it recalled.
     """
 
     items: Sequence[Item]
     total: int
     folder: str = ""
-    outside: bool = False
+    method: str = ""
 
     @property
     def success(self) -> float:
@@ -79,6 +80,15 @@ class Report:
                 lines += [self._line(n, [i for i in self.items if key(i) == n]) for n in names]
         return lines
 
+    @property
+    def sets(self) -> list[Line]:
+        """Each data set that the questions name, and ``Avg.`` over all where all name one."""
+        names = sorted({_data_set(item) for item in self.items})
+        if not names or "" in names:
+            return []
+        lines = [self._line(n, [i for i in self.items if _data_set(i) == n]) for n in names]
+        return [*lines, self._line("Avg.", self.items)]
+
     def _line(self, of: str, items: Sequence[Item]) -> Line:
         name = measure_of(self.items)
         values = [item.measures[name] for item in items if name in item.measures]
@@ -102,11 +112,11 @@ class Report:
     def __str__(self) -> str:
         told = [self.heading]
         for item in {item.id: item for item in (*self.fooled, *self.failed)}.values():
-            told += ["", *story(item, self.outside)]
+            told += ["", *story(item, outside=self.method == OUTSIDE)]
         return "\n".join([*told, *([f"\n{self.folder}"] if self.folder else [])])
 
 
-def story(item: Item, outside: bool = False, recalled: int = 3) -> Iterator[str]:
+def story(item: Item, *, outside: bool = False, recalled: int = 3) -> Iterator[str]:
     """A question with what was said, what is right, why, and what was recalled for it."""
     yield f"[{item.id}] {item.extra.get('asks', '')} asked {item.speaker}: {item.asked}"
     if item.extra.get("assumes"):
