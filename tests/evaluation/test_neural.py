@@ -67,10 +67,10 @@ def test_bertscore_is_what_the_paper_defines_and_bert_score_gives(model: Path) -
     library_scores = library("bert_score").score(
         [a for a, _ in PAIRS], [r for _, r in PAIRS], model_type=str(model), num_layers=1
     )
-    assert found == {"bertscore:bert@1": pytest.approx(float(library_scores[2].mean()))}
+    assert found == {"bertscore": pytest.approx(float(library_scores[2].mean()))}
     by_hand = [greedy(model, answer, reference) for answer, reference in PAIRS]
-    assert found["bertscore:bert@1"] == pytest.approx(sum(by_hand) / 3, abs=1e-5)
-    assert measure.over(items(PAIRS[1])) == {measure.name: pytest.approx(1)}
+    assert found["bertscore"] == pytest.approx(sum(by_hand) / 3, abs=1e-5)
+    assert measure.over(items(PAIRS[1])) == {"bertscore": pytest.approx(1)}
 
 
 def test_bertscore_of_no_answer_is_0_and_each_session_has_its_own(model: Path) -> None:
@@ -81,11 +81,11 @@ def test_bertscore_of_no_answer_is_0_and_each_session_has_its_own(model: Path) -
         *items(PAIRS[0], category="session 5"),
     ]
     found = measure.over(asked)
-    name, last = measure.name, measure.over(items(PAIRS[0]))[measure.name]
-    assert found[f"{name}/session 3"] == found[f"{name}/session 4"] == pytest.approx(0.5)
-    assert found[f"{name}/session 5"] == pytest.approx(last)
-    assert found[f"{name}/mean"] == pytest.approx((1 + last) / 3)
-    assert found[name] == pytest.approx((2 + last) / 5)
+    last = measure.over(items(PAIRS[0]))["bertscore"]
+    assert found["bertscore/session 3"] == found["bertscore/session 4"] == pytest.approx(0.5)
+    assert found["bertscore/session 5"] == pytest.approx(last)
+    assert found["bertscore/mean"] == pytest.approx((1 + last) / 3)
+    assert found["bertscore"] == pytest.approx((2 + last) / 5)
     assert measure.over([]) == {}
 
 
@@ -97,8 +97,8 @@ def test_mauve_is_what_mauve_text_gives(model: Path) -> None:
     theirs = library("mauve").compute_mauve(
         p_text=said, q_text=other, featurize_model_name=str(model), seed=25
     )
-    assert found == ("mauve:bert", pytest.approx(theirs.mauve))
-    same = measure.over(items(*zip(said, reversed(said), strict=True)))["mauve:bert"]
+    assert found == ("mauve", pytest.approx(theirs.mauve))
+    same = measure.over(items(*zip(said, reversed(said), strict=True)))["mauve"]
     assert found[1] < same == pytest.approx(1)
 
 
@@ -110,11 +110,11 @@ def test_mauve_of_each_session_and_with_answers_missing(model: Path) -> None:
     measure = Mauve(folder=model)
     found = measure.over([*three, *four])
     assert set(found) == {
-        "mauve:bert", "mauve:bert/session 3", "mauve:bert/session 4", "mauve:bert/mean",
+        "mauve", "mauve/session 3", "mauve/session 4", "mauve/mean",
     }  # fmt: skip
-    assert found["mauve:bert/session 3"] == pytest.approx(1)
-    assert found["mauve:bert/session 4"] < found["mauve:bert"] < 1
-    assert set(measure.over([*three, *four[:9]])) == {"mauve:bert"}
+    assert found["mauve/session 3"] == pytest.approx(1)
+    assert found["mauve/session 4"] < found["mauve"] < 1
+    assert set(measure.over([*three, *four[:9]])) == {"mauve"}
 
 
 def test_what_a_model_lacks_is_said_in_one_line(model: Path, tmp_path: Path) -> None:

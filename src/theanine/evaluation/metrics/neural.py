@@ -19,6 +19,9 @@ from theanine.evaluation.runs.item import Item
 from theanine.models.on_device import require
 
 EXTRA = "eval-neural"
+BERTSCORE, MAUVE = "bertscore", "mauve"
+NEURAL = (BERTSCORE, MAUVE)
+"""What :func:`neural_measure` knows; after a "=" stands the folder of a model."""
 FEWEST = 20
 """Texts that MAUVE takes at least: its two clusters say nothing of fewer, and little of these."""
 _FAILURES = (
@@ -52,17 +55,18 @@ class BertScore:
 
     @property
     def name(self) -> str:
-        """With the folder's name: figures of two models have nothing in common."""
+        """With the model's, for the run's record; the values are named ``bertscore`` alone."""
         if self.folder is None:
-            return "bertscore"
-        return f"bertscore:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
+            return BERTSCORE
+        return f"{BERTSCORE}:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
 
     def over(self, items: Sequence[Item]) -> Mapping[str, float]:
-        """``NAME`` over all, ``NAME/CATEGORY`` where there are several, ``NAME/mean`` of those.
+        """``bertscore`` over all; where there are several categories, ``bertscore/CATEGORY`` and
+        ``bertscore/mean``, the mean of those.
 
         Raises MissingExtra without the extra, SettingsError without a model that will do.
         """
-        folder = _model("bertscore", self.folder, "bert_score", "roberta-large")
+        folder = _model(BERTSCORE, self.folder, "bert_score", "roberta-large")
         bert_score = library("bert_score", "BERTScore", EXTRA)
         layer = self.layer or bert_score.utils.model2layers.get(folder.name)
         if layer is None:
@@ -86,7 +90,7 @@ class BertScore:
             scores |= {item.id: min(1.0, n) for item, n in zip(said, f1.tolist(), strict=True)}
         values = [scores[item.id] for item in compared]
         return by_category(
-            self.name, compared, lambda rows: sum(values[row] for row in rows) / len(rows)
+            BERTSCORE, compared, lambda rows: sum(values[row] for row in rows) / len(rows)
         )
 
 
@@ -109,16 +113,17 @@ class Mauve:
 
     @property
     def name(self) -> str:
-        """With the folder's name: figures of two models have nothing in common."""
-        return "mauve" if self.folder is None else f"mauve:{self.folder.name}"
+        """With the model's, for the run's record; the values are named ``mauve`` alone."""
+        return MAUVE if self.folder is None else f"{MAUVE}:{self.folder.name}"
 
     def over(self, items: Sequence[Item]) -> Mapping[str, float]:
-        """``NAME`` over all; ``NAME/CATEGORY`` and ``NAME/mean`` where all have 20 texts or more.
+        """``mauve`` over all; where there are several categories, of 20 texts each or more,
+        ``mauve/CATEGORY`` and ``mauve/mean``, the mean of those.
 
         Raises MissingExtra without the extra, SettingsError without a model that will do or with
         fewer than 20 texts.
         """
-        folder = _model("mauve", self.folder, "mauve", "gpt2-large")
+        folder = _model(MAUVE, self.folder, "mauve", "gpt2-large")
         if not any(kind in str(folder) for kind in ("gpt2", "bert")):
             raise SettingsError(
                 f"mauve-text tells models by their path: {folder} must have gpt2 or bert in it"
@@ -135,7 +140,7 @@ class Mauve:
         except _FAILURES as error:
             raise _unusable(folder, error) from None
         return by_category(
-            self.name,
+            MAUVE,
             compared,
             lambda rows: self._mauve(answers[list(rows)], references[list(rows)]),
             FEWEST,
@@ -162,9 +167,9 @@ def neural_measure(name: str) -> BertScore | Mauve:
     name.
     """
     kind, _, rest = name.partition("=")
-    if kind == "mauve":
+    if kind == MAUVE:
         return Mauve(folder=Path(rest) if rest else None)
-    if kind != "bertscore":
+    if kind != BERTSCORE:
         raise SettingsError(f"unknown measure {name!r}; there are bertscore=FOLDER, mauve=FOLDER")
     folder, at, layer = rest.rpartition("@")
     if at and layer.isdecimal() and int(layer):
