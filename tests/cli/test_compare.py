@@ -56,7 +56,7 @@ def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
 ) -> None:
     ran = run.bare("compare", "--methods", "turn,no-memory")
     assert "130 turns in 10 sessions, 5 questions" in ran.out
-    for measure in ("tokens a question", "remember, s", "recall, ms", "money", "disk, kB"):
+    for measure in ("given back", "evidence", "remember", "recall", "calls", "money", "disk"):
         assert measure in ran.out
     assert not run.store.exists()
     found = written(run, tmp_path / "a.json", "--methods", "turn,no-memory")

@@ -23,7 +23,7 @@ from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
     from theanine.conversation import History
-    from theanine.evaluation.compared import Answer, Column, Comparison, Entrant, Spent, With
+    from theanine.evaluation.compared import Answer, Column, Comparison, Entrant, With
     from theanine.evaluation.questions import Ask
 
 PLAIN = "theanine,memory-retrieval,turn,full-history,no-memory"
@@ -217,8 +217,9 @@ def _show(found: Comparison) -> None:
         f"{found.said} turns in {found.sessions} sessions, {len(found.questions)} questions; "
         f"the log alone takes {found.log / 1000:.0f} kB"
     )
-    rows = ([name, *(value(column) for column in found.columns)] for name, value in MEASURES)
-    show_table(["", *(column.label for column in found.columns)], rows)
+    rows = ([column.label, *(value(column) for _, value in MEASURES)] for column in found.columns)
+    show_table(["", *(name for name, _ in MEASURES)], rows)
+    console().print(LEGEND, style="dim")
     for place, question in enumerate(found.questions):
         console().print(f"\nQ  {question.text}", style="bold", markup=False)
         if question.answer:
@@ -246,14 +247,7 @@ def _lines(column: Column, answer: Answer) -> Iterator[str]:
         yield f"     … {left} more line{'s' if left > 1 else ''}"
 
 
-def _asked(spent: Spent) -> str:
-    if not spent.calls:
-        return "none"
-    failed = f" ({spent.failed} failed)" if spent.failed else ""
-    return f"{spent.calls}{failed}, {spent.input_tokens:,} + {spent.output_tokens:,} tokens"
-
-
-def money(column: Column) -> str:
+def _money(column: Column) -> str:
     """What the model was paid for all of it."""
     costs = [column.remembering.cost, column.recalling.cost]
     known = [cost for cost in costs if cost is not None]
@@ -264,16 +258,34 @@ def _found(column: Column) -> str:
     return "–" if column.found is None else f"{column.found:.0%}"
 
 
+def _calls(column: Column) -> str:
+    both = (column.remembering, column.recalling)
+    failed = sum(spent.failed for spent in both)
+    return " + ".join(str(spent.calls) for spent in both) + (f", {failed} failed" if failed else "")
+
+
+def _tokens(column: Column) -> str:
+    both = (column.remembering, column.recalling)
+    sent, said = sum(one.input_tokens for one in both), sum(one.output_tokens for one in both)
+    return f"{sent:,} + {said:,}"
+
+
 MEASURES: Sequence[tuple[str, Callable[[Column], Any]]] = (
-    ("memories, links", lambda column: f"{column.memories}, {column.links}"),
-    ("sessions not remembered", lambda column: len(column.failures) or "none"),
-    ("given back, tokens a question", lambda column: f"{column.tokens:.0f}"),
-    ("labelled evidence given back", _found),
-    ("remember, s", lambda column: f"{column.remember_seconds:.2f}"),
-    ("recall, ms (median)", lambda column: f"{column.recall_seconds * 1000:.1f}"),
-    ("calls to remember", lambda column: _asked(column.remembering)),
-    ("calls to recall", lambda column: _asked(column.recalling)),
-    ("money", money),
-    ("disk, kB", lambda column: f"{column.disk / 1000:.0f}"),
+    ("memories", lambda column: column.memories),
+    ("links", lambda column: column.links),
+    ("failed", lambda column: len(column.failures)),
+    ("given back", lambda column: f"{column.tokens:.0f}"),
+    ("evidence", _found),
+    ("remember", lambda column: f"{column.remember_seconds:.2f} s"),
+    ("recall", lambda column: f"{column.recall_seconds * 1000:.1f} ms"),
+    ("calls", _calls),
+    ("tokens", _tokens),
+    ("money", _money),
+    ("disk", lambda column: f"{column.disk / 1000:.0f} kB"),
 )
 """What is shown of each method, and how."""
+
+LEGEND = (
+    "failed: sessions not remembered; given back: tokens for a question; evidence: of the labelled turns, those that came back; "
+    "calls: of the model, to remember + to recall; tokens: to the model + from it"
+)
