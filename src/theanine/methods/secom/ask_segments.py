@@ -109,7 +109,7 @@ async def ask_segments(
 def blocks_of(turns: Sequence[Utterance]) -> list[Block]:
     """The session's exchanges, or its turns where nobody is an agent, with their lines."""
     starts = [place for place, begins in enumerate(exchange_starts(turns)) if begins]
-    ends = [*starts[1:], len(turns)]
+    ends = [*starts[1:], len(turns)] if starts else []
     return [
         Block(start, tuple(_line(turn) for turn in turns[start:end]))
         for start, end in zip(starts, ends, strict=True)
