@@ -286,6 +286,7 @@ MEASURES: Sequence[tuple[str, Callable[[Column], Any]]] = (
 """What is shown of each method, and how."""
 
 LEGEND = (
-    "failed: sessions not remembered; given back: tokens for a question; evidence: of the labelled turns, those that came back; "
-    "calls: of the model, to remember + to recall; tokens: to the model + from it"
+    "failed: sessions not remembered; given back: tokens for a question; evidence: of the labelled "
+    "turns, those that came back; calls: of the model, to remember + to recall; tokens: to the "
+    "model + from it"
 )
