@@ -374,7 +374,7 @@ def test_the_papers_values() -> None:
         ({"rounds": -1}, "rounds must be at least 0"),
         ({"retrieved": 0}, "retrieved must be at least 1"),
         ({"query_turns": 0}, "query_turns must be at least 1"),
-        ({"budget": -1}, "budget must be 0 or more"),
+        ({"budget": -1}, "budget must be at least 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(

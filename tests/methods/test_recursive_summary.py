@@ -313,7 +313,7 @@ def test_demonstrations_are_shown_when_they_are_set(tmp_path: Path) -> None:
     [
         ({"sentences": 0}, "sentences must be at least 1"),
         ({"demonstrations": 4}, "0 to 3"),
-        ({"utterances": -1}, "utterances must be 0 or more"),
+        ({"utterances": -1}, "utterances must be at least 0"),
         ({"query_turns": 0}, "query_turns"),
         ({"budget": -1}, "budget"),
     ],

@@ -237,9 +237,9 @@ def test_the_papers_settings_are_the_papers() -> None:
     ({"rate": 0}, "above 0 and at most 1"),
     ({"rate": 1.1}, "above 0 and at most 1"),
     ({"retrieved": 0}, "at least 1"),
-    ({"budget": -1}, "0 or more tokens"),
+    ({"budget": -1}, "at least 0 tokens"),
     ({"query_turns": 0}, "at least 1, or None"),
-    ({"close_look": -1}, "0 or more segments"),
+    ({"close_look": -1}, "close_look must be at least 0"),
     ({"granularity": "word"}, "setting granularity of the method secom"),
 ])  # fmt: skip
 def test_settings_that_make_no_sense_are_named(

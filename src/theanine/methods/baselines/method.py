@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
-from theanine.errors import SettingsError
 from theanine.memory import Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.bounds import at_least
 from theanine.methods.retrieving import query_of, reply
 from theanine.retrieval.budget import within
 from theanine.steps.quoting import dated_lines, sessions_of
@@ -40,8 +40,7 @@ class FullHistoryConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
+        at_least(self, budget=0)
 
     @classmethod
     def paper(cls) -> FullHistoryConfig:

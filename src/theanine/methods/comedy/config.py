@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 LEAST_INPUT = 1_000
 """Tokens below which a compression could hardly be shown what it is to sum up."""
@@ -31,14 +32,11 @@ class ComedyConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sentences < 1:
-            raise SettingsError(f"sentences must be at least 1, not {self.sentences}")
+        at_least(self, sentences=1, budget=0)
         if self.input_budget is not None and self.input_budget < LEAST_INPUT:
             raise SettingsError(
                 f"input_budget must be at least {LEAST_INPUT} tokens, not {self.input_budget}"
             )
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
 
     @classmethod
     def paper(cls) -> ComedyConfig:

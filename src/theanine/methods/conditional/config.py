@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 HISTORY, SUMMARY, CONDITIONAL = "history", "summary", "conditional"
 KINDS = (HISTORY, SUMMARY, CONDITIONAL)
@@ -47,21 +48,15 @@ class ConditionalConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        at_least(self, retrieved=1, summaries=1, rounds=0, query_turns=1, budget=0)
         unknown = [kind for kind in self._named if kind not in KINDS]
         if unknown or not self._named:
             raise SettingsError(
                 f"kinds must be one or more of {', '.join(KINDS)}, parted by commas, "
                 f"not {self.kinds!r}"
             )
-        for name, least in (("retrieved", 1), ("summaries", 1), ("rounds", 0)):
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not (self.context or self.knowledge):
             raise SettingsError("context and knowledge can't both be off: nothing would be kept")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
 
     @property
     def _named(self) -> list[str]:

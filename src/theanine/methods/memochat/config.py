@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +37,11 @@ class MemoChatConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.retrieved < 1:
-            raise SettingsError(f"retrieved must be at least 1, not {self.retrieved}")
+        at_least(self, retrieved=1, query_turns=1, budget=0)
         if self.shown is not None and self.shown < self.retrieved:
             raise SettingsError(
                 f"shown must be at least retrieved ({self.retrieved}) memos, not {self.shown}"
             )
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
 
     @classmethod
     def paper(cls) -> MemoChatConfig:

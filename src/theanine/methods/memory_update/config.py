@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +33,7 @@ class MemoryUpdateConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("compared", "retrieved"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
+        at_least(self, compared=1, retrieved=1, query_turns=1, budget=0)
 
     @classmethod
     def paper(cls) -> MemoryUpdateConfig:

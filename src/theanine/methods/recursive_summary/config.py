@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 EXAMPLES = 3
 """Demonstrations that the file of them holds."""
@@ -35,16 +36,9 @@ class RecursiveSummaryConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sentences < 1:
-            raise SettingsError(f"sentences must be at least 1, not {self.sentences}")
+        at_least(self, sentences=1, utterances=0, query_turns=1, budget=0)
         if not 0 <= self.demonstrations <= EXAMPLES:
             raise SettingsError(f"demonstrations must be 0 to {EXAMPLES}")
-        if self.utterances < 0:
-            raise SettingsError(f"utterances must be 0 or more, not {self.utterances}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
 
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:

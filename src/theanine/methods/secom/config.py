@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 from theanine.steps.denoise import Denoising
 
 _SEGMENTER = re.compile(r"llm|local|every:[1-9]\d*")
@@ -55,22 +56,13 @@ class SecomConfig:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        at_least(self, retrieved=1, budget=0, query_turns=1, close_look=0, segment_turns=2)
         if not _SEGMENTER.fullmatch(self.segmenter):
             raise SettingsError(
                 f"segmenter must be llm, local or every:N, such as every:4, not {self.segmenter!r}"
             )
-        if self.segment_turns is not None and self.segment_turns < 2:
-            raise SettingsError(f"segment_turns must be at least 2, not {self.segment_turns}")
         if not 0 < self.rate <= 1:
             raise SettingsError(f"rate must be above 0 and at most 1, not {self.rate}")
-        if self.retrieved < 1:
-            raise SettingsError(f"retrieved must be at least 1, not {self.retrieved}")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.close_look < 0:
-            raise SettingsError(f"close_look must be 0 or more segments, not {self.close_look}")
 
     @classmethod
     def paper(cls) -> SecomConfig:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class AllMemoriesConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        _check_budget(self.budget)
+        at_least(self, budget=0)
 
     @classmethod
     def paper(cls) -> AllMemoriesConfig:
@@ -44,18 +44,9 @@ class MemoryRetrievalConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.retrieved < 1:
-            raise SettingsError(f"retrieved must be at least 1, not {self.retrieved}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        _check_budget(self.budget)
+        at_least(self, retrieved=1, query_turns=1, budget=0)
 
     @classmethod
     def paper(cls) -> MemoryRetrievalConfig:
         """Theanine's baseline (section 3): top 6 by cosine for the whole dialogue."""
         return cls(retrieval="dense", query_turns=None)
-
-
-def _check_budget(budget: int | None) -> None:
-    if budget is not None and budget < 0:
-        raise SettingsError(f"budget must be 0 or more tokens, not {budget}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +29,9 @@ class SummaryBufferConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        at_least(self, sentences=1, query_turns=1, budget=0)
         if self.buffer < 0:
             raise SettingsError(f"buffer must be 0 or more {self.unit}, not {self.buffer}")
-        if self.sentences < 1:
-            raise SettingsError(f"sentences must be at least 1, not {self.sentences}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
 
     @classmethod
     def paper(cls) -> SummaryBufferConfig:

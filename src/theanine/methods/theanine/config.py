@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,7 @@ class TheanineConfig:
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("associates", "retrieved", "samples"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
+        at_least(self, associates=1, retrieved=1, samples=1, query_turns=1)
 
     @classmethod
     def paper(cls) -> TheanineConfig:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.errors import SettingsError
+from theanine.methods.bounds import at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +26,7 @@ class UnitsConfig:
     query_turns: int | None = 6
 
     def __post_init__(self) -> None:
-        if self.retrieved < 1:
-            raise SettingsError(f"retrieved must be at least 1, not {self.retrieved}")
-        if self.budget is not None and self.budget < 0:
-            raise SettingsError(f"budget must be 0 or more tokens, not {self.budget}")
-        if self.query_turns is not None and self.query_turns < 1:
-            raise SettingsError("query_turns must be at least 1, or None for the whole dialogue")
+        at_least(self, retrieved=1, budget=0, query_turns=1)
 
     @classmethod
     def paper(cls) -> UnitsConfig:
