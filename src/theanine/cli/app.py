@@ -17,7 +17,7 @@ from theanine.cli import (
     recall,
     teafarm,
 )
-from theanine.cli.runs import answers, judge, pairwise, tables
+from theanine.cli.runs import answers, judge, memory, pairwise, report, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,5 +42,13 @@ app.command()(rate.rate)
 app.command()(doctor.doctor)
 app.add_typer(bench.bench, name="bench")
 app.add_typer(teafarm.teafarm, name="teafarm")
-for command in (answers.qa, answers.responses, judge.judge, pairwise.pairwise, tables.tables):
+for command in (
+    answers.qa,
+    answers.responses,
+    judge.judge,
+    memory.memory,
+    pairwise.pairwise,
+    report.report,
+    tables.tables,
+):
     bench.bench.command()(command)

@@ -57,6 +57,7 @@ def perform_and_show(
     import anyio
 
     from theanine.cli.runs.live import Live
+    from theanine.cli.runs.report import write_report
     from theanine.evaluation.runs.folder import RunFolder
     from theanine.evaluation.runs.perform import Bounds, perform
     from theanine.evaluation.runs.running import ours
@@ -79,11 +80,12 @@ def perform_and_show(
             command=options.command,
         )
         folder, summary = anyio.run(run)
+    page = write_report(folder.path)
     if options.as_json:
         show_json(summary)
     else:
         (show or show_summary)(summary)
-        console().print(f"\n{folder.path}", markup=False)
+        console().print(f"\n{page}", markup=False)
     if summary["done"] < summary["cases"] or summary["failures"]:
         raise typer.Exit(1)
 

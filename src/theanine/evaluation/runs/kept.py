@@ -27,6 +27,7 @@ class Kept:
         items: its items so far, by case.
         summary: as :func:`theanine.evaluation.runs.summary.summarize_run` gives it.
         seconds: what each answer took, by case.
+        undated: by group, numbers of its sessions whose times only keep their order.
         command: what repeats it; empty where a program made it.
     """
 
@@ -36,6 +37,7 @@ class Kept:
     items: Mapping[str, Item]
     summary: Summary
     seconds: Mapping[str, float]
+    undated: Mapping[str, frozenset[int]]
     command: str = ""
 
     @property
@@ -53,12 +55,13 @@ async def read_run(path: Path, name: str = "") -> Kept:
     folder = RunFolder(path)
     settings, items = folder.settings(), folder.items()
     seconds, command = times(path), path / COMMAND
+    costs, undated = await _stored(folder, settings["setup"]["method"])
     summary = folder.summary() if (path / SUMMARY).exists() else None
     if summary is None or summary["done"] != len(items):
         summary = summarize_run(
             list(items.values()),
             total=settings["cases"],
-            costs=await _costs(folder),
+            costs=costs,
             seconds=list(seconds.values()),
             stopped="it was cut off",
         )
@@ -69,6 +72,7 @@ async def read_run(path: Path, name: str = "") -> Kept:
         items=items,
         summary=summary,
         seconds=seconds,
+        undated=undated,
         command=command.read_text("utf-8").strip() if command.exists() else "",
     )
 
@@ -102,12 +106,20 @@ def _name(folder: Path) -> str:
     return folder.resolve().name
 
 
-async def _costs(folder: RunFolder) -> Sequence[CostLine]:
+async def _stored(
+    folder: RunFolder, method: str
+) -> tuple[Sequence[CostLine], dict[str, frozenset[int]]]:
+    """What the run's calls cost, and which sessions have no dates."""
     if not folder.store.exists():
-        return ()
+        return (), {}
     store = open_store(str(folder.store))
     await store.open()
     try:
-        return await store.costs()
+        found = {scope.user: await store.sessions(scope, method) for scope in await store.scopes()}
+        undated = {
+            user: frozenset(session.id for session in sessions if not session.dated)
+            for user, sessions in found.items()
+        }
+        return await store.costs(), undated
     finally:
         await store.close()

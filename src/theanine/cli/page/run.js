@@ -1,0 +1,221 @@
+"use strict";
+const names = data.names;
+const tops = Object.fromEntries(names.map((name) => [name, nice(most([...data.items.map((item) => item.measures[name] ?? 0), 0.001]))]));
+const categories = Object.keys(data.categories).filter(Boolean);
+const has = (item, name) => item.measures[name] !== undefined;
+
+// What was run
+element("title").textContent = data.title;
+const state = element("state");
+state.textContent = data.finished ? plural(data.done, "case") : `unfinished: ${number(data.done)} of ${plural(data.cases, "case")}`;
+if (!data.finished) {
+  state.classList.add("bad");
+  state.title = data.stopped;
+}
+facts(element("about"), [...data.about, ["Stopped", data.stopped]]);
+element("command").textContent = data.command;
+element("command").hidden = !data.command;
+
+// Measures
+const filter = element("filter");
+function pick(name, low, high) {
+  filter.reset();
+  element("measure").value = name;
+  element("low").value = low;
+  element("high").value = high;
+  filtered();
+  element("items").scrollIntoView();
+}
+
+function card(name) {
+  const one = data.measures[name], top = tops[name];
+  const made = make("article", undefined, "card"), about = make("p"), value = make("div", figure(one.mean, top), "mean");
+  value.append(make("small", `${figure(one.low, top)} – ${figure(one.high, top)}`));
+  about.append(`n ${number(one.n)}`);
+  if (data.less.includes(name)) about.append(" · less is better");
+  if (one.failed) about.append(" · ", make("span", `${number(one.failed)} failed`, "bad"));
+  made.append(make("h3", name), value, about);
+  const values = data.items.filter((item) => has(item, name)).map((item) => item.measures[name]);
+  made.append(histogram(values, (low, high) => pick(name, low, high), top));
+  const rows = categories.map((category) => ({ name: category, values: [data.categories[category][name]] })).filter((row) => row.values[0]);
+  if (rows.length > 1) {
+    const sessions = categories.every(session);
+    const points = rows.map((row) => ({ x: Number(session(row.name)), ...row.values[0] }));
+    made.append(titled(sessions ? "By session" : "By category", sessions ? lines([{ name, points }], name) : bars(rows, top)));
+  }
+  return made;
+}
+element("cards").append(...names.map(card));
+if (!names.length) element("cards").append(make("p", "Nothing is measured yet.", "dim"));
+facts(element("corpus"), Object.entries(data.corpus).map(([name, value]) => [`${name}, whole run`, typeof value === "number" ? figure(value, value) : value]));
+
+// What it took
+const calls = Object.values(data.spent);
+const cost = calls.some((one) => one.cost === null) ? null : calls.reduce((sum, one) => sum + one.cost, 0);
+for (const [name, value] of [
+  ["tokens recalled, a case", data.recalled === null ? "–" : number(data.recalled)],
+  ["an answer, median", time(data.seconds.p50)],
+  ["an answer, 95th of 100", time(data.seconds.p95)],
+  ["calls of a model", number(calls.reduce((sum, one) => sum + one.calls, 0))],
+  ["money", money(cost)],
+  ["money, a case", cost === null ? "unknown" : money(cost / Math.max(1, data.done))],
+]) {
+  const tile = make("div", name, "tile");
+  tile.prepend(make("b", value));
+  element("tiles").append(tile);
+}
+if (calls.length) {
+  element("spent").append(table(["", "calls", "failed", "tokens in", "tokens out", "money"], Object.entries(data.spent).map(([what, one]) =>
+    [what, number(one.calls), number(one.failed), number(one.input_tokens), number(one.output_tokens), money(one.cost)])));
+} else element("spent").replaceWith(make("p", "No language model was asked.", "dim"));
+
+const shownNames = names.slice(0, 8);
+const average = (items, of) => {
+  const values = items.map(of).filter((value) => value !== null && value !== undefined);
+  return values.length ? mean(values) : null;
+};
+function beside(name, items) {
+  const values = shownNames.map((one) => {
+    const found = average(items, (item) => item.measures[one]);
+    return found === null ? "–" : figure(found, tops[one]);
+  });
+  return [name, number(items.length), ...values, number(average(items, (item) => item.tokens) ?? 0), time(average(items, (item) => item.seconds))];
+}
+if (data.items.length) {
+  const rows = categories.length > 1 ? categories.map((name) => beside(name, data.items.filter((item) => item.category === name))) : [];
+  element("beside").append(table(["", "cases", ...shownNames, "tokens recalled", "an answer"], [...rows, beside("all", data.items)]));
+} else element("beside").remove();
+
+function against() {
+  const name = element("against-measure").value, what = element("against-cost").value;
+  const points = data.items.filter((item) => has(item, name) && item[what] !== null).map((item) => ({ x: item[what], y: item.measures[name] }));
+  const place = element("against-plot");
+  if (points.length) place.replaceChildren(trend(points, what === "tokens" ? "tokens recalled" : "seconds of an answer", name));
+  else place.replaceChildren(make("p", "Nothing is known of this.", "dim"));
+}
+element("against-measure").append(...names.map((name) => option(name, name)));
+for (const id of ["against-measure", "against-cost"]) element(id).addEventListener("change", against);
+const varied = names.find((name) => new Set(data.items.map((item) => item.measures[name])).size > 2);
+if (varied) element("against-measure").value = varied;
+if (names.length) against();
+else element("against").remove();
+
+// Failures
+function reasons(list, counts, choose) {
+  for (const [reason, count] of Object.entries(counts)) {
+    const row = make("li"), text = choose ? make("button", reason) : make("span", reason);
+    if (choose) {
+      text.type = "button";
+      text.addEventListener("click", () => choose(reason));
+    }
+    row.append(make("b", number(count)), text);
+    list.append(row);
+  }
+}
+reasons(element("failures"), data.failures, (reason) => {
+  filter.reset();
+  element("search").value = reason.slice(reason.indexOf(": ") + 2);
+  filtered();
+  element("items").scrollIntoView();
+});
+if (data.unanswered) element("failures").prepend(make("li", `${plural(data.unanswered, "case")} without an answer`, "bad"));
+if (!element("failures").childElementCount) element("failures").append(make("li", "Nothing failed.", "good"));
+if (Object.keys(data.failures).length) element("to-failed").textContent = `Failures (${number(data.items.filter((item) => item.failures).length)})`;
+reasons(element("dropped"), data.dropped);
+element("dropped-title").hidden = !element("dropped").childElementCount;
+
+// Items
+const groups = [...new Set(data.items.map((item) => item.group))];
+element("category").append(option("", "Every category"), ...categories.map((name) => option(name, name)));
+element("category").hidden = categories.length < 2;
+element("group").append(option("", "Every memory"), ...groups.map((name) => option(name, name)));
+element("group").hidden = groups.length < 2;
+element("only").append(option("", "All items"), option("failed", "Failed"), option("unanswered", "Without an answer"), option("nothing", "Nothing recalled"));
+element("measure").append(...names.map((name) => option(name, name)));
+element("order").append(option("", "As they were asked"), option("worst", "Lowest first"), option("best", "Highest first"), option("tokens", "Most recalled first"), option("seconds", "Slowest first"));
+
+const words = data.items.map((item) => {
+  const said = item.dialogue.map((place) => data.said[place][2]);
+  return [item.id, item.answer, item.reference, item.asked, ...said, ...Object.values(item.failures ?? {})].filter(Boolean).join("\n").toLowerCase();
+});
+const ONLY = {
+  "": () => true,
+  failed: (item) => item.failures,
+  unanswered: (item) => item.answer === null,
+  nothing: (item) => !item.recalled.length,
+};
+const ORDERS = {
+  "": () => 0,
+  worst: (a, b, name) => (a.measures[name] ?? Infinity) - (b.measures[name] ?? Infinity),
+  best: (a, b, name) => (b.measures[name] ?? -Infinity) - (a.measures[name] ?? -Infinity),
+  tokens: (a, b) => b.tokens - a.tokens,
+  seconds: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
+};
+
+function chips(item) {
+  const row = make("span", undefined, "chips");
+  for (const name of names.slice(0, 4)) {
+    if (!has(item, name)) continue;
+    const value = item.measures[name], chip = make("span", `${name} ${figure(value, tops[name])}`);
+    const share = Math.min(1, Math.max(0, value / tops[name]));
+    chip.style.background = `color-mix(in srgb, var(--bar) ${Math.round(75 * share)}%, var(--soft))`;
+    row.append(chip);
+  }
+  if (item.failures) row.append(make("span", "failed", "bad"));
+  return row;
+}
+
+function verdicts(item) {
+  return Object.entries(item.verdicts ?? {}).map(([name, { model, prompt, ...said }]) => {
+    const told = titled(`Judge: ${[name, model, prompt].filter(Boolean).join(", ")}`);
+    told.append(shown(said));
+    return told;
+  });
+}
+
+function inside(item) {
+  const answer = item.answer === null ? make("p", "No answer.", "said bad") : make("p", item.answer || "(empty)", "said");
+  const pair = make("div", undefined, "pair");
+  pair.append(titled(`Answer, by ${item.by}`, answer));
+  if (item.reference) pair.append(titled("Reference", make("p", item.reference, "said good")));
+  const parts = [titled("Dialogue", ...dialogue(item.dialogue)), pair];
+  if (item.failures) parts.push(titled("Failed", ...Object.entries(item.failures).map(([name, why]) => make("p", `${name}: ${why}`, "said bad"))));
+  if (item.rationale) parts.push(titled("Rationale", make("p", item.rationale, "said")));
+  parts.push(...verdicts(item));
+  const measures = Object.entries(item.measures).map(([name, value]) => [name, figure(value, tops[name])]);
+  if (measures.length) parts.push(titled("Measures", shown(Object.fromEntries(measures))));
+  parts.push(titled(`Recalled: ${plural(item.tokens, "token")}`, ...recalled(item.recalled)));
+  if (item.extra) parts.push(titled("Known of the case", shown(item.extra)));
+  const about = [item.id, item.group, item.seconds === null ? "" : time(item.seconds)].filter(Boolean).join(" · ");
+  parts.push(make("p", about, "dim"));
+  return parts;
+}
+
+function row(item) {
+  const asked = make("span", item.asked, "asked");
+  return opening([make("span", item.category, "category"), asked, chips(item)], () => inside(item));
+}
+
+const show = lazily(element("list"));
+function filtered() {
+  const wanted = element("search").value.trim().toLowerCase();
+  const [category, group, name, order] = ["category", "group", "measure", "order"].map((id) => element(id).value);
+  const [low, high] = ["low", "high"].map((id) => element(id).valueAsNumber);
+  const only = ONLY[element("only").value];
+  const within = (item) => (Number.isNaN(low) && Number.isNaN(high))
+    || (has(item, name) && !(item.measures[name] < low) && !(item.measures[name] > high));
+  const left = data.items.filter((item, place) =>
+    (!category || item.category === category) && (!group || item.group === group) && only(item) && within(item)
+    && (!wanted || words[place].includes(wanted)));
+  const means = names.slice(0, 4).map((one) => [one, average(left, (item) => item.measures[one])]).filter(([, value]) => value !== null);
+  const all = left.length === data.items.length;
+  element("count").textContent = [
+    all ? plural(left.length, "item") : `${number(left.length)} of ${plural(data.items.length, "item")}`,
+    ...(all ? [] : means.map(([one, value]) => `${one} ${figure(value, tops[one])}`)),
+  ].join(" · ");
+  show(order ? [...left].sort((a, b) => ORDERS[order](a, b, name)) : left, row);
+}
+filter.addEventListener("input", filtered);
+filter.addEventListener("reset", () => setTimeout(filtered));
+filter.addEventListener("submit", (event) => event.preventDefault());
+filtered();
