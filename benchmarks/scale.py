@@ -30,7 +30,6 @@ from words import OTHER_WORDS, questions
 from theanine.cli.show import console, show_table
 from theanine.conversation import Scope
 from theanine.models.static import StaticEmbedder
-from theanine.retrieval.approximate import NEAR
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import best
 from theanine.retrieval.view import View, Views
@@ -117,7 +116,7 @@ async def _measure(path: Path) -> Measured:
             return Measured(units=len(view), cold=cold, exact=exact, resident=resident)
         approximate, found = _timed(view, asked)
         _, found_other = _timed(view, other)
-        near = [view.approximate.near(query, NEAR).tolist() for query in asked]
+        near = [view.approximate.near(query).tolist() for query in asked]
         resident = (without, _resident())
         view.approximate.index = None  # from here on, search is exact
         exact, gold = _timed(view, asked)

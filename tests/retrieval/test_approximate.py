@@ -106,14 +106,14 @@ def test_candidates_by_vectors_alone_hold_the_ten_best_by_vectors() -> None:
         sought = query(made.ranking, text)
         exact = made.ranking.windows.shared(made.ranking.dense.scores(sought.vector))
         gold = best(exact, np.arange(MANY), 10)
-        shares.append(np.isin(gold, made.near(sought, 400)).mean())
+        shares.append(np.isin(gold, made.near(sought)).mean())
     assert np.mean(shares) >= 0.98
 
 
 def test_what_came_after_the_index_is_found() -> None:
     made = large()
     fresh = made.ranking.vectors.all[MANY - 5]
-    near = made.near(Query(text="", vector=fresh), 20)
+    near = made.near(Query(text="", vector=fresh), 0.1)
     assert MANY - 5 in near
 
 

@@ -20,8 +20,8 @@ from theanine.retrieval.lexical import Posting
 from theanine.retrieval.ranking import Ranking
 from theanine.retrieval.windows import Matrix, Places, Windows
 
-NEAR = 400
-"""Candidates by vectors."""
+NEAR = 300
+"""Candidates by vectors in a scope of 50,000; more, with the square root, in larger ones."""
 LIKELY = 1_000
 """Candidates by everything else."""
 MOST = 100
@@ -70,13 +70,15 @@ class Approximate:
         enough = len(self.ranking) > self.ranking.config.exact_upto and k <= MOST
         return enough and self.index is not None
 
-    def near(self, query: Query, k: int) -> Places:
-        """About the ``k`` units whose vectors, with their neighbours', are most like the query's.
+    def near(self, query: Query, wider: float = 1) -> Places:
+        """The candidates by vectors, taken together with their neighbours', in no order.
 
-        In no order, and with as many again of those that the index does not have yet.
+        About the best of what the index has, and the best of what it does not have yet; ``wider``
+        times as many as usual.
         """
         ranking, index = self.ranking, self.index
         assert index is not None
+        k = int(wider * NEAR * max(len(ranking) / 50_000, 1) ** 0.5)
         found = index.nearest(ranking.dense.direction(query.vector), k)
         first = max(index.rows - ranking.windows.reach, 0)
         cosines = ranking.dense.compare(query.vector, ranking.vectors.all[first:])
@@ -110,7 +112,7 @@ class Approximate:
                 yield np.flatnonzero(some)
             wider = max(wider, min(n / max(count, 1), WIDER))
         if among is None or np.count_nonzero(among) > self._few:
-            yield self.near(query, int(NEAR * wider))
+            yield self.near(query, wider)
             yield self._likely(query, words, int(LIKELY * wider), among)
 
     def _likely(self, query: Query, words: _Words, k: int, among: Mask | None) -> Places:
@@ -193,8 +195,10 @@ class _Words:
         total = np.cumsum([len(posting.documents) for posting in self._postings])
         self._rare = max(1, int((total <= self._n / 2).sum()))  # all but what nearly all have
         sums = np.zeros(self._n, np.float32)
+        self._chances: list[Scores] = []
         for posting in self._postings[: self._rare]:
-            sums[posting.documents] += posting.weight * self._chances(posting)
+            self._chances.append(self._lexical.chances(posting.documents, posting.counts))
+            sums[posting.documents] += posting.weight * self._chances[-1]
         self.sums = self._windows.shared(sums)
         self._scale = self._measured()
 
@@ -205,26 +209,24 @@ class _Words:
     def either(self, around: _Around) -> Scores:
         """The weight of the words that are found in each unit or beside it."""
         chances = np.zeros((len(self._postings), len(around.places)), np.float32)
-        for row, posting in zip(chances, self._postings, strict=True):
-            self._look_up(posting, around.places, row)
+        for row, posting in enumerate(self._postings):
+            if row < self._rare:
+                self._scratch[posting.documents] = self._chances[row]
+                chances[row] = self._scratch[around.places]
+                self._scratch[posting.documents] = 0
+            else:
+                chances[row] = self._look_up(posting, around.places)
         either: Matrix = around.windows.either(chances)[:, around.units]
         weights = np.array([posting.weight for posting in self._postings], np.float32)
         return np.asarray(np.einsum("t,tn->n", weights, either), np.float32)
 
-    def _chances(self, posting: Posting) -> Scores:
-        return self._lexical.chances(posting.documents, posting.counts)
-
-    def _look_up(self, posting: Posting, places: Places, row: Scores) -> None:
-        """Fill in how surely the units have a term."""
-        documents = posting.documents
-        if len(documents) < 8 * len(places):
-            self._scratch[documents] = self._chances(posting)
-            row[:] = self._scratch[places]
-            self._scratch[documents] = 0
-        else:
-            at = np.minimum(np.searchsorted(documents, places), len(documents) - 1)
-            has = documents[at] == places
-            row[has] = self._lexical.chances(documents[at[has]], posting.counts[at[has]])
+    def _look_up(self, posting: Posting, places: Places) -> Scores:
+        """How surely units have a term that so many have that they are looked up one by one."""
+        at = np.minimum(np.searchsorted(posting.documents, places), len(posting.documents) - 1)
+        has = posting.documents[at] == places
+        row = np.zeros(len(places), np.float32)
+        row[has] = self._lexical.chances(posting.documents[at[has]], posting.counts[at[has]])
+        return row
 
     def _measured(self) -> _Scale:
         """Of the units near a rare term, by how far short of the sums they stay, and of others."""
