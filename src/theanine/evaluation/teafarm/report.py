@@ -82,12 +82,12 @@ class Report:
 
     @property
     def sets(self) -> list[Line]:
-        """Each data set that the questions name, and ``Avg.`` over all where all name one."""
+        """Each data set where every question names one; of several also all, as ``Avg.``."""
         names = sorted({_data_set(item) for item in self.items})
         if not names or "" in names:
             return []
         lines = [self._line(n, [i for i in self.items if _data_set(i) == n]) for n in names]
-        return [*lines, self._line("Avg.", self.items)]
+        return [*lines, self._line("Avg.", self.items)] if len(lines) > 1 else lines
 
     def _line(self, of: str, items: Sequence[Item]) -> Line:
         name = measure_of(self.items)

@@ -15,6 +15,7 @@ from theanine.evaluation.runs.item import Item
 from theanine.models.chat import Caller
 from theanine.models.step import load_step
 from theanine.steps.quoting import one_line
+from theanine.steps.words import is_unspaced
 
 CORRECT, INCORRECT = "Correct", "Incorrect"
 JUDGED = "success"
@@ -58,7 +59,8 @@ class Judged:
 class Ruled:
     """Success by the question's own ``must say`` and ``must not say``. Asks nobody.
 
-    Case, spaces and the shape of quotation marks don't count; a phrase stands for whole words.
+    Case, spaces and the shape of quotation marks don't count; a phrase stands for whole words,
+    where its script has spaces between them.
     """
 
     name: str = RULED
@@ -88,7 +90,10 @@ def faults_of(reply: str, must: tuple[str, ...], must_not: tuple[str, ...]) -> l
 def _has(said: str, line: str) -> bool:
     """Whether one of the line's alternatives occurs as whole words."""
     phrases = filter(None, (_plain(phrase) for phrase in line.split("|")))
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", said) for one in phrases)
+    return any(
+        one in said if is_unspaced(one) else re.search(rf"(?<!\w){re.escape(one)}(?!\w)", said)
+        for one in phrases
+    )
 
 
 def _plain(text: str) -> str:
