@@ -30,7 +30,7 @@ class SecomConfig:
             LLMLingua-2 model drops (``llmlingua2``), or nothing (``none``).
         rate: the share of the words that is kept, above 0 and up to 1.
         llmlingua_model: the folder of the LLMLingua-2 model.
-        retrieved: N, how many segments at most are given back.
+        retrieved: N, how many segments at most are given back where no token budget says it.
         budget: tokens (of the bundled tokenizer) that the recollection may have, or None.
         retrieval: by cosine (``dense``), by BM25 (``lexical``), or ``hybrid``: by all evidence of
             :class:`theanine.retrieval.ranking.RankingConfig`.

@@ -40,6 +40,8 @@ from theanine.retrieval.budget import within
 from theanine.steps.denoise import check_denoising, denoise
 from theanine.steps.quoting import dated_lines, name_of, one_line
 
+_MOST = 200
+"""Segments that are found where a token budget says how much is given back."""
 _TOKENS_A_SEGMENT = 14
 _TURNS_A_SEGMENT = 5
 
@@ -143,18 +145,17 @@ class Secom:
         """The segments, best first, with the turns to give back of each."""
         config = self.config
         close = 0 if context.reranking else config.close_look  # a reranker reads closely itself
-        most = max(config.retrieved, close)
-        found = await retrieve(query, dialogue, most, context, config.retrieval)
+        limit = config.retrieved if budget is None else max(config.retrieved, _MOST)
+        found = await retrieve(query, dialogue, max(limit, close), context, config.retrieval)
         if not close or not found:
-            return await _whole(found, context)
+            return await _whole(found[:limit], context)
         looked = await self._look.at(found[:close], query, dialogue, context, config.retrieval)
-        looked = looked[: config.retrieved]
         if budget is not None and not config.whole:
             return list(best_turns(looked, budget, context.view.undated))
         lowest = looked[-1].score
         rest = [(memory, lowest - place) for place, (memory, _) in enumerate(found[close:], 1)]
         seen = [(one.memory, one.score) for one in looked]
-        return await _whole((seen + rest)[: config.retrieved], context)
+        return await _whole((seen + rest)[:limit], context)
 
 
 async def _whole(found: Sequence[tuple[Memory, float]], context: Context) -> list[Found]:
