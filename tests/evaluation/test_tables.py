@@ -15,7 +15,12 @@ from theanine.evaluation.tables import ours, tables, with_ours
 
 def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
     settings = {"bench": bench, "setup": {"method": method, "model": "openai:m"}}
-    summary = {"measures": {"success": {"mean": success}}, "corpus": {}, "recalled_tokens": 12.0}
+    summary = {
+        "measures": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
+        "categories": {"session 4": {"rouge-l": {"mean": 0.25}}},
+        "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
+        "recalled_tokens": 12.0,
+    }
     return settings, summary
 
 
@@ -49,6 +54,17 @@ def test_ours_stands_behind_the_same_method() -> None:
     assert ours(table, *a_run("comedy", bench="qa")) is None
     with pytest.raises(SettingsError, match="no table 'x'; there are: theanine-msc"):
         tables(["x"])
+
+
+def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
+    [table] = tables(["theanine-session-4"])
+    row = ours(table, *a_run("theanine", bench="responses"))
+    assert row
+    assert row.values == (None, 25.0, 12.5, None)
+    [other] = tables(["theanine-session-3"])
+    nothing = ours(other, *a_run("theanine", bench="responses"))
+    assert nothing
+    assert set(nothing.values) == {None}
 
 
 def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Measure(Protocol):
     Attributes:
         name: its own; the names of its values begin with it or are it.
         judging: whether it asks a model.
-        worst: what an item without an answer scores, by name.
+        worst: the least that an item can score, by name; for judges, what one without an answer does.
     """
 
     @property
@@ -37,7 +37,8 @@ class Measure(Protocol):
     def worst(self) -> Mapping[str, float]: ...  # noqa: D102
 
     async def of(self, item: Item, judge: Caller | None) -> Scored:
-        """Measure an item that has an answer.
+        """Measure an item. A judge is only asked of one that has an answer; for other measures a
+        missing answer says nothing at all. No values where there is nothing to compare with.
 
         Raises ModelError when the judge fails: that is recorded beside the score, never as a score.
         """

@@ -9,6 +9,7 @@ from theanine.errors import SettingsError
 from theanine.evaluation.cases import Group
 from theanine.evaluation.judges.registry import JUDGES
 from theanine.evaluation.measures import CorpusMeasure, Measure
+from theanine.evaluation.metrics.neural import NEURAL, neural_measure
 from theanine.evaluation.metrics.overlap_measures import (
     CORPUS_BLEU,
     OVERLAP,
@@ -19,7 +20,7 @@ from theanine.evaluation.runs.setup import Plan, hash_of
 from theanine.memory import LOCAL
 
 DEFAULTS: Mapping[str, Sequence[str]] = {
-    "qa": ("f1", "exact", "right"),
+    "qa": ("f1", "f1:locomo", "right"),
     "responses": ("f1", "bleu-1", "bleu-2", "bleu-4", "rouge-l"),
 }
 """What is measured where nothing is asked for; judges only where there is one."""
@@ -54,7 +55,10 @@ def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeas
             measures.append(JUDGES[name])
         elif name in CORPUS_BLEU:
             corpus += corpus_bleus([name])
+        elif name.partition("=")[0] in NEURAL:
+            corpus.append(neural_measure(name))
         else:
-            known = ", ".join((*OVERLAP, *CORPUS_BLEU, *JUDGES))
+            neural = [f"{one}=FOLDER" for one in NEURAL]
+            known = ", ".join((*OVERLAP, *CORPUS_BLEU, *neural, *JUDGES))
             raise SettingsError(f"unknown measure {name!r}; there are: {known}")
     return measures, corpus

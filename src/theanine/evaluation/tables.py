@@ -41,6 +41,7 @@ class Table:
         paper, place: where it is printed.
         what: what it reports.
         bench: our bench that measures the same.
+        category: the cases that it is about, such as ``session 5``; empty for all.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Table:
     place: str
     what: str
     bench: str
+    category: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
 
@@ -70,7 +72,7 @@ def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) 
     if settings["bench"] != table.bench:
         return None
     setup = settings["setup"]
-    values = tuple(_value(column, summary) for column in table.columns)
+    values = tuple(_value(column, table.category, summary) for column in table.columns)
     return Row(f"ours: {setup['method']}, {setup['model']}", setup["method"], values)
 
 
@@ -83,9 +85,12 @@ def with_ours(table: Table, rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _value(column: Column, summary: Mapping[str, Any]) -> float | None:
-    measure = summary["measures"].get(column.measure)
-    value = measure["mean"] if measure else summary["corpus"].get(column.measure)
+def _value(column: Column, category: str, summary: Mapping[str, Any]) -> float | None:
+    measures, corpus = summary["measures"], column.measure
+    if category:
+        measures, corpus = summary["categories"].get(category, {}), f"{corpus}/{category}"
+    measure = measures.get(column.measure)
+    value = measure["mean"] if measure else summary["corpus"].get(corpus)
     if column.measure == "recalled_tokens":
         value = summary["recalled_tokens"]
     return value * column.scale if isinstance(value, int | float) else None
@@ -98,6 +103,7 @@ def _table(read: Mapping[str, Any]) -> Table:
         place=read["place"],
         what=read["what"],
         bench=read["bench"],
+        category=read["category"],
         columns=tuple(Column(**one) for one in read["columns"]),
         rows=tuple(_row(one) for one in read["rows"]),
     )

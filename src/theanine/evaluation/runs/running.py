@@ -249,7 +249,7 @@ class _Desk:
         measures, verdicts = dict(item.measures), dict(item.verdicts)
         failures = {name: why for name, why in item.failures.items() if name == ANSWER}
         for measure in self.running.plan.measures:
-            if item.answer is None:
+            if item.answer is None and measure.judging:  # there is nothing to judge
                 measures |= measure.worst
                 continue
             if set(measure.worst) <= set(measures):
