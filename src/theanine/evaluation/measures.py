@@ -24,7 +24,7 @@ class Measure(Protocol):
     Attributes:
         name: its own; the names of its values begin with it or are it.
         judging: whether it asks a model.
-        worst: the least that an item can score, by name; for judges, what one without an answer does.
+        worst: the least an item can score, by name; for judges, what one without an answer does.
     """
 
     @property
