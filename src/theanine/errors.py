@@ -17,6 +17,7 @@
     │   ├── ModelRejected    the provider refused the request itself (key, name, size)
     │   ├── UnusableReply    it answered, but not with what was asked, repairs included
     │   └── BudgetExceeded   the next call would pass the token or money budget
+    ├── FetchFailed          a public data set could not be fetched whole and unchanged
     └── RememberingFailed    a session is safe in the log but not remembered yet
 
 Every message says what is wrong, where, and what to do next.
@@ -116,6 +117,10 @@ class UnusableReply(ModelError):
 
 class BudgetExceeded(ModelError):
     """The next call would pass the token or money budget that was set."""
+
+
+class FetchFailed(TheanineError):
+    """A public data set could not be fetched whole and unchanged; nothing half was kept."""
 
 
 class RememberingFailed(TheanineError):
