@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from answering import Answering, turn
 from prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.conversation import Turn
+from theanine.demo import HARBOUR
 from theanine.errors import BadInput, UnusableReply
+from theanine.formats import read_histories
 from theanine.methods.secom.ask_segments import (
     SEGMENT,
     SEGMENT_GUIDED,
@@ -27,6 +29,8 @@ from theanine.methods.secom.ask_segments import (
 )
 from theanine.methods.secom.guidance import Example, Guidance, bounds, read_guidance, write_guidance
 from theanine.methods.secom.reflect import BATCHES, REFLECT, Attempt, batches_of, reflect
+from theanine.models.static import StaticEmbedder
+from theanine.steps.local_segment import FITTED_TURNS, expecting, fitted, segment_locally
 from theanine.steps.segment import spans_between, tiling_fault
 
 pytestmark = pytest.mark.anyio
@@ -186,6 +190,20 @@ def test_what_all_windows_agree_on_is_kept(costs: list[int], agreed: set[int]) -
 def test_an_exchange_with_many_turns_is_one_block() -> None:
     blocks = blocks_of(TURNS)
     assert [(block.start, len(block.lines)) for block in blocks] == [(0, 2), (2, 2), (4, 3)]
+
+
+def test_fewer_turns_expected_are_more_segments_drawn() -> None:
+    texts = [t.text for s in read_histories(HARBOUR).histories[0].transcripts for t in s.turns]
+    vectors = StaticEmbedder().vectors(texts)
+    counts = [
+        len(segment_locally(texts, vectors, None, expecting(turns, fitted())))
+        for turns in (2, 3, FITTED_TURNS, 12, 40)
+    ]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[2] > counts[-1]
+    assert expecting(FITTED_TURNS, fitted()) == fitted()
+    with pytest.raises(ValueError, match="at least 2 turns"):
+        expecting(1, fitted())
 
 
 # guidance
