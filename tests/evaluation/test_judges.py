@@ -34,6 +34,7 @@ from theanine.models.step import Step
 from theanine.store import open_store
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
+from theanine.testing.answers.blocks import blocks_of
 
 pytestmark = pytest.mark.anyio
 
@@ -97,6 +98,7 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
     if judge.name not in ("coherence", "consistency"):  # they share fluency's prompt
         check_snapshot(step.name, prompt)
     check_length(step)
+    assert len(blocks_of(prompt)) == prompt.count("\n>>>")
     turn = {**item.dialogue[0], "text": ATTACK, "speaker": ATTACK}
     rubric = {"rubric": [ATTACK, "says when"]} if "rubric" in item.extra else {}
     attacked = replace(

@@ -31,6 +31,7 @@ from theanine.models.limits import Limits
 from theanine.models.scripted import ScriptedModel
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
+from theanine.testing.answers.blocks import blocks_of
 
 pytestmark = pytest.mark.anyio
 IMPATIENT = Limits(retries=0, repairs=0)
@@ -87,6 +88,7 @@ def test_a_prompt_is_read_short_and_fenced(name: str) -> None:
     if name not in ("consistency", "overall", "choice"):
         check_snapshot(criterion.step.name, prompt)
     check_length(criterion.step)
+    assert len(blocks_of(prompt)) == prompt.count("\n>>>")
     bad = [{"run": "x", "answer": ATTACK, "made_by": "m", "recalled": [ATTACK]}] * 2
     turn = said(ATTACK, role="user") | {"speaker": ATTACK}
     extra = {"past": [ATTACK], "candidates": bad}

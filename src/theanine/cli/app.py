@@ -17,7 +17,7 @@ from theanine.cli import (
     recall,
     teafarm,
 )
-from theanine.cli.runs import answers, judge, pairwise, report, tables
+from theanine.cli.runs import answers, judge, memory, pairwise, report, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,6 +46,7 @@ for command in (
     answers.qa,
     answers.responses,
     judge.judge,
+    memory.memory,
     pairwise.pairwise,
     report.report,
     tables.tables,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -23,6 +23,7 @@ from theanine.evaluation.runs.folder import read_item
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.nobody import group_of
 from theanine.evaluation.runs.setup import Plan, hash_of
+from theanine.formats.dates import DEFAULT_START
 from theanine.models.chat import Caller
 
 BENCH = "judge"
@@ -170,6 +171,8 @@ def _records(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
 class _Said(BaseModel):
     speaker: str
     text: str
+    role: Literal["user", "agent"] = "user"
+    at: str = DEFAULT_START.isoformat()
 
 
 class _Short(BaseModel, extra="forbid"):

@@ -11,6 +11,7 @@ from theanine.testing.answers.blocks import Write
 _WORD = re.compile(r"\w{4,}")
 _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 _ANSWER = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
+_TURN = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _UNKNOWN = re.compile(r"\b(not known|don't know|do not know|never|not mentioned|no idea)\b", re.I)
 _PERSPECTIVES = ("coherence", "consistency", "memorability", "engagingness", "humanness")
 
@@ -128,6 +129,33 @@ def _choose(blocks: Mapping[str, str]) -> str:
     return _json(best=1 + shares.index(max(shares)))
 
 
+def _match_memories(blocks: Mapping[str, str]) -> str:
+    """A memory says what it has two thirds of the words of."""
+    memories = _NUMBERED.findall(blocks.get("memories", ""))
+    matches = [
+        {
+            "wanted": int(number),
+            "explanation": "by shared words",
+            "memories": [int(n) for n, memory in memories if _share(text, memory) >= 0.66],
+        }
+        for number, text in _NUMBERED.findall(blocks.get("wanted", ""))
+    ]
+    return _json(matches=matches)
+
+
+def _support_memories(blocks: Mapping[str, str]) -> str:
+    turns = dict(_TURN.findall(blocks.get("turns", "")))
+    verdicts: list[dict[str, object]] = []
+    for number, text in _NUMBERED.findall(blocks.get("memories", "")):
+        words, _, behind = text.rpartition(" [")
+        said = " ".join(turns.get(one, "") for one in behind.strip("]").split(","))
+        share = _share(words, said)
+        label = "supported" if share >= 0.6 else "partly" if share >= 0.3 else "unsupported"
+        label = label if _words(words) else "empty"
+        verdicts.append({"memory": int(number), "explanation": _why(share), "label": label})
+    return _json(verdicts=verdicts)
+
+
 STEPS: Mapping[str, Write] = {
     "judge-gpt4score": _gpt4score,
     "judge-gpt-score": _gpt_score,
@@ -143,4 +171,6 @@ STEPS: Mapping[str, Write] = {
     "compare-answers": _compare,
     "compare-recalled": _compare_recalled,
     "choose-answer": _choose,
+    "match-memories": _match_memories,
+    "support-memories": _support_memories,
 }

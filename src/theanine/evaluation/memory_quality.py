@@ -1,0 +1,360 @@
+"""What a method writes of histories, held against gold memories and against its own source turns.
+
+A case is a history: all its sessions are remembered, then the live memories are read out with the
+turns behind them. Each row of a verdict names the memory, its turns and what it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from theanine.agent import AsyncAgent
+from theanine.conversation import History, Scope, Utterance
+from theanine.errors import SettingsError
+from theanine.evaluation.cases import Case, Group, Stage, limited
+from theanine.evaluation.datasets.gold import Golden
+from theanine.evaluation.judges.memories import match, supports
+from theanine.evaluation.measures import Measure, Scored
+from theanine.evaluation.memory_rules import (
+    GROUNDED,
+    SAYS,
+    Written,
+    bag_overlap,
+    f1,
+    grounded,
+    said_twice,
+    says,
+    stems,
+)
+from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.running import Running, ours
+from theanine.evaluation.runs.setup import Plan
+from theanine.memory import LOCAL, Memory, Part, Recollection
+from theanine.methods.base import Reply
+from theanine.models.chat import Caller
+from theanine.remembering import RememberReport
+from theanine.store import Store
+
+BENCH = "memory"
+ASKED = "What is remembered?"
+NEAR, NEAR_BACK = 4, 2
+"""How many memories a judge reads of each gold memory, and gold memories of each memory."""
+
+
+def memory_plan(
+    golden: Sequence[Golden],
+    data: str,
+    judge: str = LOCAL,
+    kinds: Sequence[str] = (),
+    limit: int | None = None,
+) -> Plan:
+    """A case a history; measured by rule, and by a judge where the run has one.
+
+    ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
+    """
+    judged: list[Measure] = [] if judge == LOCAL else [Matched(), Supported(), Repeated()]
+    told = f"{data}\0{','.join(sorted(kinds))}"
+    return Plan(
+        bench=BENCH,
+        data=hashlib.sha256(told.encode()).hexdigest(),
+        groups=limited([_group(one) for one in golden], limit),
+        measures=[ByRule(), *judged],
+    )
+
+
+def _group(one: Golden) -> Group:
+    history = one.history
+    last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
+    names = {turn.speaker for transcript in history.transcripts for turn in transcript.turns}
+    case = Case(
+        id=history.name,
+        dialogue=(Utterance(text=ASKED, speaker="bench", at=last + timedelta(minutes=1)),),
+        reference="\n".join(wanted.text for wanted in one.wanted),
+        extra={"gold": [asdict(wanted) for wanted in one.wanted], "speakers": sorted(names)},
+    )
+    stage = Stage(histories=(history,), cases=(case,))
+    return Group(id=history.name, stages=(stage,), dropped=one.dropped)
+
+
+class ReadOut:
+    """An agent that answers with all that it holds: its live memories, with their turns."""
+
+    def __init__(self, agent: AsyncAgent, kinds: Collection[str] = ()) -> None:
+        self._agent, self._kinds = agent, frozenset(kinds)
+
+    async def __aenter__(self) -> ReadOut:
+        await self._agent.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._agent.__aexit__(kind, error, trace)
+
+    async def log(self, history: History, user: str) -> object:
+        """As the agent does."""
+        return await self._agent.log(history, user)
+
+    async def pending(self, user: str) -> Sequence[object]:
+        """As the agent does."""
+        return await self._agent.pending(user)
+
+    async def remember(self, user: str) -> Sequence[RememberReport]:
+        """As the agent does."""
+        return await self._agent.remember(user)
+
+    async def reply(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        *,
+        budget: int | None = None,
+    ) -> Reply:
+        """The live memories, one a line; no model is asked. Raises SettingsError for a budget."""
+        if budget is not None:
+            raise SettingsError("bench memory reads all that is remembered: leave --budget out")
+        found = await self._agent.memories(scope.user)
+        marked = {mark.memory for mark in await self._agent.marks(scope.user)}
+        turns = {turn.id: turn for turn in await self._agent.turns(scope.user)}
+        known = {memory.id: memory for memory in found}
+        parts = [
+            Part(
+                text=memory.text,
+                memories=(memory,),
+                sources=tuple(turns[turn] for turn in _grounds(memory, known) if turn in turns),
+                made_by=memory.made_by,
+            )
+            for memory in found
+            if memory.id not in marked and (not self._kinds or memory.kind in self._kinds)
+        ]
+        recollection = Recollection(query=dialogue[-1].words, parts=tuple(parts))
+        model = self._agent.model_name
+        return Reply(text=recollection.text, recollection=recollection, made_by=model)
+
+
+def read_out(kinds: Collection[str] = ()) -> Callable[[Running, Store], ReadOut]:
+    """Makes the agent of such a run; with ``kinds``, memories of other kinds do not count."""
+    return lambda running, store: ReadOut(ours(running, store), kinds)
+
+
+def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
+    """The turns behind a memory and behind all that it was made of, ascending."""
+    turns, seen, waiting = set[int](), {memory.id}, [memory]
+    while waiting:
+        one = waiting.pop()
+        turns.update(one.sources)
+        fresh = [origin for origin in one.origins if origin not in seen and origin in known]
+        seen.update(fresh)
+        waiting += [known[origin] for origin in fresh]
+    return sorted(turns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """An item as its measures need it."""
+
+    written: list[Written]
+    wanted: list[tuple[str, str]]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, item: Item) -> _Case:
+        return cls(
+            written=[
+                Written(id=part["memories"][0], text=part["text"], sources=part["sources"])
+                for part in item.recalled
+            ],
+            wanted=[(one["text"], one["speaker"]) for one in item.extra["gold"]],
+            names=frozenset[str]().union(*(stems(name) for name in item.extra["speakers"])),
+        )
+
+    def by_rule(self) -> list[list[int]]:
+        """For each wanted statement the places of the memories that have most of its words."""
+        table = says(self.written, self.wanted, self.names)
+        return [[i for i, share in enumerate(row) if share >= SAYS] for row in table]
+
+    def near(self) -> list[list[int]]:
+        """For each wanted statement the places of the memories that a judge should read."""
+        table = says(self.written, self.wanted, self.names)
+        found = [_best(row, NEAR) for row in table]
+        for place in range(len(self.written)):
+            for row in _best([row[place] for row in table], NEAR_BACK):
+                found[row] = sorted({*found[row], place})
+        return found
+
+    def row(self, place: int, **more: object) -> dict[str, object]:
+        """A verdict's row on a memory, with the numbers of its turns."""
+        one = self.written[place]
+        turns = [source["turn"] for source in one.sources]
+        return {"memory": one.id, "text": one.text, "turns": turns, **more}
+
+
+def _best(row: Sequence[float], most: int) -> list[int]:
+    """The places of the highest values above 0, the first of alike ones."""
+    ordered = sorted(
+        (place for place, value in enumerate(row) if value), key=lambda p: (-row[p], p)
+    )
+    return sorted(ordered[:most])
+
+
+def _found(case: _Case, said: Sequence[Sequence[int]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Precision, recall and F1 of a matching, and its rows."""
+    hits = {place for places in said for place in places}
+    precision = len(hits) / len(case.written) if case.written else 0.0
+    recall = sum(bool(places) for places in said) / len(said)
+    values = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
+    gold = [
+        {"gold": number, "text": text, "said by": [case.written[place].id for place in places]}
+        for number, ((text, _), places) in enumerate(zip(case.wanted, said, strict=True), 1)
+    ]
+    rows = [
+        case.row(place, says=[n for n, places in enumerate(said, 1) if place in places])
+        for place in range(len(case.written))
+    ]
+    return values, {"gold": gold, "memories": rows}
+
+
+def _rate(count: int, case: _Case) -> float:
+    """A share of what was written; 0 where nothing was."""
+    return count / len(case.written) if case.written else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """All of it by words alone: the baseline that needs no judge.
+
+    ``rule/words-*`` are of all words written against all words wanted, as bags (LLM-Rsum's figure
+    4); ``rule/written`` is how many memories there are.
+    """
+
+    name: str = "rule"
+    judging: bool = False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing found; nothing written, so nothing wrong in it."""
+        names = ("precision", "recall", "f1", "words-precision", "words-recall", "words-f1")
+        rates = ("unsupported", "duplicate", "empty", "written")
+        return {f"rule/{name}": 0.0 for name in (*names, *rates)}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """The values, with a row for each memory and each gold memory."""
+        case = _Case.of(item)
+        values, rows = _found(case, case.by_rule())
+        texts = [text for text, _ in case.wanted]
+        bags = bag_overlap([one.text for one in case.written], texts)
+        values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
+        about = [stems(one.text, case.names) for one in case.written]
+        shares = [
+            grounded(one, memory.said) if memory.sources else 0.0
+            for one, memory in zip(about, case.written, strict=True)
+        ]
+        twice = said_twice(about)
+        values["unsupported"] = _rate(sum(share < GROUNDED for share in shares), case)
+        values["duplicate"] = _rate(len(twice), case)
+        values["empty"] = _rate(sum(not one for one in about), case)
+        values["written"] = float(len(case.written))
+        for place, row in enumerate(rows["memories"]):
+            row["in its turns"] = round(shares[place], 3)
+            if place in twice:
+                row["repeats"] = case.written[twice[place]].id
+        return Scored(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
+
+
+def _asked(judge: Caller | None) -> Caller:
+    if judge is None:
+        raise SettingsError("memories are judged by a model: name one with --judge")
+    return judge
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Precision, recall and F1 against the gold memories, by a judge."""
+
+    name: str = "match"
+    judging: bool = True
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing found."""
+        return {f"match/{name}": 0.0 for name in ("precision", "recall", "f1")}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """Which memories say which gold memory. Raises ModelError when the judge fails."""
+        case = _Case.of(item)
+        wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
+        texts = [one.text for one in case.written]
+        values, rows = _found(case, await match(wanted, texts, case.near(), _asked(judge)))
+        return Scored(values={f"match/{name}": one for name, one in values.items()}, verdict=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """Shares of memories that their own source turns do not bear out, by a judge."""
+
+    name: str = "support"
+    judging: bool = True
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing was written, so nothing is wrong in it."""
+        return {f"support/{name}": 0.0 for name in ("unsupported", "partly", "empty")}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """A verdict on each memory. Raises ModelError when the judge fails."""
+        case = _Case.of(item)
+        verdicts = await supports(case.written, _asked(judge))
+        labels = [one.label for one in verdicts]
+        rates = ("unsupported", "partly", "empty")
+        values = {f"support/{name}": _rate(labels.count(name), case) for name in rates}
+        rows = [
+            case.row(place, label=one.label, explanation=one.explanation)
+            for place, one in enumerate(verdicts)
+        ]
+        return Scored(values=values, verdict={"memories": rows})
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The share of memories that say again what an earlier one says, by a judge."""
+
+    name: str = "repeat"
+    judging: bool = True
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing was written, so nothing is said twice."""
+        return {"repeat/duplicate": 0.0}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """What each memory repeats, of the earlier ones that are like it. Raises ModelError."""
+        case = _Case.of(item)
+        texts = [one.text for one in case.written]
+        table = says(case.written, [(text, "") for text in texts], case.names)
+        near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
+        said = await match(texts, texts, near, _asked(judge))
+        rows = [
+            case.row(place, repeats=[case.written[one].id for one in places])
+            for place, places in enumerate(said)
+            if places
+        ]
+        return Scored(
+            values={"repeat/duplicate": _rate(len(rows), case)}, verdict={"memories": rows}
+        )
+
+
+def data_hash(data: Path, gold: Path | None) -> str:
+    """Of the data and of the file with gold memories."""
+    from theanine.evaluation.runs.setup import hash_of
+
+    return hash_of(data) + ("" if gold is None else hash_of(gold))
