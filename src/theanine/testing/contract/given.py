@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import multiprocessing
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import theanine
 from theanine.conversation import History, Transcript, Utterance
 from theanine.demo import HARBOUR, questions
 from theanine.formats import read_histories
@@ -23,11 +26,14 @@ SESSIONS = 4
 IN_FLIGHT = 8
 """Calls under way at once, at most: so many may be lost with the process that made them."""
 
-_CHILD = """
-import json, sys, theanine
-with theanine.open(**json.loads(sys.argv[1])) as agent:
-    agent.remember(progress=lambda report: print(report.session, flush=True))
-"""
+if sys.platform == "win32":
+    _CONTEXT = multiprocessing.get_context("spawn")
+else:  # one process imports everything, once, and children branch off from it
+    _CONTEXT = multiprocessing.get_context("forkserver")
+    _CONTEXT.set_forkserver_preload(
+        ["theanine.sync", "theanine.opening", "theanine.store.sqlite", "theanine.models.static"]
+        + ["theanine.models.pydantic_ai"] * (find_spec("pydantic_ai") is not None)
+    )
 
 
 def demo() -> History:
@@ -102,8 +108,10 @@ class Child:
     """A process of its own that remembers what waits in a store; to be killed."""
 
     def __init__(self, **options: Any) -> None:
-        command = [sys.executable, "-c", _CHILD, json.dumps(options)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._told, telling = _CONTEXT.Pipe(duplex=False)
+        self._process = _CONTEXT.Process(target=_remember, args=(options, telling))
+        self._process.start()
+        telling.close()
 
     def kill(self) -> None:
         """End it at once, without a chance to tidy up."""
@@ -111,7 +119,18 @@ class Child:
 
     def watch(self, seen: Callable[[], None]) -> bool:
         """Call ``seen`` for each session it has remembered; whether it lived to the end."""
-        with self._process as process:
-            for _ in process.stdout or ():
-                seen()
-            return process.wait(60) == 0
+        with self._told as told:
+            try:
+                while True:
+                    told.recv()
+                    seen()
+            except (EOFError, ConnectionError):
+                self._process.join(60)
+        lived = self._process.exitcode == 0
+        self._process.close()
+        return lived
+
+
+def _remember(options: dict[str, Any], telling: Connection) -> None:
+    with theanine.open(**options) as agent:
+        agent.remember(progress=lambda report: telling.send(report.session))
