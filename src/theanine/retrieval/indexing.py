@@ -37,6 +37,7 @@ class Indexer:
     def __init__(self, store: Store, method: str, embedder: str) -> None:
         self._store, self._method, self._embedder = store, method, embedder
         self._job: _Job | None = None
+        self._failed: set[Stamp] = set()
 
     def tend(self, scope: Scope, state: State, approximate: Approximate) -> None:
         """Begin what a scope's index needs, if it needs anything and nothing is under way."""
@@ -57,9 +58,8 @@ class Indexer:
         if self._job is not None and self._job.under_way:
             if self._job.scope == scope and self._job.stamp != stamp:
                 self._job.stop()
-            return
-        if available():
-            self._job = _Job(self._store, scope, stamp, approximate)
+        elif stamp not in self._failed and available():
+            self._job = _Job(self._store, scope, stamp, approximate, self._failed)
             self._job.start()
 
     async def settle(self) -> None:
@@ -78,9 +78,16 @@ class Indexer:
 class _Job:
     """One index on its way: as of the units that there are when it begins."""
 
-    def __init__(self, store: Store, scope: Scope, stamp: Stamp, approximate: Approximate) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        stamp: Stamp,
+        approximate: Approximate,
+        failed: set[Stamp],
+    ) -> None:
         self.scope, self.stamp = scope, stamp
-        self._store, self._approximate = store, approximate
+        self._store, self._approximate, self._failed = store, approximate, failed
         ranking = approximate.ranking
         self._ranking, self._mean = ranking, ranking.dense.mean
         self._vectors = ranking.vectors.all
@@ -106,16 +113,16 @@ class _Job:
     def _run(self) -> None:
         try:
             self._make()
-        except (TheanineError, OSError, MemoryError, RuntimeError) as error:
-            # Full disks, closed stores, what the library throws: search stays exact.
-            _log.warning("no index of %s could be made: %s", self.scope, error)
+        except (TheanineError, OSError, MemoryError, RuntimeError, ValueError) as error:
+            self._failed.add(self.stamp)  # not again and again
+            _log.warning("search in %s stays exact: no index could be made: %s", self.scope, error)
 
     def _make(self) -> None:
         width = self._vectors.shape[1]
         found = KeptIndex.read(self._kept(), self.stamp, width)
         if found and found.rows > self._last:
             return  # another process knows more by now, and so will this one when it is asked next
-        index = (found and found.index(self._vectors)) or VectorIndex(width)
+        index = (found and found.index(self._vectors)) or self._copy() or VectorIndex(width)
         kept = index.rows
         while index.rows < self._last and self._goes_on:
             self._extend(index)
@@ -134,11 +141,23 @@ class _Job:
         stop = min(index.rows + CHUNK, self._last)
         index.extend(windows_of(self._ranking, self._mean, index.rows, stop))
 
+    def _copy(self) -> VectorIndex | None:
+        """Of the index in use, where the store keeps no files."""
+        used = self._approximate.index
+        return used and VectorIndex.load(used.width, used.rows, used.dump())
+
     def _kept(self) -> bytes | None:
-        return anyio.run(self._store.kept, self.scope, self.stamp.name)
+        try:
+            return anyio.run(self._store.kept, self.scope, self.stamp.name)
+        except TheanineError as error:
+            _log.warning("the index of %s could not be read: %s", self.scope, error)
+            return None
 
     def _keep(self, index: VectorIndex) -> int:
-        """Keep it as it is now; gives of how many units it is."""
+        """Keep it as it is now, if that can be done; gives of how many units it is."""
         parts = packed(index, self.stamp, self._vectors)
-        anyio.run(self._store.keep, self.scope, self.stamp.name, self.stamp.epoch, parts)
+        try:
+            anyio.run(self._store.keep, self.scope, self.stamp.name, self.stamp.epoch, parts)
+        except TheanineError as error:
+            _log.warning("the index of %s could not be kept: %s", self.scope, error)
         return index.rows
