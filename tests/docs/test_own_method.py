@@ -54,9 +54,11 @@ class Whimsical(Figures):
     name = "whimsical"
 
     async def remember(self, session, turns, given, context):
-        from random import SystemRandom
-        some = turns[: SystemRandom().randint(0, 9)]
-        return await super().remember(session, some, given, context)
+        from dataclasses import replace
+        from secrets import token_hex
+        made = await super().remember(session, turns, given, context)
+        odd = [replace(one, text=f"{one.text} {token_hex(4)}") for one in made.memories]
+        return replace(made, memories=odd)
 
 class Gossip(Figures):
     name = "gossip"
