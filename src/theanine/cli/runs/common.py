@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +19,21 @@ if TYPE_CHECKING:
     from theanine.store import Store
 
 
-def setup_of(options: RunOptions | JudgingOptions) -> Setup:
-    """The agent and the judge that the options name."""
+def setup_of(
+    options: RunOptions | JudgingOptions, about: Mapping[str, object] | None = None
+) -> Setup:
+    """The agent and the judge that the options name; ``about`` joins the settings."""
     from theanine.cli.runs.options import JudgingOptions
     from theanine.evaluation.runs.setup import NOBODY, Setup
 
     if isinstance(options, JudgingOptions):
         base_url = options.judge_base_url
-        return Setup(method=NOBODY, judge=options.judge, judge_base_url=base_url)
+        return Setup(
+            method=NOBODY, settings=about or {}, judge=options.judge, judge_base_url=base_url
+        )
     return Setup(
         method=options.method,
-        settings=named(options.settings or []) or {},
+        settings={**(named(options.settings or []) or {}), **(about or {})},
         model=options.model,
         base_url=options.base_url,
         embedder=options.embedder,
@@ -62,8 +65,7 @@ def perform_and_show(
     from theanine.evaluation.runs.perform import Bounds, perform
     from theanine.evaluation.runs.running import ours
 
-    setup = setup_of(options)
-    setup = replace(setup, settings={**setup.settings, **(about or {})})
+    setup = setup_of(options, about or {})
     folder = None if options.out is None else RunFolder(options.out)
     if options.replay:
         _replay(plan, setup, folder, tested or ours)
@@ -86,6 +88,11 @@ def perform_and_show(
     else:
         (show or show_summary)(summary)
         console().print(f"\n{page}", markup=False)
+    _exit(summary)
+
+
+def _exit(summary: Mapping[str, Any]) -> None:
+    """With 1 where something is left or failed."""
     if summary["done"] < summary["cases"] or summary["failures"]:
         raise typer.Exit(1)
 
