@@ -103,9 +103,11 @@ def _copy_file(source: Path, target: Path) -> None:
     """As it is at one moment, also while others write."""
     if not source.is_file():
         raise BadInput("there is no store", str(source))
+    # A store that nobody has open has no such file, and is then read without leaving one.
+    how = "mode=ro" if source.with_name(f"{source.name}-wal").exists() else "immutable=1"
     try:
         with (
-            closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as one,
+            closing(sqlite3.connect(f"{source.resolve().as_uri()}?{how}", uri=True)) as one,
             closing(sqlite3.connect(target)) as two,
         ):
             one.backup(two)
