@@ -200,6 +200,37 @@ def test_data_without_questions_is_asked_before_each_session_is_remembered() -> 
         assert seen == {one.key for one in transcripts[:place]}
 
 
+@pytest.mark.parametrize("way", ["store", "export"])
+def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str) -> None:
+    run("import", str(HARBOUR))
+    with theanine.open(str(run.store)) as agent, agent.session("bo") as talk:
+        talk.hear("I sold the boat because the engine died.")
+        talk.reply()
+    data = run.store
+    if way == "export":
+        data = save(tmp_path, "all.jsonl", run("export").out)
+    with theanine.open(str(run.store)) as agent:
+        before = list(agent.export())
+    histories, asked = read_asked(data)
+    assert [history.name for history in histories] == ["ana", "bo"]
+    theirs, same = read_asked(HARBOUR)
+    assert [ask.text for ask in asked] == [ask.text for ask in same]
+    for ours, original in zip(histories[0].transcripts, theirs[0].transcripts, strict=True):
+        assert [turn.words for turn in ours.turns] == [turn.words for turn in original.turns]
+    assert all(turn.recalled == () for turn in histories[1].transcripts[0].turns)
+    found = written(run, tmp_path / "a.json", "--data", str(data), "--methods", "turn")
+    assert found["columns"][0]["memories"] == 66
+    with theanine.open(str(run.store)) as agent:
+        assert list(agent.export()) == before
+
+
+def test_a_store_without_a_session_has_nothing_to_compare(run: Terminal) -> None:
+    with theanine.open(str(run.store)):
+        pass
+    ran = run.bare("compare", "--data", str(run.store), fine=False)
+    assert (ran.code, "no session has ended" in ran.err) == (2, True)
+
+
 def test_one_session_alone_has_nothing_to_ask(tmp_path: Path) -> None:
     with pytest.raises(theanine.UserError, match="--questions"):
         read_asked(save(tmp_path, "a.jsonl", line(text="I sold the boat.")))

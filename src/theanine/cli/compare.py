@@ -37,7 +37,7 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="FILE",
-        help="A history, in any format that `import` takes; without it the bundled conversation.",
+        help="A history, in any format that `import` takes, or a store; else a bundled one.",
     ),
 ]
 MethodsOption = Annotated[
@@ -103,6 +103,7 @@ def compare(
 
     \b
     theanine compare
+    theanine compare --data memory.db --methods theanine,secom
     theanine compare --data locomo10.json --methods theanine,turn,session --html compared.html
     theanine compare --data talks.jsonl --questions questions.txt --model openai:gpt-4o-mini
     theanine compare --methods theanine,raw=theanine --set raw.refine=false

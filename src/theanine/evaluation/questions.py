@@ -16,6 +16,7 @@ from typing import Any, cast
 from theanine.conversation import History, Transcript, Utterance
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import Labelled, Place, read_evidence
+from theanine.evaluation.kept import kept_histories
 from theanine.formats import read_histories
 
 
@@ -48,7 +49,7 @@ class Ask:
 def read_asked(
     data: Path, questions: Path | None = None, limit: int | None = None
 ) -> tuple[list[History], list[Ask]]:
-    """The histories of a file or folder, and what is asked about them.
+    """The histories of a file, a folder, a store or its export, and what is asked about them.
 
     Without a questions file they are the data's own. Data without any is asked as it was talked:
     before each session but the first is remembered, the last thing that a user says in it, with
@@ -56,8 +57,10 @@ def read_asked(
 
     Raises BadInput for a file that can't be read, or when nothing is left to ask.
     """
-    labelled = _labelled(data)
-    histories = [one.history for one in labelled] or list(read_histories(data).histories)
+    histories = kept_histories(data)
+    labelled = [] if histories else _labelled(data)
+    if histories is None:
+        histories = [one.history for one in labelled] or list(read_histories(data).histories)
     if questions is not None:
         asked = list(_from_file(questions, histories))
     elif labelled:
