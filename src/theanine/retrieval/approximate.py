@@ -190,7 +190,9 @@ class _Words:
 
     def __init__(self, ranking: Ranking, query: Query) -> None:
         self._windows, self._n, self._lexical = ranking.windows, len(ranking), ranking.lexical
-        self._postings = self._lexical.postings(ranking.sought(query))
+        found = self._lexical.postings(ranking.sought(query))
+        # What all units have tells none from another: a thousandth of the rarest term's weight.
+        self._postings = [one for one in found if one.weight > found[0].weight / 1_000]
         self._scratch = np.zeros(self._n, np.float32)
         total = np.cumsum([len(posting.documents) for posting in self._postings])
         self._rare = max(1, int((total <= self._n / 2).sum()))  # all but what nearly all have
@@ -260,10 +262,10 @@ def _even(n: int, count: int) -> Places:
 
 def _spread(units: Places, reach: int, n: int) -> Places:
     """The units and their neighbours within reach, once each, ascending."""
-    mask = np.zeros(n, bool)
-    for distance in range(-reach, reach + 1):
-        mask[np.clip(units + distance, 0, n - 1)] = True
-    return np.flatnonzero(mask)
+    mask = np.zeros(n + 2 * reach, bool)  # with room on both sides
+    for shift in range(2 * reach + 1):
+        mask[units + shift] = True
+    return np.flatnonzero(mask[reach : reach + n])
 
 
 def _top(scores: Scores, k: int) -> Places:
