@@ -46,6 +46,8 @@ must not say:
 def folder(tmp_path: Path) -> Iterator[Path]:
     """Talks and questions in the folder where the commands run."""
     shutil.copy(HARBOUR, tmp_path / "talks.jsonl")
+    first = HARBOUR.read_text("utf-8").splitlines(keepends=True)[:26]
+    (tmp_path / "short.jsonl").write_text("".join(first), "utf-8")
     (tmp_path / "ruled.txt").write_text(RULED, "utf-8")
     with chdir(tmp_path):
         yield tmp_path
@@ -66,11 +68,10 @@ def teafarm(run: Terminal, *arguments: str, fine: bool = True) -> Any:
 def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Path) -> None:
     with ScriptedServer(answer) as server:
         made = teafarm(
-            run, "make", "talks.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
+            run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
         )
         assert made.out == "q.txt: 2 questions\n"
         asked = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
-        asked += ["--method", "memory-retrieval"]
         ran = teafarm(run, *asked, "--min-success", "0.9")
         assert "success  1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
@@ -80,7 +81,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
     report = teafarm(run, "report", "r").out
     assert "2 of 2 questions answered rightly\n" in report
     assert "Theanine " in report and "0.21" in report
-    assert (folder / "q.txt").read_text("utf-8").count("the-cruise | the-cruise-") == 2
+    assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
 
 
 def test_without_a_key_phrases_decide_and_the_exit_code_says_so(run: Terminal) -> None:
@@ -147,6 +148,8 @@ def test_failures_are_told_and_counted(run: Terminal) -> None:
 
 
 def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
+    text = RULED.replace("talks.jsonl", "short.jsonl")
+    Path("ruled.txt").write_text(text, "utf-8")
     victims: list[subprocess.Popen[bytes]] = []
     with ScriptedServer(answer) as server:
         asked = ["teafarm", "run", "ruled.txt", "--method", "memory-retrieval", "--out", "r"]
