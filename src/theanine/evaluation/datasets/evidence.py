@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +18,13 @@ from typing import Any, cast
 from theanine.conversation import History, Transcript
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.mtbench import read_mtbench
+from theanine.evaluation.datasets.reading import load
 from theanine.formats import read_histories
 
 _ADVERSARIAL = 5
+_LABEL = re.compile(r"D\d+:\d+")
+_RECORD = re.compile(r", \[(\d+)\]")
+UNREADABLE = "turns that can't be read"
 _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 """Where a probing question has its answer, by its kind."""
 Place = tuple[str, str]
@@ -70,18 +74,19 @@ def read_evidence(path: Path) -> list[Labelled]:
     if path.is_dir():
         folders = sorted(path.glob("*/probing_questions"), key=lambda p: p.parent.name.zfill(9))
         return [_beam(folder.parent) for folder in folders] or _unknown(path)
-    try:
-        read: Any = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"can't be read as JSON: {error}", str(path)) from None
-    records = cast("list[Any]", read) if isinstance(read, list) else []
-    first = cast("dict[str, Any]", records[0]) if records and isinstance(records[0], dict) else {}
+    return labelled(path, load(path))
+
+
+def labelled(path: Path, document: Any) -> list[Labelled]:
+    """The same of a file that is parsed already. What of it isn't needed any more is let go."""
+    found = cast("list[Any]", document) if isinstance(document, list) else []
+    first = cast("dict[str, Any]", found[0]) if found and isinstance(found[0], dict) else {}
     if "qa" in first:
-        return list(_locomo(path, records))
+        return list(_locomo(path, found))
     if "haystack_sessions" in first:
-        return list(_longmemeval(path, records))
+        return list(_longmemeval(path, found))
     if "conversations" in first:
-        return list(_mtbench(records))
+        return list(_mtbench(found))
     return _unknown(path)
 
 
@@ -93,8 +98,13 @@ def _unknown(path: Path) -> list[Labelled]:
     )
 
 
-def _kept(history: History, questions: Iterator[Question], unique: bool) -> Labelled:
-    """Without labels that are no turn of the history."""
+def _kept(
+    history: History,
+    questions: Iterable[Question],
+    unique: bool,
+    dropped: Mapping[str, int] | None = None,
+) -> Labelled:
+    """Without labels that are no turn of the history; ``dropped`` was lost before."""
     known = {
         ("" if unique else transcript.key, turn.key or f"#{place}")
         for transcript in history.transcripts
@@ -102,46 +112,62 @@ def _kept(history: History, questions: Iterator[Question], unique: bool) -> Labe
     }
     kept: list[Question] = []
     unlabelled: list[Question] = []
-    dropped: Counter[str] = Counter()
+    lost = Counter(dropped or {})
     for question in questions:
         gold = question.gold & known
-        dropped["labels of no turn"] += len(question.gold - known)
-        dropped["questions without evidence"] += not gold
+        lost["labels of no turn"] += len(question.gold - known)
+        lost["questions without evidence"] += not gold
         (kept if gold else unlabelled).append(replace(question, gold=gold))
     return Labelled(
         history=history,
         questions=tuple(kept),
         unlabelled=tuple(unlabelled),
-        dropped=dict(+dropped),
+        dropped=dict(+lost),
     )
 
 
+def _histories(path: Path) -> tuple[dict[str, History], dict[int, int]]:
+    """The histories of a list of records by name, and how many turns of each record are faulty."""
+    reading = read_histories(path, keep_going=True)
+    faulty = Counter(
+        int(match[1]) for one in reading.rejected if (match := _RECORD.search(one.where))
+    )
+    return {history.name: history for history in reading.histories}, faulty
+
+
 def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
-    histories = {history.name: history for history in read_histories(path).histories}
-    for record in records:
+    histories, faulty = _histories(path)
+    for place, record in enumerate(records):
         name = str(record["sample_id"])
-        questions = (
+        dropped = Counter({UNREADABLE: faulty.get(place, 0)})
+        questions = [
             Question(
                 id=f"{name}/{number}",
                 text=str(one["question"]),
                 category=CATEGORIES.get(one.get("category"), str(one.get("category"))),
                 answer=str(one.get("answer", "")),
                 answerable=one.get("category") != _ADVERSARIAL,
-                gold=frozenset(
-                    ("", found)
-                    for found in re.findall(
-                        r"D\d+:\d+", " ".join(map(str, one.get("evidence", [])))
-                    )
-                ),
+                gold=_labels(one.get("evidence", []), dropped),
             )
             for number, one in enumerate(record["qa"], 1)
-        )
-        yield _kept(histories[name], questions, unique=True)
+        ]
+        if name in histories:
+            yield _kept(histories[name], questions, unique=True, dropped=dropped)
+
+
+def _labels(evidence: Any, dropped: Counter[str]) -> frozenset[Place]:
+    """The turns that LoCoMo names, several of which may stand in one text."""
+    text = " ".join(map(str, cast("list[Any]", evidence)))
+    dropped["labels that can't be read"] += len(_LABEL.sub(" ", text).replace(";", " ").split())
+    return frozenset(("", found) for found in _LABEL.findall(text))
 
 
 def _beam(folder: Path) -> Labelled:
     cut = folder / "chat_trunecated.json"  # so spelt in the set
-    [history] = read_histories(cut if cut.exists() else folder / "chat.json").histories
+    reading = read_histories(cut if cut.exists() else folder / "chat.json", keep_going=True)
+    if not reading.histories:
+        raise BadInput("no turn in it can be read", str(folder))
+    [history] = reading.histories
     file = folder / "probing_questions" / "probing_questions.json"
     probes = cast("dict[str, list[dict[str, Any]]]", json.loads(file.read_text("utf-8")))
     questions = (
@@ -157,7 +183,8 @@ def _beam(folder: Path) -> Labelled:
         for kind, ones in probes.items()
         for number, one in enumerate(ones, 1)
     )
-    return _kept(history, questions, unique=True)
+    dropped = {UNREADABLE: len(reading.rejected)}
+    return _kept(history, questions, unique=True, dropped=dropped)
 
 
 def _integers(node: Any) -> Iterator[int]:
@@ -171,28 +198,39 @@ def _integers(node: Any) -> Iterator[int]:
 
 
 def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
-    histories = {history.name: history for history in read_histories(path).histories}
-    for record in records:
-        name = str(record["question_id"])
-        sessions = zip(record["haystack_session_ids"], record["haystack_sessions"], strict=True)
-        gold = frozenset(
-            (f"{name}/{session}", str(place))
-            for session, turns in sessions
-            if session in record["answer_session_ids"]
-            for place, turn in enumerate(turns, 1)
-            if turn.get("has_answer")
-        )
-        asked = datetime.strptime(f"{record['question_date']} +0000", "%Y/%m/%d (%a) %H:%M %z")
-        question = Question(
-            id=name,
-            text=str(record["question"]),
-            category=str(record["question_type"]),
-            gold=gold,
-            asked_at=asked,
-            answer=str(record.get("answer", "")),
-            answerable=not name.endswith("_abs"),
-        )
-        yield _kept(histories[name], iter([question]), unique=False)
+    asked = [_long_question(record) for record in records]
+    for record in records:  # the histories are read anew, and one copy of them is enough
+        record.clear()
+    histories, faulty = _histories(path)
+    for place, (question, dropped) in enumerate(asked):
+        dropped[UNREADABLE] += faulty.get(place, 0)
+        if question.id in histories:
+            yield _kept(histories[question.id], [question], unique=False, dropped=dropped)
+
+
+def _long_question(record: dict[str, Any]) -> tuple[Question, Counter[str]]:
+    name = str(record["question_id"])
+    sessions = list(zip(record["haystack_session_ids"], record["haystack_sessions"], strict=False))
+    answering = set(record["answer_session_ids"])
+    gold = frozenset(
+        (f"{name}/{session}", str(place))
+        for session, turns in sessions
+        if session in answering
+        for place, turn in enumerate(turns, 1)
+        if turn.get("has_answer")
+    )
+    dropped = Counter({"sessions of no haystack": len(answering - {one for one, _ in sessions})})
+    asked = datetime.strptime(f"{record['question_date']} +0000", "%Y/%m/%d (%a) %H:%M %z")
+    question = Question(
+        id=name,
+        text=str(record["question"]),
+        category=str(record["question_type"]),
+        gold=gold,
+        asked_at=asked,
+        answer=str(record.get("answer", "")),
+        answerable=not name.endswith("_abs"),
+    )
+    return question, dropped
 
 
 def _mtbench(records: list[Any]) -> Iterator[Labelled]:

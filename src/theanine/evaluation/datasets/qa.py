@@ -1,4 +1,8 @@
-"""Questions about a history, to be answered: LoCoMo, LongMemEval, BEAM and MT-Bench+."""
+"""Questions about a history, to be answered: all sets that have any, found out by what they hold.
+
+LoCoMo, LongMemEval, BEAM and MT-Bench+ have labelled evidence; Long-MT-Bench+, the three sets of
+conditional memory, CoQA and MemoryBank are read by modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,12 @@ from pathlib import Path
 
 from theanine.conversation import History, Utterance
 from theanine.evaluation.cases import Case, Group, Stage
-from theanine.evaluation.datasets.evidence import Labelled, Question, read_evidence
+from theanine.evaluation.datasets.conditional import is_conditional, read_conditional
+from theanine.evaluation.datasets.coqa import is_coqa, read_coqa
+from theanine.evaluation.datasets.evidence import Labelled, Question, labelled, read_evidence
+from theanine.evaluation.datasets.longmt import is_longmt, read_longmt
+from theanine.evaluation.datasets.memorybank import bank_of, read_memorybank
+from theanine.evaluation.datasets.reading import load
 
 
 def read_qa(path: Path) -> list[Group]:
@@ -18,7 +27,18 @@ def read_qa(path: Path) -> list[Group]:
     where the only good answer is that nothing was said about it.
     Raises BadInput where the file holds no questions of a known set.
     """
-    return [_group(one) for one in read_evidence(path)]
+    if bank := bank_of(path):
+        return read_memorybank(bank)
+    if path.is_dir():
+        if is_conditional(path):
+            return read_conditional(path)
+        return [_group(one) for one in read_evidence(path)]
+    document = load(path)
+    if is_coqa(document):
+        return read_coqa(document)
+    if is_longmt(document):
+        return read_longmt(document)
+    return [_group(one) for one in labelled(path, document)]
 
 
 def _group(one: Labelled) -> Group:

@@ -1,4 +1,7 @@
-"""Turns of later sessions for the agent to say: MSC, Conversation Chronicles, or any history."""
+"""Turns of later sessions for the agent to say: MSC, Conversation Chronicles, or any history.
+
+Persona-Chat, which has no later sessions, is read by a module of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 from theanine.conversation import History, Transcript, Utterance
 from theanine.errors import BadInput
 from theanine.evaluation.cases import Case, Group, Stage
+from theanine.evaluation.datasets.personachat import is_personachat, read_personachat
 from theanine.formats import read_histories
 
 SESSIONS = (3, 4, 5)
@@ -21,13 +25,27 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
     its own words are the reference, and its speaker is the one who answers. The category is
     ``session N``. Raises BadInput where no history reaches the first of these sessions.
     """
-    groups = [_group(history, sessions) for history in read_histories(path).histories]
+    if is_personachat(path):
+        return read_personachat(path)
+    reading = read_histories(path, format=_format_of(path), keep_going=True)
+    groups = [_group(history, sessions) for history in reading.histories]
     found = [group for group in groups if group.cases]
     if not found:
         raise BadInput(
             f"no history in it has a session {min(sessions)} with two turns or more", str(path)
         )
+    if reading.rejected:
+        dropped = {"turns or sessions that can't be read": len(reading.rejected)}
+        found[0] = Group(id=found[0].id, stages=found[0].stages, dropped=dropped)
     return found
+
+
+def _format_of(path: Path) -> str | None:
+    """MSC is published as JSON Lines in files that end in ``.txt``; None to find out."""
+    if path.suffix != ".txt" or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return "msc" if file.read(1) == b"{" else None
 
 
 def _group(history: History, sessions: Collection[int]) -> Group:
