@@ -125,18 +125,25 @@ class Rebuilder:
         old = await self._replaced(scope, instead)
         if self._again:  # what an earlier run began with other settings would never be finished
             await self._store.drop(await self._stages(scope), scope)
-        reports = await self._rememberer.remember(scope, progress)
-        if waiting := await self._store.pending(self._method.name, scope):
-            return Rebuilt(reports=reports, waiting=waiting)
-        own, others = self._own.name, [name for name in old if name != self._own.name]
-        done: int | None = 0
-        if self._again:
-            done = await self._store.put_in_place(self._method.name, own, scope)
-        if others and done is not None:
-            done = await self._store.drop(others, scope, once=own)
-        if done is None:  # a session ended just now
+        reports: list[RememberReport] = []
+        while True:  # sessions may end while it works
+            made = await self._rememberer.remember(scope, progress)
+            reports += made
+            if waiting := await self._store.pending(self._method.name, scope):
+                if not made or any(report.failure for report in made):
+                    return Rebuilt(reports=reports, waiting=waiting)
+            elif not self._again or await self._in_place(scope):
+                break
+        own = self._own.name
+        others = [name for name in old if name != own]
+        if others and await self._store.drop(others, scope, once=own) is None:
             return Rebuilt(reports=reports, waiting=await self._store.pending(own, scope))
         return Rebuilt(reports=reports, replaced={name: n for name, n in old.items() if n})
+
+    async def _in_place(self, scope: Scope | None) -> bool:
+        """Let the stage be the method's own; False when a session ended just now."""
+        placed = await self._store.put_in_place(self._method.name, self._own.name, scope)
+        return placed is not None
 
     async def _replaced(self, scope: Scope | None, instead: bool) -> dict[str, int]:
         """The methods whose memories are to go, with how many there are."""

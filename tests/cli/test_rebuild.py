@@ -289,6 +289,30 @@ async def test_from_python_with_await(run: Terminal) -> None:
         assert (await agent.recall("the ferry?", "ana")).parts
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_said_meanwhile_is_remembered_too(run: Terminal, again: bool) -> None:
+    run("import", HISTORY, "--method", "session")
+    with (
+        theanine.open(str(run.store), method="utterance") as agent,
+        theanine.open(str(run.store), method="session") as other,
+    ):
+        seen: list[int] = []
+
+        def meanwhile(report: theanine.RememberReport) -> None:
+            seen.append(report.session)
+            if len(seen) == 3:
+                talk = other.session("ana")
+                talk.hear("I sold the old boat because the engine died.")
+                talk.end(remember=False)
+
+        done = agent.rebuild(again=again, instead=True, progress=meanwhile)
+        assert (done.complete, done.replaced) == (True, {"session": 10})
+        assert sorted(seen) == list(range(1, 12))
+        assert "engine died" in agent.memories("ana")[-1].text
+        assert agent.pending() == []
+    assert held(run) == {"utterance": 131}
+
+
 @pytest.mark.parametrize("method", ["memory-retrieval", "comedy", "recursive-summary"])
 def test_what_the_agent_only_repeated_is_no_news_to_another_method(
     run: Terminal, method: str
