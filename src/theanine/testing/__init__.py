@@ -2,6 +2,7 @@
 
 ``ScriptedServer`` speaks the OpenAI API and can fail in every way that a provider can;
 ``ScriptedModel``, ``HashEmbedder`` and ``OverlapReranker`` need no server. All are deterministic.
+``theanine.testing.contract`` is the contract that a method of your own can be held to.
 """
 
 from theanine.models.scripted import HashEmbedder, OverlapReranker, ScriptedModel
