@@ -11,6 +11,8 @@ import pytest
 
 import theanine
 from theanine.conversation import History
+from theanine.errors import SettingsError
+from theanine.methods.registry import method_class, open_method
 from theanine.models.bundled import count_tokens
 from theanine.testing.contract.given import (
     ASKED,
@@ -86,6 +88,16 @@ class MethodContract:
         if server is not None:
             given |= {"model": "openai:scripted", "base_url": server.base_url}
         return given
+
+    def test_settings_are_frozen_data_with_defaults(self, method: str) -> None:
+        """A frozen dataclass; an unknown setting is a mistake, and paper() gives one of its own."""
+        config: Any = method_class(method).Config()
+        assert config.__dataclass_params__.frozen
+        assert hash(config) == hash(type(config)())
+        if hasattr(config, "paper"):
+            assert isinstance(config.paper(), type(config))
+        with pytest.raises(SettingsError, match="no_such_setting"):
+            open_method(method, {"no_such_setting": 1})
 
     # nothing is lost
 
