@@ -47,7 +47,8 @@ function card(name) {
 }
 element("cards").append(...names.map(card));
 if (!names.length) element("cards").append(make("p", "Nothing is measured yet.", "dim"));
-facts(element("corpus"), Object.entries(data.corpus).map(([name, value]) => [`${name}, whole run`, typeof value === "number" ? figure(value, value) : value]));
+element("corpus-title").hidden = !Object.keys(data.corpus).length;
+facts(element("corpus"), Object.entries(data.corpus).map(([name, value]) => [name, typeof value === "number" ? figure(value, value) : value]));
 
 // What it took
 const calls = Object.values(data.spent);

@@ -12,7 +12,7 @@ from theanine.evaluation.metrics.paired import Comparison, compare
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.runs.kept import Kept, common
 
-LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "missed", "unsupported"})
+LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "partly", "unsupported"})
 """Last parts of the names of measures of which less is better."""
 _ABOUT = ("method", "settings", "model", "embedder", "budget", "judge", "seed")
 
