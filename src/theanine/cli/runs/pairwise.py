@@ -59,7 +59,15 @@ def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[st
     for letter, run in zip(letters, runs, strict=True):
         console().print(f"{letter}: {run}", markup=False)
     pairs = len(runs) == 2
-    heads = [*letters, "tie", *(["A wins", "p"] if pairs else []), "flips", "first", "n", "failed"]
+    heads = [
+        *letters,
+        "tie",
+        *(["A, ties half", "p"] if pairs else []),
+        "flips",
+        "first",
+        "n",
+        "failed",
+    ]
     rows: list[list[str]] = []
     for name in criteria:
         measures, corpus = summary["measures"], summary["corpus"]
