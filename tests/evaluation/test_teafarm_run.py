@@ -113,7 +113,11 @@ def test_without_a_judge_every_question_needs_its_phrases() -> None:
     sheet, past = Sheet(questions=(YARD, bare)), past_of_data(HARBOUR)
     with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
         plan_of(sheet, past, "local")
-    assert [one.name for one in plan_of(sheet, past, "openai:x").measures] == ["success"]
+    assert [one.name for one in plan_of(sheet, past, "openai:x").measures] == [
+        "success",
+        "evidence",
+    ]
+    assert [m.name for m in plan_of(sheet, past, "x", recalls=False).measures] == ["success"]
     assert plan_of(sheet, past, "local", limit=1).measures[0].name == "success_by_rule"
 
 
@@ -235,6 +239,20 @@ async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) 
         talk.hear("Hi.")
     with pytest.raises(NotFound, match="nothing was said by or to ana; the store knows bo"):
         await farm_of(file, judge="local", store=str(tmp_path / "m.db"))
+
+
+async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path) -> None:
+    quit = "I quit my job at the shipyard yesterday."
+    text = file.read_text("utf-8").replace(
+        "Ana: I quit.\n", f"Ana: {quit}\n  x | y | Ana: Nothing.\n"
+    )
+    file.write_text(text, "utf-8")
+    farm = await farm_of(file, judge="local")
+    report = await done(farm, Setup(), tmp_path / "r")
+    found = {item.id: item.measures.get("evidence") for item in report.items}
+    assert found == {"yard": 0.5, "nuts": None}
+    none = await done(farm, Setup(method="no-memory"), tmp_path / "n")
+    assert {item.id: item.measures.get("evidence") for item in none.items}["yard"] == 0
 
 
 # from elsewhere

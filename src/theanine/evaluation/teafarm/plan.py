@@ -14,7 +14,7 @@ from theanine.evaluation.cases import Case, Group, Stage, limited
 from theanine.evaluation.runs.setup import Plan
 from theanine.evaluation.teafarm.question import Question, Sheet
 from theanine.evaluation.teafarm.sources import Past
-from theanine.evaluation.teafarm.verdicts import Judged, Ruled
+from theanine.evaluation.teafarm.verdicts import Judged, Recalled, Ruled
 from theanine.formats.dates import DEFAULT_START
 from theanine.memory import LOCAL
 
@@ -23,8 +23,12 @@ LATER = timedelta(days=7)
 TURN = timedelta(minutes=1)
 
 
-def plan_of(sheet: Sheet, past: Past, judge: str, limit: int | None = None) -> Plan:
+def plan_of(
+    sheet: Sheet, past: Past, judge: str, limit: int | None = None, *, recalls: bool = True
+) -> Plan:
     """What a run asks: success by the judge, or by each question's own phrases without one.
+
+    Of an agent of ours (``recalls``) also how much of the evidence it recalled.
 
     Raises BadInput for a question whose user has no sessions, SettingsError where there is neither
     a judge nor a phrase to check by.
@@ -38,7 +42,7 @@ def plan_of(sheet: Sheet, past: Past, judge: str, limit: int | None = None) -> P
         bench="teafarm",
         data=hashlib.sha256(f"{told}\0{past.hash}".encode()).hexdigest(),
         groups=groups,
-        measures=[Ruled() if judge == LOCAL else Judged()],
+        measures=[*([Ruled()] if judge == LOCAL else [Judged()]), *([Recalled()] * recalls)],
     )
 
 

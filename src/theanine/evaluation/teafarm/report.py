@@ -10,7 +10,7 @@ from theanine.evaluation.metrics.intervals import Interval, interval
 from theanine.evaluation.outside import OUTSIDE
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.teafarm.run import measure_of, success_of
-from theanine.evaluation.teafarm.verdicts import RULED
+from theanine.evaluation.teafarm.verdicts import EVIDENCE, RULED
 
 SHOWN = 12
 """Groups of one kind that are told apart; more of them would be noise."""
@@ -130,6 +130,8 @@ def story(item: Item, *, outside: bool = False, recalled: int = 3) -> Iterator[s
         yield f"  failed ({name}): {why}"
     for one in item.extra.get("evidence", ()):
         yield f"  evidence: {_evidence(one)}"
+    if EVIDENCE in item.measures:
+        yield f"  {item.measures[EVIDENCE]:.0%} of the evidence was recalled"
     for part in item.recalled[:recalled]:
         yield f"  recalled: {_short(part['text'])}"
         yield from (f"    from {_source(source)}" for source in part["sources"][:recalled])

@@ -61,7 +61,7 @@ async def farm_of(
     sheet, past = await _read(file, data, store, known)
     if known == "none":  # only when the sessions were matters then
         past = Past(ends=past.ends, hash=past.hash)
-    plan = plan_of(sheet, past, judge, limit)
+    plan = plan_of(sheet, past, judge, limit, recalls=known is None)
     return Farm(plan=plan, tested=_tested(plan, past, known))
 
 
