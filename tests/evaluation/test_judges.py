@@ -18,6 +18,7 @@ from prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.cli.app import app
 from theanine.clock import system_clock
 from theanine.errors import BadInput, SettingsError, UnusableReply
+from theanine.evaluation.datasets.qa import read_qa
 from theanine.evaluation.judges.checking import check_plan
 from theanine.evaluation.judges.judge import Judge, Unjudged
 from theanine.evaluation.judges.registry import JUDGES, judge_named
@@ -162,6 +163,23 @@ def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
         JUDGES["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
     )
     assert "<<<evidence\n- Ana: The storm took it.\n>>>\n<<<reference\n(nothing)\n>>>" in prompt
+
+
+def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
+    turns = [
+        {"speaker": "Ana", "dia_id": f"D1:{n}", "text": text}
+        for n, text in enumerate(["The storm took it.", "Let's eat.", "It was yellow."], 1)
+    ]
+    talk = {"speaker_a": "Ana", "speaker_b": "Bo", "session_1": turns}
+    talk["session_1_date_time"] = "1:56 pm on 8 May, 2023"
+    asked = {"question": "Which boat?", "evidence": ["D1:3", "D1:1"], "category": 1}
+    record = {"sample_id": "c", "conversation": talk, "qa": [asked]}
+    file = tmp_path / "locomo.json"
+    file.write_text(json.dumps([record]), "utf-8")
+    (group,) = read_qa(file)
+    (case,) = group.cases
+    _, prompt = prompt_of(JUDGES["gpt4score"], replace(ITEM, reference="", extra=case.extra))
+    assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
 
 
 def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:

@@ -182,6 +182,13 @@ async def test_nothing_to_compare_by_is_a_failure() -> None:
         await compared("specificity").of(READY, better(1))
 
 
+def test_the_past_is_the_cases_own_where_it_has_one() -> None:
+    extra = {"persona": {"Ana": ["I sail."]}, "past": ["They met in May."], "gold": [["", "1"]]}
+    ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).ready["c"]
+    assert ready.extra["past"] == ["They met in May.", "Ana: I sail."]
+    assert set(ready.extra) == {"past", "candidates"}
+
+
 def test_runs_are_put_together_by_case() -> None:
     other = replace(item("d", "Yes."), asked="Which boat?")
     mine = [ONE, item("d", "No."), item("e", "Mine alone.")]

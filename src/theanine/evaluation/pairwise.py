@@ -28,8 +28,8 @@ from theanine.evaluation.runs.setup import Plan
 BENCH = "pairwise"
 G_EVAL = ("specificity", "memorability", "consistency")
 """What Theanine compares by (appendix D); the criteria where none are named."""
-_KEPT = ("persona", "evidence", "answerable")
-"""What of a case's extra the criteria show."""
+_KEPT = ("evidence", "answerable")
+"""What of a case's extra the criteria show beside the past."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +114,6 @@ def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
         for name, item in zip(names, items, strict=True)
     ]
     extra = {name: first.extra[name] for name in _KEPT if name in first.extra}
-    if "persona" not in extra:
-        extra["past"] = past_lines(items)
     return Item(
         id=first.id,
         group=first.group,
@@ -124,7 +122,7 @@ def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
         dialogue=first.dialogue,
         speaker=first.speaker,
         reference=first.reference,
-        extra={**extra, "candidates": candidates},
+        extra={**extra, "past": past_lines(items), "candidates": candidates},
         answer="",
     )
 

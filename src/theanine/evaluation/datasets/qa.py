@@ -23,8 +23,8 @@ def read_qa(path: Path) -> list[Group]:
     """One group a conversation: all of it is remembered, then its questions are asked.
 
     A question is asked when its set says so, or a minute after the last turn. Its ``extra`` has
-    ``gold``, the labelled turns as [session key, turn key], ``rubric``, and ``answerable``: False
-    where the only good answer is that nothing was said about it.
+    ``gold``, the labelled turns as [session key, turn key], ``evidence``, their words, ``rubric``,
+    and ``answerable``: False where the only good answer is that nothing was said about it.
     Raises BadInput where the file holds no questions of a known set.
     """
     if bank := bank_of(path):
@@ -58,10 +58,21 @@ def _case(question: Question, history: History) -> Case:
         reference=question.answer,
         extra={
             "gold": sorted(map(list, question.gold)),
+            "evidence": _evidence(question, history),
             "rubric": list(question.rubric),
             "answerable": question.answerable,
         },
     )
+
+
+def _evidence(question: Question, history: History) -> list[dict[str, str]]:
+    """The labelled turns' words, in the order in which they were said."""
+    return [
+        {"speaker": turn.speaker, "text": turn.words}
+        for transcript in history.transcripts
+        for place, turn in enumerate(transcript.turns, 1)
+        if {("", key := turn.key or f"#{place}"), (transcript.key, key)} & question.gold
+    ]
 
 
 def _asker(history: History) -> str:
