@@ -1,7 +1,8 @@
 """Self-contained pages: the memory graph over time, methods side by side, and runs."""
 
 from theanine.cli.page.compare import compare_page
+from theanine.cli.page.diff import diff_page
 from theanine.cli.page.page import timeline_page
 from theanine.cli.page.run import run_page
 
-__all__ = ["compare_page", "run_page", "timeline_page"]
+__all__ = ["compare_page", "diff_page", "run_page", "timeline_page"]

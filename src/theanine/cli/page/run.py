@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from theanine.cli.page.fill import filled
 from theanine.cli.page.run_items import Packed
 from theanine.evaluation.runs.diff import less_is_better
+from theanine.evaluation.runs.kept import ordered
 from theanine.memory import LOCAL
 
 if TYPE_CHECKING:
@@ -57,12 +58,6 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Data, SHA-256", settings["data"][:16]),
         ("theanine", settings["theanine"]),
     ]
-
-
-def ordered(names: Iterable[str], measures: Sequence[str]) -> list[str]:
-    """Names of values in the order of the measures that they are of."""
-    places = {name: place for place, name in enumerate(measures)}
-    return sorted(names, key=lambda name: places.get(name, places.get(name.split("/")[0], -1)))
 
 
 def _model(name: str, base_url: str | None, none: str = "none: local versions") -> str:

@@ -10,7 +10,7 @@ from theanine.errors import SettingsError
 from theanine.evaluation.metrics.intervals import Interval, interval
 from theanine.evaluation.metrics.paired import Comparison, compare
 from theanine.evaluation.runs.item import ANSWER, Item
-from theanine.evaluation.runs.kept import Kept, common
+from theanine.evaluation.runs.kept import Kept, common, ordered
 
 LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "partly", "unsupported"})
 """Last parts of the names of measures of which less is better."""
@@ -111,13 +111,14 @@ def diff_runs(runs: Sequence[Kept]) -> Diff:
     if not found:
         raise SettingsError(f"these runs share no case: {', '.join(run.name for run in runs)}")
     cases = [_case(items) for items in found]
+    average, measures = means(cases), runs[0].settings["measures"]
     first, *others = ([_Of(case.id, case.measures[i]) for case in cases] for i in range(len(runs)))
     return Diff(
         runs=runs,
         cases=cases,
         left=left,
         warnings=_warnings(runs),
-        means=means(cases),
+        means={name: average[name] for name in ordered(average, measures)},
         comparisons=[compare(other, first) for other in others],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,12 @@ def common(runs: Sequence[Mapping[str, Item]]) -> tuple[list[tuple[Item, ...]], 
         else:
             found.append(items)
     return found, dict(left)
+
+
+def ordered(names: Iterable[str], measures: Sequence[str]) -> list[str]:
+    """Names of values in the order of the measures that they are of."""
+    places = {name: place for place, name in enumerate(measures)}
+    return sorted(names, key=lambda name: places.get(name, places.get(name.split("/")[0], -1)))
 
 
 def _name(folder: Path) -> str:
