@@ -167,6 +167,25 @@ def test_it_is_made_kept_loaded_and_extended(tmp_path: Path) -> None:
     assert rows(path) == 400 - 3
 
 
+def test_a_backup_put_back_gets_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(4))
+    backup = path.read_bytes()
+    with opened(path) as agent:
+        add(agent, range(4, 8))
+        agent.warm_up("ana")
+    path.write_bytes(backup)
+    with opened(path) as agent:
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+        assert rows(path) == 200 - 3
+        add(agent, range(20, 26))  # not what it was before
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 500 - 3
+
+
 def test_a_small_scope_has_none(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:

@@ -22,7 +22,7 @@ from theanine.store.values import State
 BEHIND = 20
 """An index is extended once it lacks a ``BEHIND``-th of the units; the others are looked at."""
 LEAST = 10
-"""Nor for less than a ``LEAST``-th of the units up to which search is exact."""
+"""Nor for less than a ``LEAST``-th of the units up to which search is exact, some seconds' work."""
 GROWTH = 1.5
 """While one is made, it is kept each time that it has grown so much, to go on from there."""
 CHUNK = 500
@@ -59,7 +59,7 @@ class Indexer:
             if self._job.scope == scope and self._job.stamp != stamp:
                 self._job.stop()
         elif stamp not in self._failed and available():
-            self._job = _Job(self._store, scope, stamp, approximate, self._failed)
+            self._job = _Job(self._store, scope, stamp, state.memories, approximate, self._failed)
             self._job.start()
 
     async def settle(self) -> None:
@@ -68,7 +68,7 @@ class Indexer:
             await to_thread.run_sync(self._job.join)
 
     async def close(self) -> None:
-        """Stop what is under way; what there is of it is kept."""
+        """Stop what is under way; what there is of it is kept, unless it is little."""
         if self._job is not None:
             self._job.stop()
             with anyio.CancelScope(shield=True):
@@ -83,16 +83,18 @@ class _Job:
         store: Store,
         scope: Scope,
         stamp: Stamp,
+        memories: int,
         approximate: Approximate,
         failed: set[Stamp],
     ) -> None:
-        self.scope, self.stamp = scope, stamp
+        self.scope, self.stamp, self._memories = scope, stamp, memories
         self._store, self._approximate, self._failed = store, approximate, failed
         ranking = approximate.ranking
         self._ranking, self._mean = ranking, ranking.dense.mean
         self._vectors = ranking.vectors.all
         # The last ones' neighbours may be yet to come.
         self._last = len(self._vectors) - ranking.windows.reach
+        self._least = ranking.config.exact_upto // LEAST  # not worth writing a file for
         self._stopped = Event()
         # Not a daemon: ended in the middle of the library's work, it could take the process along.
         self._thread = Thread(target=self._run, name="theanine-index")
@@ -121,16 +123,19 @@ class _Job:
         width = self._vectors.shape[1]
         found = KeptIndex.read(self._kept(), self.stamp, width)
         if found and found.rows > self._last:
-            return  # another process knows more by now, and so will this one when it is asked next
+            if anyio.run(self._store.state, self.scope).memories > self._memories:
+                return  # another process was faster, and this one will see more when next asked
+            found = None  # a backup of the store was put back, without its index
         index = (found and found.index(self._vectors)) or self._copy() or VectorIndex(width)
         kept = index.rows
         while index.rows < self._last and self._goes_on:
             self._extend(index)
             if index.rows > GROWTH * max(kept, self._ranking.config.exact_upto):
                 kept = self._keep(index)
-        if index.rows > kept and main_thread().is_alive():
+        done = index.rows == self._last
+        if main_thread().is_alive() and index.rows - kept > (0 if done else self._least):
             self._keep(index)
-        if index.rows == self._last:
+        if done:
             self._approximate.index = index
 
     @property
