@@ -207,7 +207,7 @@ def test_what_was_put_there_by_hand_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_set_without_a_place_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="talks can't be fetched: ask the authors, in "):
+    with pytest.raises(NotFound, match="talks can't be fetched: ask the authors; put it at "):
         fetch(a_set(by_hand="ask the authors"), tmp_path)
 
 

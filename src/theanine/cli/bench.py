@@ -43,7 +43,7 @@ bench.command()(segmentation)
 DataArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM chats."
+        metavar="DATA", help="A set's name, such as locomo (see `bench data`), or its path."
     ),
 ]
 UnitOption = Annotated[
@@ -83,17 +83,18 @@ def retrieval(
     with 95 % bootstrap intervals.
 
     \b
-    theanine bench retrieval locomo10.json --out ours.jsonl
-    theanine bench retrieval locomo10.json --retriever lexical --against ours.jsonl
+    theanine bench retrieval locomo --out ours.jsonl
+    theanine bench retrieval locomo --retriever lexical --against ours.jsonl
     theanine bench retrieval locomo10.json --unit segment --set denoise=none
     theanine bench retrieval locomo10.json --reranker cross-encoder:models/reranker
     """
     from theanine.evaluation.datasets.evidence import read_evidence
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.retrieval import Models, bench_retrieval
     from theanine.retrieval.rerank import TOP
 
     other = None if against is None else _items(against)
-    labelled = read_evidence(data)
+    labelled = read_evidence(located(data))
     measured = partial(
         bench_retrieval,
         labelled,

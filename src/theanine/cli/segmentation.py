@@ -38,7 +38,10 @@ JournalOption = Annotated[
 
 def segmentation(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Dialogues with their gold segments, as JSON.")
+        Path,
+        typer.Argument(
+            metavar="DATA", help="A set's name, such as dialseg711, or dialogues with segments."
+        ),
     ],
     segmenter: Annotated[
         str, typer.Option(metavar="NAME", help="local, dips, text-tiling, every:N or llm.")
@@ -57,16 +60,18 @@ def segmentation(
     place, and that is counted.
 
     \b
-    theanine bench segmentation dialseg711.json
+    theanine bench segmentation dialseg711
     theanine bench segmentation tiage.json --segmenter text-tiling
     theanine bench segmentation train.json --segmenter llm --model openai:gpt-4o --reflect g.json
     theanine bench segmentation test.json --segmenter llm --model openai:gpt-4o --guidance g.json
     """
     from theanine.errors import SettingsError
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.datasets.segmentation import read_segmented
     from theanine.evaluation.segmentation import bench_segmentation
     from theanine.evaluation.segmentation import segmenter as segmenter_named
 
+    data = located(data)
     if segmenter != LLM:
         if guidance or reflect or journal:
             raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +16,7 @@ from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.outside import Known
+    from theanine.evaluation.teafarm.make import Made
     from theanine.evaluation.teafarm.report import Report
 
 teafarm = typer.Typer(
@@ -105,11 +107,13 @@ def make(
     import anyio
 
     from theanine.errors import SettingsError
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.teafarm.make import make_file
     from theanine.models.open import open_chat
 
     if (data is None) == (store is None):
         raise SettingsError("name either a history file or a store with --store")
+    data = data and located(data)
     chat = open_chat(model, base_url=base_url, temperature=temperature)
     histories = anyio.run(_histories, data, store, user or [])
     with typer.progressbar(length=len(histories), label="questions", file=sys.stderr) as bar:
@@ -119,8 +123,13 @@ def make(
                 progress=lambda _: bar.update(1),
             )
         )  # fmt: skip
-    written = sum(one.questions for one in made)
     blank = "" if chat else " to fill in: no language model is configured (--model)"
+    _show_made(made, out, blank)
+
+
+def _show_made(made: Sequence[Made], out: Path, blank: str) -> None:
+    """How many questions were written, and who has none; exits with 1 where somebody has none."""
+    written = sum(one.questions for one in made)
     print(f"{out}: {written} question{'' if written == 1 else 's'}{blank}")
     for one in made:
         if one.failure:
@@ -202,12 +211,13 @@ def _of_outside(options: RunOptions, url: str, model: str, history: str) -> RunO
 async def _farm(
     file: Path, options: RunOptions, data: Path | None, store: Path | None, known: Known | None
 ) -> Any:
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.teafarm.run import farm_of
 
     return await farm_of(
-        file,
+        located(file),
         judge=options.judge,
-        data=data,
+        data=data and located(data),
         store=None if store is None else str(store),
         limit=options.limit,
         known=known,

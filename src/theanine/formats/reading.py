@@ -188,7 +188,8 @@ def _read(origin: Path | TextIO, name: str | None, options: Options) -> Reading:
 def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
     """How it is written, by what the caller says, its name's ending and its first lines."""
     first = head[0]
-    if name == "text" or (name is None and source.suffix in (".txt", ".md")):
+    written = source.suffix in (".txt", ".md") and _object(first) is None
+    if name == "text" or (name is None and written):  # MSC calls its JSON Lines .txt
         return "text"
     if first.startswith("["):
         return "json"

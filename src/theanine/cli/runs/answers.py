@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from theanine.cli.runs.options import RunOptions, with_run_options
+
+if TYPE_CHECKING:
+    from theanine.evaluation.cases import Group
 
 MeasuresOption = Annotated[
     list[str] | None,
@@ -17,6 +20,12 @@ MeasuresOption = Annotated[
         help="A measure or a judge, such as f1 or gpt4score; several are given one by one.",
     ),
 ]
+HistoriesOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Only so many histories or episodes, evenly spread over the set."
+    ),
+]
 
 
 @with_run_options
@@ -24,11 +33,12 @@ def qa(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="A LoCoMo, LongMemEval or MT-Bench+ file, or a folder of BEAM."
+            metavar="DATA", help="A set's name, such as locomo (see `bench data`), or its path."
         ),
     ],
     *,
     measure: MeasuresOption = None,
+    histories: HistoriesOption = None,
     merge: Annotated[
         int, typer.Option(min=1, metavar="N", help="Histories that share one memory.")
     ] = 1,
@@ -40,16 +50,18 @@ def qa(
     failed is counted beside them. The run has a folder; the same command goes on with it.
 
     \b
-    theanine bench qa locomo10.json --model openai:gpt-4o-mini --judge openai:gpt-4o
+    theanine bench qa locomo --model openai:gpt-4o-mini --judge openai:gpt-4o
     theanine bench qa locomo10.json --method secom --budget 2000 --limit 100
     theanine bench qa locomo10.json --replay --out runs/qa-theanine-1a2b3c4d
     """
     from theanine.cli.runs.common import perform_and_show
     from theanine.evaluation.cases import limited, merged
     from theanine.evaluation.datasets.qa import read_qa
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.plans import plan_of
 
-    groups = limited(read_qa(data), options.limit)
+    data = located(data)
+    groups = limited(_spread(read_qa(data), histories), options.limit)
     groups = merged(groups, merge) if merge > 1 else groups
     perform_and_show(plan_of("qa", data, groups, measure, options.judge), options)
 
@@ -58,13 +70,16 @@ def qa(
 def responses(
     data: Annotated[
         Path,
-        typer.Argument(metavar="DATA", help="MSC or Conversation Chronicles, or any history."),
+        typer.Argument(
+            metavar="DATA", help="A set's name, such as msc (see `bench data`), or any history."
+        ),
     ],
     *,
     sessions: Annotated[
         str, typer.Option(metavar="FIRST-LAST", help="The sessions whose turns are answered.")
     ] = "3-5",
     measure: MeasuresOption = None,
+    histories: HistoriesOption = None,
     options: RunOptions,
 ) -> None:
     """Say the turns of later sessions in the speaker's place, and compare with what was said.
@@ -72,16 +87,25 @@ def responses(
     Before each session all earlier ones are remembered, and no later one is known.
 
     \b
-    theanine bench responses msc/session_5/valid.jsonl --model openai:gpt-4o-mini
+    theanine bench responses msc --model openai:gpt-4o-mini --histories 50
     theanine bench responses cc.json --method memory-retrieval --limit 200
     """
     from theanine.cli.runs.common import perform_and_show
     from theanine.evaluation.cases import limited
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.datasets.responses import read_responses
     from theanine.evaluation.plans import plan_of
 
-    groups = limited(read_responses(data, _range(sessions)), options.limit)
+    data = located(data)
+    groups = limited(_spread(read_responses(data, _range(sessions)), histories), options.limit)
     perform_and_show(plan_of("responses", data, groups, measure, options.judge), options)
+
+
+def _spread(groups: list[Group], histories: int | None) -> list[Group]:
+    """So many of the groups, evenly spread; all of them with None."""
+    if histories is None or histories >= len(groups):
+        return groups
+    return [groups[place * len(groups) // histories] for place in range(histories)]
 
 
 def _range(text: str) -> range:

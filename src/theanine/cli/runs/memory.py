@@ -43,9 +43,11 @@ def memory(
     """
     from theanine.cli.runs.common import perform_and_show
     from theanine.evaluation.datasets.gold import read_gold
+    from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.memory_quality import data_hash, memory_plan, read_out
 
     kinds = kind or []
+    data = located(data)
     plan = memory_plan(
         read_gold(data, gold), data_hash(data, gold), options.judge, kinds, options.limit
     )

@@ -48,12 +48,12 @@ def read_longmt(document: Any) -> list[Group]:
 
 def _group(row: Record, number: int) -> Group:
     name = str(row.get("conversation_id") or number)
-    dropped = Counter[str]()
+    notes = Counter[str]()
     sessions = [
-        (f"{name}/{place}", list(_lines(session, dropped)))
+        (f"{name}/{place}", list(_lines(session, notes)))
         for place, session in enumerate(_list(row["sessions"]), 1)
     ]
-    history = history_of(name, sessions)
+    history = history_of(name, sessions, +notes)
     if not history.transcripts:
         return Group(id=name, stages=())
     texts, answers = _list(row["questions"]), _list(row.get("answers"))
@@ -69,20 +69,17 @@ def _group(row: Record, number: int) -> Group:
         for place, text in enumerate(texts, 1)
         if str(text).strip()
     )
-    dropped["questions without words"] += len(texts) - len(cases)
-    dropped["questions without an answer"] += sum(not case.reference for case in cases)
+    dropped = Counter({"questions without words": len(texts) - len(cases)})
     stage = Stage(histories=(history,), cases=cases)
     return Group(id=name, stages=(stage,), dropped=dict(+dropped))
 
 
-def _lines(session: Any, dropped: Counter[str]) -> Iterator[Line]:
+def _lines(session: Any, notes: Counter[str]) -> Iterator[Line]:
     """Both turns of each exchange; one that names no speakers is the user's."""
     for exchange in map(str, _list(session)):
         match = _EXCHANGE.fullmatch(exchange)
         if match is None:
-            dropped["exchanges without both speakers, taken as the user's"] += bool(
-                exchange.strip()
-            )
+            notes[ONE_SIDED] += bool(exchange.strip())
         asks, says = (match["asks"], match["says"]) if match else (exchange.strip(), "")
         if asks:
             yield Line(speaker=USER, text=asks)

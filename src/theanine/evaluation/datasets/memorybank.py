@@ -7,6 +7,7 @@ The users are in ``memory_bank_en.json``, which ``import`` reads; their question
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,29 +33,28 @@ def read_memorybank(bank: Path) -> list[Group]:
     beside = bank.with_name(f"{bank.stem.replace(BANK, QUESTIONS)}.jsonl")
     if not beside.is_file():
         raise BadInput(f"its questions are not beside it: {beside.name}", str(bank))
-    asked, dropped = _questions(load(beside))
+    asked = _questions(load(beside))
     reading = read_histories(bank, keep_going=True)
     groups = [_group(history, asked.pop(history.name, [])) for history in reading.histories]
-    dropped["questions of users who are not there"] += sum(map(len, asked.values()))
-    dropped["turns or days that can't be read"] += len(reading.rejected)
+    dropped = {
+        "questions of users who are not there": sum(map(len, asked.values())),
+        "turns or days that can't be read": len(reading.rejected),
+    }
     found = [group for group in groups if group.cases]
     if not found:
         raise BadInput("it has no question of a user who is there", str(beside))
     first, *rest = found
-    return [Group(id=first.id, stages=first.stages, dropped=dict(+dropped)), *rest]
+    return [Group(id=first.id, stages=first.stages, dropped=dict(+Counter(dropped))), *rest]
 
 
-def _questions(document: Any) -> tuple[dict[str, list[str]], Counter[str]]:
+def _questions(document: Any) -> dict[str, list[str]]:
+    """What each user asks, as it is written."""
     asked: dict[str, list[str]] = {}
-    dropped = Counter[str]()
     for record in records(document):
         for user, listed in record.items():
-            for one in cast("list[Any]", listed) if isinstance(listed, list) else []:
-                text = _unquoted(str(one).strip())
-                dropped[STRAY] += text != str(one).strip()
-                if text:
-                    asked.setdefault(user.strip(), []).append(text)
-    return asked, dropped
+            texts = cast("list[Any]", listed) if isinstance(listed, list) else []
+            asked.setdefault(user.strip(), []).extend(map(str, texts))
+    return asked
 
 
 def _unquoted(text: str) -> str:
@@ -64,6 +64,9 @@ def _unquoted(text: str) -> str:
 
 
 def _group(history: History, asked: list[str]) -> Group:
+    texts = [plain for text in asked if (plain := _unquoted(text.strip()))]
+    stray = sum(_unquoted(text.strip()) != text.strip() for text in asked)
+    noted = replace(history, notes={**history.notes, **({STRAY: stray} if stray else {})})
     cases = tuple(
         case_of(
             Asked(
@@ -75,6 +78,6 @@ def _group(history: History, asked: list[str]) -> Group:
             ),
             [history],
         )
-        for place, text in enumerate(asked, 1)
+        for place, text in enumerate(texts, 1)
     )
-    return Group(id=history.name, stages=(Stage(histories=(history,), cases=cases),))
+    return Group(id=history.name, stages=(Stage(histories=(noted,), cases=cases),))

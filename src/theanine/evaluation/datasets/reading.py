@@ -56,10 +56,14 @@ def records(document: Any) -> list[Record]:
     return [cast("Record", item) for item in items if isinstance(item, dict)]
 
 
-def history_of(name: str, sessions: Sequence[tuple[str, Sequence[Line]]]) -> History:
+def history_of(
+    name: str,
+    sessions: Iterable[tuple[str, Sequence[Line]]],
+    notes: Mapping[str, int] | None = None,
+) -> History:
     """Undated sessions, by key, on a made-up calendar; turns are named by their place, from 1.
 
-    Sessions without a turn are left out.
+    Sessions without a turn are left out. ``notes`` say what was odd in the source.
     """
     calendar = Calendar(None)
     transcripts: list[Transcript] = []
@@ -72,7 +76,7 @@ def history_of(name: str, sessions: Sequence[tuple[str, Sequence[Line]]]) -> His
             for place, (line, at) in enumerate(zip(lines, times, strict=True), 1)
         ]
         transcripts.append(Transcript(key=key, turns=turns, at=times[0], dated=False))
-    return History(name=name, transcripts=transcripts)
+    return History(name=name, transcripts=transcripts, notes=dict(notes or {}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

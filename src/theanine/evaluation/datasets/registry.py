@@ -74,13 +74,13 @@ class PublicSet:
     @property
     def how(self) -> str:
         """How to get it, in one line."""
-        folder = folder_of(self)
+        place = folder_of(self) / self.reads
         if not self.files:
-            return f"{self.by_hand}, in {folder} (see {self.page})"
+            return f"{self.by_hand}; put it at {place} (see {self.page})"
         size = f"{megabytes(self.size)}, " if self.size else ""
         return (
             f"`theanine bench fetch {self.name}` fetches it ({size}licence: {self.licence}), "
-            f"or put it in {folder} (see {self.page})"
+            f"or put it at {place} (see {self.page})"
         )
 
 
@@ -129,14 +129,17 @@ def located(data: Path) -> Path:
     """A path as it is; or a set's name as the file or folder of it that a bench reads.
 
     What was fetched is held against its checksums each time; what was put there by hand, against
-    those that are known beforehand. Raises NotFound where the set isn't here, with how to get it;
-    BadInput where a file is no longer what was fetched.
+    those that are known beforehand. Raises NotFound where the set isn't here, with how to get it,
+    and for a name that is neither; BadInput where a file is no longer what was fetched.
     """
     if data.exists() or len(data.parts) != 1:
         return data
-    one = public_sets().get(str(data))
-    if one is None:
+    known = public_sets()
+    one = known.get(str(data))
+    if one is None and data.suffix:
         return data
+    if one is None:
+        raise NotFound(f"no file and no data set is called {data}; the sets: {', '.join(known)}")
     state = state_of(one)
     if state == "absent":
         raise NotFound(f"{one.name} is not on this machine: {one.how}")

@@ -27,7 +27,7 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
     """
     if is_personachat(path):
         return read_personachat(path)
-    reading = read_histories(path, format=_format_of(path), keep_going=True)
+    reading = read_histories(path, keep_going=True)
     groups = [_group(history, sessions) for history in reading.histories]
     found = [group for group in groups if group.cases]
     if not found:
@@ -40,22 +40,15 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
     return found
 
 
-def _format_of(path: Path) -> str | None:
-    """MSC is published as JSON Lines in files that end in ``.txt``; None to find out."""
-    if path.suffix != ".txt" or not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return "msc" if file.read(1) == b"{" else None
-
-
 def _group(history: History, sessions: Collection[int]) -> Group:
     stages: list[Stage] = []
     before: list[Transcript] = []
+    notes = history.notes
     for number, transcript in enumerate(history.transcripts, 1):
         if number in sessions:
-            known = (History(name=history.name, transcripts=before),) if before else ()
+            known = (History(name=history.name, transcripts=before, notes=notes),) if before else ()
             stages.append(Stage(histories=known, cases=tuple(_cases(transcript, number))))
-            before = []
+            before, notes = [], dict[str, int]()
         before.append(transcript)
     return Group(id=history.name, stages=tuple(stages))
 
