@@ -17,7 +17,7 @@ from theanine.cli import (
     recall,
     teafarm,
 )
-from theanine.cli.runs import answers, judge, memory, pairwise, report, tables
+from theanine.cli.runs import answers, data, diff, judge, memory, pairwise, report, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,6 +45,9 @@ app.add_typer(teafarm.teafarm, name="teafarm")
 for command in (
     answers.qa,
     answers.responses,
+    diff.diff,
+    data.data,
+    data.fetch,
     judge.judge,
     memory.memory,
     pairwise.pairwise,
