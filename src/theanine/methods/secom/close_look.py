@@ -1,9 +1,9 @@
 """Look at the best segments turn by turn: which of them holds the one turn that fits?
 
 Beyond the paper. A segment's own score is that of an average over its turns; here its turns are
-scored as units of their own, by the same evidence, from the denoised copy that is indexed. A
-segment then counts by its best turn, with its own score beside it; and where a token budget cuts,
-it is known which of its turns to give back.
+scored as units of their own, as they were said, by the same evidence. A segment then counts by its
+best turn, with its own score beside it; and where a token budget cuts, it is known which of its
+turns to give back.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import standard
 from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.view import Retrieval, View
-from theanine.steps.quoting import name_of, spoken
+from theanine.steps.quoting import spoken
 
-LENT = 0.3
+LENT = 0.2
 """What a turn is lent of its segment's score, and a segment of its own beside its best turn's."""
 _CACHED = 20_000
 """Segments of a scope whose turns' vectors are held before they are let go."""
@@ -41,7 +41,7 @@ class Looked:
     Attributes:
         memory: the segment.
         score: its own, higher is better.
-        turns: its turns with anything left of them in the index, in order.
+        turns: its turns, in order, without those that say nothing.
         scores: how well each fits.
         costs: tokens of each as it is given back, without its day.
     """
@@ -55,10 +55,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """A segment as indexed, line by line, without the turns of which nothing is left."""
+    """A segment turn by turn, without those that say nothing."""
 
     turns: Sequence[Turn]
-    texts: Sequence[str]
     vectors: Vectors
     costs: Sequence[int]
 
@@ -100,19 +99,21 @@ class CloseLook:
         self, memories: Sequence[Memory], known: _Known, context: Context
     ) -> list[_Lines]:
         if len(known.lines) > _CACHED:
-            known.lines.clear()
-        missing = [memory for memory in memories if memory.id not in known.lines]
-        read = [await _read(memory, context.view) for memory in missing]
-        texts = [text for _, texts in read for text in texts]
+            known.lines = {}
+        cache = known.lines
+        missing = [memory for memory in memories if memory.id not in cache]
+        read = [
+            [turn for turn in await context.view.turns(memory.sources) if turn.words.strip()]
+            for memory in missing
+        ]
+        texts = [turn.words for turns in read for turn in turns]
         vectors = await context.embedder.embed(texts) if texts else np.zeros((0, 0), np.float32)
         first = 0
-        for memory, (turns, texts) in zip(missing, read, strict=True):
+        for memory, turns in zip(missing, read, strict=True):
             costs = [line_cost(spoken(turn)) for turn in turns]
-            known.lines[memory.id] = _Lines(
-                turns, texts, vectors[first : first + len(texts)], costs
-            )
-            first += len(texts)
-        return [known.lines[memory.id] for memory in memories]
+            cache[memory.id] = _Lines(turns, vectors[first : first + len(turns)], costs)
+            first += len(turns)
+        return [cache[memory.id] for memory in memories]
 
 
 def _ranking(
@@ -121,14 +122,10 @@ def _ranking(
     """All turns of the segments as units; the last one is kept, as small scopes have no other."""
     ids = tuple(memory.id for memory in memories)
     if ids != known.ranked:
-        units = [
-            unit
-            for memory, one in zip(memories, lines, strict=True)
-            for unit in _units(memory, one, view)
-        ]
+        units = [_unit(turn, view) for one in lines for turn in one.turns]
         ranking = Ranking()
         if units:
-            ranking.extend(units, np.concatenate([one.vectors for one in lines if one.texts]))
+            ranking.extend(units, np.concatenate([one.vectors for one in lines if one.turns]))
         known.ranked, known.ranking = ids, ranking
     return known.ranking
 
@@ -138,32 +135,14 @@ def line_cost(line: str) -> int:
     return count_tokens(f"-\n{line}") - count_tokens("-")
 
 
-async def _read(memory: Memory, view: View) -> tuple[list[Turn], list[str]]:
-    """The segment's turns of which anything is indexed, and what of their words is."""
-    turns = await view.turns(memory.sources)
-    lines = memory.text.split("\n")
-    if len(lines) != len(turns):  # not as it was written here: go by what was said
-        lines = [spoken(turn) for turn in turns]
-    words = [
-        line.removeprefix(f"{name_of(turn.speaker)}:").strip()
-        for turn, line in zip(turns, lines, strict=True)
-    ]
-    kept = [place for place, text in enumerate(words) if text]
-    return [turns[place] for place in kept], [words[place] for place in kept]
-
-
-def _units(memory: Memory, lines: _Lines, view: View) -> list[Unit]:
-    undated = memory.session in view.undated
-    return [
-        Unit(
-            text=f"{turn.speaker}: {text}",
-            session=turn.session,
-            at=None if undated else turn.at,
-            speakers=(turn.speaker,),
-            turn=turn.id,
-        )
-        for turn, text in zip(lines.turns, lines.texts, strict=True)
-    ]
+def _unit(turn: Turn, view: View) -> Unit:
+    return Unit(
+        text=spoken(turn),
+        session=turn.session,
+        at=None if turn.session in view.undated else turn.at,
+        speakers=(turn.speaker,),
+        turn=turn.id,
+    )
 
 
 async def _scores(
