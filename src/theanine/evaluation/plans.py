@@ -9,6 +9,7 @@ from theanine.errors import SettingsError
 from theanine.evaluation.cases import Group
 from theanine.evaluation.judges.registry import JUDGES
 from theanine.evaluation.measures import CorpusMeasure, Measure
+from theanine.evaluation.metrics.evidence import EVIDENCE, EvidenceRecalled
 from theanine.evaluation.metrics.neural import NEURAL, neural_measure
 from theanine.evaluation.metrics.overlap_measures import (
     CORPUS_BLEU,
@@ -20,7 +21,7 @@ from theanine.evaluation.runs.setup import Plan, hash_of
 from theanine.memory import LOCAL
 
 DEFAULTS: Mapping[str, Sequence[str]] = {
-    "qa": ("f1", "f1:locomo", "right"),
+    "qa": ("f1", "f1:locomo", "evidence", "right"),
     "responses": ("f1", "bleu-1", "bleu-2", "bleu-4", "rouge-l"),
 }
 """What is measured where nothing is asked for; judges only where there is one."""
@@ -51,6 +52,8 @@ def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeas
     for name in dict.fromkeys(names):
         if name in OVERLAP:
             measures += overlap_measures([name])
+        elif name == EVIDENCE:
+            measures.append(EvidenceRecalled())
         elif name in JUDGES:
             measures.append(JUDGES[name])
         elif name in CORPUS_BLEU:
@@ -59,6 +62,6 @@ def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeas
             corpus.append(neural_measure(name))
         else:
             neural = [f"{one}=FOLDER" for one in NEURAL]
-            known = ", ".join((*OVERLAP, *CORPUS_BLEU, *neural, *JUDGES))
+            known = ", ".join((*OVERLAP, EVIDENCE, *CORPUS_BLEU, *neural, *JUDGES))
             raise SettingsError(f"unknown measure {name!r}; there are: {known}")
     return measures, corpus

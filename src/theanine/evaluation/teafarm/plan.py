@@ -11,10 +11,11 @@ from typing import Any
 from theanine.conversation import Utterance
 from theanine.errors import BadInput, SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, limited
+from theanine.evaluation.metrics.evidence import EvidenceRecalled
 from theanine.evaluation.runs.setup import Plan
 from theanine.evaluation.teafarm.question import Question, Sheet
 from theanine.evaluation.teafarm.sources import Past
-from theanine.evaluation.teafarm.verdicts import Judged, Recalled, Ruled
+from theanine.evaluation.teafarm.verdicts import Judged, Ruled
 from theanine.formats.dates import DEFAULT_START
 from theanine.memory import LOCAL
 
@@ -42,7 +43,10 @@ def plan_of(
         bench="teafarm",
         data=hashlib.sha256(f"{told}\0{past.hash}".encode()).hexdigest(),
         groups=groups,
-        measures=[*([Ruled()] if judge == LOCAL else [Judged()]), *([Recalled()] * recalls)],
+        measures=[
+            *([Ruled()] if judge == LOCAL else [Judged()]),
+            *([EvidenceRecalled()] * recalls),
+        ],
     )
 
 

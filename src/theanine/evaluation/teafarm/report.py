@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from theanine.evaluation.metrics.evidence import EVIDENCE
 from theanine.evaluation.metrics.intervals import Interval, interval
 from theanine.evaluation.outside import OUTSIDE
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.teafarm.run import measure_of, success_of
-from theanine.evaluation.teafarm.verdicts import EVIDENCE, RULED
+from theanine.evaluation.teafarm.verdicts import RULED
 
 SHOWN = 12
 """Groups of one kind that are told apart; more of them would be noise."""

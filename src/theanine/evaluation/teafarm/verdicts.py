@@ -22,8 +22,6 @@ JUDGED = "success"
 """The measure of a judging model: 1 where the reply agrees with the right answer, else 0."""
 RULED = "success_by_rule"
 """The same by phrases alone: no judge read the reply."""
-EVIDENCE = "evidence"
-"""The measure of what was recalled: the share of the evidence's turns."""
 
 
 class Verdict(BaseModel):
@@ -79,28 +77,6 @@ class Ruled:
         return Scored(
             values={RULED: float(not faults)}, verdict={"reason": reason, "verdict": verdict}
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """How much of a question's evidence was among the turns that the agent had in front of it.
-
-    It tells a reply that forgot from one that had it all and was fooled. Asks nobody.
-    """
-
-    name: str = EVIDENCE
-    judging: bool = False
-    worst: Mapping[str, float] = field(default_factory=lambda: {EVIDENCE: 0.0})
-
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
-        """The share of the turns named as evidence; nothing for a question that names none."""
-        wanted = {_words(one) for one in item.extra.get("evidence", ()) if one["speaker"]}
-        have = {_words(source) for part in item.recalled for source in part["sources"]}
-        return Scored(values={EVIDENCE: len(wanted & have) / len(wanted)} if wanted else {})
-
-
-def _words(turn: Mapping[str, str]) -> tuple[str, str]:
-    return one_line(turn["speaker"]), one_line(turn["text"])
 
 
 def faults_of(reply: str, must: tuple[str, ...], must_not: tuple[str, ...]) -> list[str]:
