@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -196,6 +196,7 @@ def test_a_memory_says_nothing_of_whom_its_turns_are_not_of() -> None:
     assert says(WRITTEN[:1], [("The yellow boat sank", "")], names) == [[1.0]]
 
 
+@settings(deadline=None)
 @given(st.lists(st.frozensets(st.sampled_from("abcdef")), max_size=6))
 def test_repeats_point_back_to_what_is_said_once(memories: list[frozenset[str]]) -> None:
     found = said_twice(memories)
@@ -203,6 +204,7 @@ def test_repeats_point_back_to_what_is_said_once(memories: list[frozenset[str]])
     assert all(overlap(memories[a], memories[b]) >= 0.8 for a, b in found.items())
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=4))
 def test_shares_are_shares(text: str, others: list[str]) -> None:
     assert 0 <= grounded(stems(text), others) <= 1

@@ -19,7 +19,7 @@ from theanine.evaluation.judges.comparing import (
     criterion_named,
 )
 from theanine.evaluation.judges.showing import past_lines
-from theanine.evaluation.metrics.significance import WinRate, win_rate
+from theanine.evaluation.metrics.significance import WinRate, binomial_p, win_rate
 from theanine.evaluation.runs.folder import RunFolder, lines_of
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.nobody import group_of
@@ -153,7 +153,7 @@ class Standing:
 def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, float]:
     """The numbers of :class:`Standing`; empty where nothing was compared. Raises MissingExtra.
 
-    With more than two runs there is no rate, and ``p`` is left out: see the shares of each.
+    Of more than two runs each has a ``p``: whether it wins more or less than its share by luck.
     """
     verdicts = [item.verdicts[criterion] for item in items if criterion in item.verdicts]
     if not verdicts:
@@ -162,6 +162,11 @@ def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, 
     if runs == 2:
         rate = rate_of(verdicts)
         found |= {"rate": rate.rate.mean, "low": rate.rate.low, "high": rate.rate.high, "p": rate.p}
+        return found
+    outcomes = Counter(one["outcome"] for one in verdicts)
+    decided = len(verdicts) - outcomes[TIE]
+    for letter in LETTERS[:runs]:
+        found[f"p {letter}"] = binomial_p(outcomes[letter], decided, 1 / runs)
     return found
 
 

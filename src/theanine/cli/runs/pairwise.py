@@ -74,13 +74,20 @@ def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[st
         if f"{name}/tie" not in measures:
             rows.append([name, *["–"] * (len(heads) - 2), "0", str(summary["done"])])
             continue
-        shares = [f"{measures[f'{name}/{one}']['mean']:.1%}" for one in (*letters, "tie")]
+        shares = [_share(summary, name, one) for one in (*letters, "tie")]
         rate = [_rate(corpus, name), _number(corpus, f"{name}/p", ".4f")] if pairs else []
         bias = [_number(corpus, f"{name}/{one}", ".1%") for one in ("flips", "first")]
         n, failed = (str(measures[f"{name}/tie"][one]) for one in ("n", "failed"))
         rows.append([name, *shares, *rate, *bias, n, failed])
     show_table(["criterion", *heads], rows)
     show_rest(summary, [value for value in summary["corpus"].values() if isinstance(value, str)])
+
+
+def _share(summary: Mapping[str, Any], name: str, run: str) -> str:
+    """How often a run wins; among several with the p-value that it is luck."""
+    share = f"{summary['measures'][f'{name}/{run}']['mean']:.1%}"
+    p = summary["corpus"].get(f"{name}/p {run}")
+    return share if p is None else f"{share} (p {p:.4f})"
 
 
 def _rate(corpus: Mapping[str, Any], name: str) -> str:

@@ -30,10 +30,12 @@ def win_rate(wins: int, losses: int, ties: int = 0, seed: int = 0) -> WinRate:
     return WinRate(wins, ties, losses, interval(values, seed), binomial_p(wins, wins + losses))
 
 
-def binomial_p(wins: int, decided: int) -> float:
+def binomial_p(wins: int, decided: int, luck: float = 0.5) -> float:
     """SciPy's exact two-sided p-value of so many wins where luck gives half; 1 for nothing.
+
+    ``luck`` is another share that luck would give, such as a third among three.
 
     Source: the paper of theanine takes its p-values from SciPy (appendix E.1). Raises MissingExtra.
     """
     stats = library("scipy.stats", "a p-value")
-    return float(stats.binomtest(wins, decided).pvalue) if decided else 1.0
+    return float(stats.binomtest(wins, decided, luck).pvalue) if decided else 1.0
