@@ -25,8 +25,9 @@ const ROWS = [
   ["Cases done", (run) => (run.done < run.cases ? `${number(run.done)} of ${number(run.cases)}` : number(run.done))],
   ["Common cases without an answer", (run) => number(run.unanswered)],
 ];
+facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));
 element("about").append(table(["", ...data.runs.map((run) => run.name)], [
-  ...data.settings.map(([name, values]) => [name, ...values]),
+  ...data.settings.filter(([, values]) => new Set(values).size > 1).map(([name, values]) => [name, ...values]),
   ...ROWS.map(([name, of]) => [name, ...data.runs.map(of)]),
 ]));
 

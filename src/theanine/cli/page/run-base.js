@@ -24,11 +24,11 @@ const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const session = (category) => /^session (\d+)$/i.exec(category)?.[1];
 
-/** The next of 1, 2, 5, 10, … times a power of ten: where an axis ends. */
+/** Where an axis ends: the next figure whose quarters are short. */
 function nice(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((step) => step * power).find((end) => end >= value * 0.999999);
+  return [1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].map((step) => +(step * power).toPrecision(2)).find((end) => end >= value * 0.999999);
 }
 
 function option(value, text) {
