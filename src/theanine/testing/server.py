@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import ceil
-from threading import Event, Lock, Thread
+from threading import Event, RLock, Thread
 from typing import Any, Self, cast
 
 from theanine.models.bundled import count_tokens
@@ -65,7 +65,7 @@ class ScriptedServer:
     ) -> None:
         self.latency = latency
         self._calls: list[Call] = []
-        self._lock = Lock()
+        self._lock = RLock()
         self._write = writer(script)
         self._embedder = HashEmbedder(dimension)
         self._closing = Event()
