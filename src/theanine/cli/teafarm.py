@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from theanine.evaluation.outside import Known
     from theanine.evaluation.teafarm.make import Made
     from theanine.evaluation.teafarm.report import Report
+    from theanine.models.base import ChatModel
 
 teafarm = typer.Typer(
     no_args_is_help=True,
@@ -69,6 +70,17 @@ HistoryOption = Annotated[
     ),
 ]
 
+TheseUsers = Annotated[
+    list[str] | None,
+    typer.Option("--user", metavar="NAME", help="Only this user; can be given several times."),
+]
+EachAsks = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Questions that each speaker asks.")
+]
+TemperatureOption = Annotated[
+    float, typer.Option(min=0.0, metavar="T", help="Of the model; the paper's is 0.75.")
+]
+
 
 @teafarm.command()
 def make(
@@ -79,16 +91,9 @@ def make(
         Path | None, typer.Argument(metavar="DATA", help="A history in any imported format.")
     ] = None,
     store: FromStore = None,
-    user: Annotated[
-        list[str] | None,
-        typer.Option("--user", metavar="NAME", help="Only this user; can be given several times."),
-    ] = None,
-    questions: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Questions that each speaker asks.")
-    ] = 1,
-    temperature: Annotated[
-        float, typer.Option(min=0.0, metavar="T", help="Of the model; the paper's is 0.75.")
-    ] = 0.75,
+    user: TheseUsers = None,
+    questions: EachAsks = 1,
+    temperature: TemperatureOption = 0.75,
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
 ) -> None:
@@ -102,29 +107,41 @@ def make(
     theanine teafarm make talks.jsonl --model openai:gpt-4o --out questions.txt
     theanine teafarm make --store memory.db --user ana --model openai:gpt-4o --out questions.txt
     """
-    from functools import partial
-
     import anyio
 
     from theanine.errors import SettingsError
     from theanine.evaluation.datasets.registry import located
-    from theanine.evaluation.teafarm.make import make_file
     from theanine.models.open import open_chat
 
     if (data is None) == (store is None):
         raise SettingsError("name either a history file or a store with --store")
-    data = data and located(data)
     chat = open_chat(model, base_url=base_url, temperature=temperature)
-    histories = anyio.run(_histories, data, store, user or [])
-    with typer.progressbar(length=len(histories), label="questions", file=sys.stderr) as bar:
-        made = anyio.run(
-            partial(
-                make_file, histories, out, data=data, store=store, model=chat, many=questions,
-                progress=lambda _: bar.update(1),
-            )
-        )  # fmt: skip
+    made = anyio.run(_make, out, data and located(data), store, user or [], chat, questions)
     blank = "" if chat else " to fill in: no language model is configured (--model)"
     _show_made(made, out, blank)
+
+
+async def _make(
+    out: Path,
+    data: Path | None,
+    store: Path | None,
+    users: list[str],
+    chat: ChatModel | None,
+    many: int,
+) -> Sequence[Made]:
+    from theanine.evaluation.teafarm.make import make_file
+
+    histories = await _histories(data, store, users)
+    with typer.progressbar(length=len(histories), label="questions", file=sys.stderr) as bar:
+        return await make_file(
+            histories,
+            out,
+            data=data,
+            store=store,
+            model=chat,
+            many=many,
+            progress=lambda _: bar.update(1),
+        )
 
 
 def _show_made(made: Sequence[Made], out: Path, blank: str) -> None:
