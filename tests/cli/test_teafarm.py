@@ -73,7 +73,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
         assert made.out == "q.txt: 2 questions\n"
         asked = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
         ran = teafarm(run, *asked, "--min-success", "0.9")
-        assert "success  1.000" in ran.out and "judging: 2 calls" in ran.out
+        assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
         assert teafarm(run, *asked, "--json").json["measures"]["success"]["mean"] == 1
         assert "all the same to the byte" in teafarm(run, *asked, "--replay").out

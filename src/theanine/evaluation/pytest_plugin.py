@@ -75,13 +75,10 @@ def teafarm(request: pytest.FixtureRequest, tmp_path: Path) -> TeaFarm:
     return TeaFarm(request.node, tmp_path / "teafarm")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+@pytest.hookimpl(hookwrapper=True)  # the newer kind would break an older pytest as it starts
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     """Show each wrong answer below a test that failed."""
-    report = yield
+    report = (yield).get_result()
     if report.failed:
         for found in item.stash.get(_REPORTS, ()):
             report.sections.append(("TeaFarm", str(found)))
-    return report

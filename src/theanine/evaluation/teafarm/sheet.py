@@ -122,7 +122,7 @@ def write_block(question: Question) -> str:
     for name, lines in lists:
         if lines or name in open_:
             rows += [f"{name}:", *(f"  {one_line(line)}" for line in lines)]
-    return "\n".join([f"[{question.id}]", *rows]) + "\n"
+    return "\n".join([f"[{one_line(question.id)}]", *rows]) + "\n"
 
 
 def _spoken(speaker: str, words: str) -> str:
