@@ -163,8 +163,9 @@ def _opened(
 def ablations() -> dict[str, RankingConfig]:
     """The ranking without each of its parts, by the part's name."""
     whole = RankingConfig()
-    # These two only say how neighbours lend weight; without any reach they mean nothing.
-    parts = [field.name for field in fields(whole) if field.name not in ("fade", "ahead")]
+    # Two only say how neighbours lend weight, one where approximate search begins.
+    no_parts = ("fade", "ahead", "exact_upto")
+    parts = [field.name for field in fields(whole) if field.name not in no_parts]
     return {part: replace(whole, **{part: 0}) for part in parts}
 
 
