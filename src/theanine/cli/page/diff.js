@@ -28,7 +28,7 @@ const ROWS = [
 facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));
 element("about").append(table(["", ...data.runs.map((run) => run.name)], [
   ...data.settings.filter(([, values]) => new Set(values).size > 1).map(([name, values]) => [name, ...values]),
-  ...ROWS.map(([name, of]) => [name, ...data.runs.map(of)]),
+  ...ROWS.map(([name, of]) => [name, ...data.runs.map(of)]).filter(([, ...values]) => values.some((value) => value !== "–")),
 ]));
 
 // Measures

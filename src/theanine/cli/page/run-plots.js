@@ -35,7 +35,7 @@ function histogram(values, pick, top) {
 
 /** Bars with whiskers: rows of {name, values: [{mean, low, high, n}, …]}, one bar a value. */
 function bars(rows, top, colour = () => "") {
-  const made = make("div", undefined, "bars");
+  const made = make("div", undefined, rows.some((row) => row.values.length > 1) ? "bars many" : "bars");
   const end = nice(most(rows.flatMap((row) => row.values.filter(Boolean).map((one) => one.high))));
   for (const row of rows) {
     const track = make("div", undefined, "track"), name = make("span", row.name, "name"), value = make("span", undefined, "value");
