@@ -140,6 +140,7 @@ class InProcess:
 
     def __init__(self, agent: Function | Agent, running: Running, store: Store) -> None:
         self._agent, self._store = agent, store
+        self._turn = anyio.Lock()
 
     async def __aenter__(self) -> Self:
         await self._store.open()
@@ -173,12 +174,13 @@ class InProcess:
         *,
         budget: int | None = None,
     ) -> Reply:
-        """What it says; a function runs in a thread, so that a slow one holds up nobody."""
+        """What it says; a function is called once at a time, and what it gives awaited aside."""
         if isinstance(self._agent, Agent):
             agent = self._agent
             say = partial(agent.inner.reply, dialogue, scope, speaker, budget=budget)
             return cast("Reply", await anyio.to_thread.run_sync(agent.portal.call, say))
-        said: Any = await anyio.to_thread.run_sync(self._agent, dialogue)
+        async with self._turn:  # nobody promised that it may be called by two threads at once
+            said: Any = await anyio.to_thread.run_sync(self._agent, dialogue)
         if inspect.isawaitable(said):
             said = await said
         if not isinstance(said, str):
