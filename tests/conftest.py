@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from offline import sitecustomize
 from running import Terminal
@@ -14,6 +15,10 @@ from running import Terminal
 _OFFLINE = str(Path(sitecustomize.__file__).parent)
 # Set for the whole run, so that every Python that a test starts keeps off the network too.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_OFFLINE, os.environ.get("PYTHONPATH")]))
+
+# How long an example takes says more about the machine than about us.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.fixture
