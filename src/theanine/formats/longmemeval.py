@@ -8,7 +8,7 @@ question itself is not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from theanine.conversation import History
 from theanine.errors import BadInput
@@ -16,7 +16,7 @@ from theanine.formats.base import Format, Intake, Sample, history
 from theanine.formats.chat import said
 from theanine.formats.dates import ZONELESS, formatted_time
 from theanine.formats.fields import as_list, as_object, as_text, member, text_in
-from theanine.formats.placing import Sitting, on_dates
+from theanine.formats.placing import Said, Sitting, on_dates
 
 _DATES = ("%Y/%m/%d (%a) %H:%M", "%Y/%m/%d %H:%M")
 
@@ -60,11 +60,16 @@ def _sittings(
             if seen[key] > 1:
                 notes["sessions under a name used before"] += 1
                 key = f"{key} ({seen[key]})"
-            turns = [
-                said(as_object(item, f"{spot}[{j}]"), f"{spot}[{j}]")
-                for j, item in enumerate(as_list(items, spot))
-            ]
+            turns = list(_turns(intake, as_list(items, spot), spot))
             yield Sitting(key, turns, spot, at)
+
+
+def _turns(intake: Intake, items: Sequence[object], spot: str) -> Iterator[Said]:
+    """The turns, each named by its place, so that one that can't be taken moves no other."""
+    for place, item in enumerate(items, 1):
+        where = f"{spot}[{place - 1}]"
+        with intake.catching():
+            yield said(as_object(item, where), where, key=str(place))
 
 
 FORMAT = Format(
