@@ -17,7 +17,7 @@ def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[An
     settings = {"bench": bench, "setup": {"method": method, "model": "openai:m"}}
     summary = {
         "measures": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
-        "categories": {"session 4": {"rouge-l": {"mean": 0.25}}},
+        "categories": {"session 4": {"rouge-l": {"mean": 0.25}}, "CC": {"success": {"mean": 0.75}}},
         "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
         "recalled_tokens": 12.0,
     }
@@ -47,7 +47,7 @@ def test_ours_stands_behind_the_same_method() -> None:
     [table] = tables(["teafarm"])
     comedy, unknown = ours(table, *a_run("comedy")), ours(table, *a_run("my-own"))
     assert comedy and unknown
-    assert comedy.values == (0.5, 0.5, 0.5)
+    assert comedy.values == (None, 0.75, 0.5)
     labels = [row.label for row in with_ours(table, [comedy, unknown])]
     assert labels.index("ours: comedy, openai:m") == labels.index("COMEDY") + 1
     assert labels[-1] == "ours: my-own, openai:m"

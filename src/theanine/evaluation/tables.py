@@ -16,11 +16,15 @@ DATA = "papers.toml"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as the paper heads it, our measure of the same, and what ours is multiplied by."""
+    """A column as the paper heads it, our measure of the same, and what ours is multiplied by.
+
+    ``category`` are the cases that it is about, where the table's columns differ in that.
+    """
 
     name: str
     measure: str
     scale: float
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,9 @@ def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) 
     if settings["bench"] != table.bench:
         return None
     setup = settings["setup"]
-    values = tuple(_value(column, table.category, summary) for column in table.columns)
+    values = tuple(
+        _value(column, column.category or table.category, summary) for column in table.columns
+    )
     return Row(f"ours: {setup['method']}, {setup['model']}", setup["method"], values)
 
 
