@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from theanine.evaluation.runs.folder import SUMMARY, RunFolder
+from theanine.evaluation.runs.folder import ITEMS, SUMMARY, RunFolder, lines_of
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.runs.setup import Setup
 from theanine.evaluation.runs.summary import summarize_run
@@ -68,8 +68,7 @@ def sample_run(
             "models": {"agent": None, "judge": None if judge == "local" else {"name": judge}},
         }
     )
-    for item in items:
-        folder.add(item)
+    (path / ITEMS).write_text(lines_of(items), "utf-8")
     times = [{"id": item.id, "seconds": 0.5} for item in items]
     (path / "times.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in times), "utf-8")
     if finished:
