@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -71,17 +72,17 @@ def segmentation(
     from theanine.evaluation.segmentation import bench_segmentation
     from theanine.evaluation.segmentation import segmenter as segmenter_named
 
-    data = located(data)
-    if segmenter != LLM:
-        if guidance or reflect or journal:
-            raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")
-        _show(
-            bench_segmentation(read_segmented(data), segmenter_named(segmenter)), segmenter, as_json
-        )
-        return
+    if segmenter != LLM and (guidance or reflect or journal):
+        raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")
     if guidance and reflect:
         raise SettingsError("--reflect learns from runs without guidance: leave --guidance out")
-    dialogues = read_segmented(data)
+    dropped = Counter[str]()
+    dialogues = read_segmented(located(data), dropped)
+    for reason, count in dropped.items():
+        print(f"dropped: {count} {reason}", file=sys.stderr)
+    if segmenter != LLM:
+        _show(bench_segmentation(dialogues, segmenter_named(segmenter)), segmenter, as_json)
+        return
     found, learned = anyio.run(_with_model, dialogues, model, base_url, guidance, reflect, journal)
     _show(found.run, found.model, as_json, found)
     if reflect and not as_json:
