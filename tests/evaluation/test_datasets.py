@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.samples import msc, save
+from running import Terminal
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.checking import check
 from theanine.evaluation.datasets.evidence import read_evidence
@@ -343,3 +344,22 @@ def test_real_exchanges_name_both_speakers(tmp_path: Path) -> None:
     [history] = group.stages[0].histories
     assert [len(one.turns) for one in history.transcripts] == [28, 28, 26, 26, 30]
     assert history.notes == {}
+
+
+def test_each_set_runs_through_its_bench(run: Terminal, tmp_path: Path) -> None:
+    questions = {
+        "knowledge": conditional(tmp_path / "conditional"),
+        "long": save(tmp_path, "long.json", long_mt()),
+        "coqa": save(tmp_path, "coqa.json", coqa(3)),
+        "memorybank": memory_bank(tmp_path / "bank"),
+    }
+    runs = {name: ["qa", str(path), "--merge", "10"] for name, path in questions.items()}
+    runs["persona"] = ["responses", str(persona_chat(tmp_path, 3))]
+    measured: set[str] = set()
+    for name, (bench, *rest) in runs.items():
+        out = ("--out", str(tmp_path / name), "--method", "turn", "--measure", "f1")
+        told = run.bare("bench", bench, *rest, *out, "--json").json
+        assert told["done"] == told["cases"] > 1
+        assert told["failures"] == {}
+        measured |= {name} if "f1" in told["measures"] else set()
+    assert measured == {*runs} - {"memorybank"}  # which has no reference answers
