@@ -112,12 +112,26 @@ const titled = (title, ...parts) => {
   return made;
 };
 
+const MANY = 20; // of a long list so many are shown at once
+function some(rows, build, name, place = (made) => made) {
+  const made = rows.slice(0, MANY).map(build);
+  if (rows.length <= MANY) return made;
+  const more = make("button", `${number(rows.length - MANY)} more ${name}`, "more"), end = place(more);
+  more.type = "button";
+  more.addEventListener("click", () => end.replaceWith(...rows.slice(MANY).map(build)));
+  return [...made, end];
+}
+
 const plain = (value) => value === null || typeof value !== "object";
 function shown(value) {
-  if (Array.isArray(value) && value.every(plain)) return document.createTextNode(value.filter((one) => one !== "").join(", "));
+  if (Array.isArray(value) && value.every(plain)) {
+    const line = value.filter((one) => one !== "").join(", ");
+    if (line.length < 100) return document.createTextNode(line);
+  }
   if (Array.isArray(value)) {
     const list = make("ol");
-    list.append(...value.map((one) => { const row = make("li"); row.append(shown(one)); return row; }));
+    const row = (inside) => { const made = make("li"); made.append(inside); return made; };
+    list.append(...some(value, (one) => row(shown(one)), "rows", row));
     return list;
   }
   if (value && typeof value === "object") {
@@ -159,7 +173,7 @@ function quote(place) {
 
 function recalled(places) {
   if (!places.length) return [make("p", "Nothing.", "said dim")];
-  return places.map((place) => {
+  return some(places, (place) => {
     const [text, memories, turns] = data.parts[place];
     const made = make("div", text, "part");
     if (turns.length) {
@@ -172,5 +186,5 @@ function recalled(places) {
       made.append(sources);
     }
     return made;
-  });
+  }, "parts");
 }

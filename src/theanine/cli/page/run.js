@@ -168,7 +168,7 @@ function chips(item) {
 
 function verdicts(item) {
   return Object.entries(item.verdicts ?? {}).map(([name, { model, prompt, ...said }]) => {
-    const told = titled(`Judge: ${[name, model, prompt].filter(Boolean).join(", ")}`);
+    const told = titled(`${model ? "Judge" : "Verdict"}: ${[name, model, prompt].filter(Boolean).join(", ")}`);
     told.append(shown(said));
     return told;
   });
@@ -177,7 +177,7 @@ function verdicts(item) {
 function inside(item) {
   const answer = item.answer === null ? make("p", "No answer.", "said bad") : make("p", item.answer || "(empty)", "said");
   const pair = make("div", undefined, "pair");
-  pair.append(titled(`Answer, by ${item.by}`, answer));
+  if (data.asks) pair.append(titled(`Answer, by ${item.by}`, answer));
   if (item.reference) pair.append(titled("Reference", make("p", item.reference, "said good")));
   const parts = [titled("Dialogue", ...dialogue(item.dialogue)), pair];
   if (item.failures) parts.push(titled("Failed", ...Object.entries(item.failures).map(([name, why]) => make("p", `${name}: ${why}`, "said bad"))));
@@ -185,7 +185,7 @@ function inside(item) {
   parts.push(...verdicts(item));
   const measures = Object.entries(item.measures).map(([name, value]) => [name, figure(value, tops[name])]);
   if (measures.length) parts.push(titled("Measures", shown(Object.fromEntries(measures))));
-  parts.push(titled(`Recalled: ${plural(item.tokens, "token")}`, ...recalled(item.recalled)));
+  if (data.asks) parts.push(titled(`Recalled: ${plural(item.tokens, "token")}`, ...recalled(item.recalled)));
   if (item.extra) parts.push(titled("Known of the case", shown(item.extra)));
   const about = [item.id, item.group, item.seconds === null ? "" : time(item.seconds)].filter(Boolean).join(" · ");
   parts.push(make("p", about, "dim"));

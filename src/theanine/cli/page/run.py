@@ -9,6 +9,7 @@ from theanine.cli.page.fill import filled
 from theanine.cli.page.run_items import Packed
 from theanine.evaluation.runs.diff import less_is_better
 from theanine.evaluation.runs.kept import ordered
+from theanine.evaluation.runs.setup import NOBODY
 from theanine.memory import LOCAL
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run_page(run: Kept) -> str:
         "about": about(run.settings),
         "command": run.command,
         "finished": run.finished,
+        "asks": run.settings["setup"]["method"] != NOBODY,
         **{name: summary[name] for name in ("cases", "done", "stopped", "unanswered")},
         **{name: summary[name] for name in ("measures", "categories", "corpus", "spent")},
         **{name: summary[name] for name in ("seconds", "failures", "dropped")},
@@ -46,13 +48,14 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a run was begun with, as names and values for people."""
     setup = settings["setup"]
     own = ", ".join(f"{name}={value}" for name, value in setup["settings"].items())
+    asks = setup["method"] != NOBODY
     return [
         ("Bench", settings["bench"]),
-        ("Method", setup["method"]),
+        ("Method", setup["method"] if asks else ""),
         ("Settings", own),
-        ("Model", _model(setup["model"], setup["base_url"])),
+        ("Model", _model(setup["model"], setup["base_url"]) if asks else ""),
         ("Judge", _model(setup["judge"], setup["judge_base_url"], "none")),
-        ("Embedder", setup["embedder"]),
+        ("Embedder", setup["embedder"] if asks else ""),
         ("Tokens of a recollection", "" if setup["budget"] is None else f"{setup['budget']:,}"),
         ("Seed", str(setup["seed"])),
         ("Data, SHA-256", settings["data"][:16]),
