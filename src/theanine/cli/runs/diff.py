@@ -18,30 +18,37 @@ WIDTH = 150
 """Characters of an answer that the terminal shows; ``--json`` and ``--html`` have all of it."""
 
 
+RunsArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN…", help="Folders of runs; the others are held against the first."),
+]
+MeasureOption = Annotated[
+    str | None,
+    typer.Option(
+        "--measure", metavar="NAME", help="By what cases are better or worse; else the first."
+    ),
+]
+ShowOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Cases that are shown, of each kind.")
+]
+PageOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as one page.")
+]
+BelowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MEASURE=DELTA",
+        help="Exit with 1 where a run is worse than the first by more; several may be.",
+    ),
+]
+
+
 def diff(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN…", help="Folders of runs; the first is what others are to."),
-    ],
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            "--measure", metavar="NAME", help="By what cases are better or worse; else the first."
-        ),
-    ] = None,
-    show: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Cases that are shown, of each kind.")
-    ] = 3,
-    page: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as one page.")
-    ] = None,
-    fail_below: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE=DELTA",
-            help="Exit with 1 where a run is worse than the first by more; several may be.",
-        ),
-    ] = None,
+    runs: RunsArgument,
+    measure: MeasureOption = None,
+    show: ShowOption = 3,
+    page: PageOption = None,
+    fail_below: BelowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs over the cases that all of them have, question by question.
