@@ -22,6 +22,7 @@ from theanine.evaluation.judges.showing import past_lines
 from theanine.evaluation.metrics.significance import WinRate, binomial_p, win_rate
 from theanine.evaluation.runs.folder import RunFolder, lines_of
 from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.kept import common
 from theanine.evaluation.runs.nobody import group_of
 from theanine.evaluation.runs.setup import Plan
 
@@ -68,7 +69,8 @@ def pairwise_plan(
     """
     runs = len(entries)
     comparisons = [Comparison(criterion=criterion_named(n, runs), runs=runs) for n in criteria]
-    items, dropped = _compared(entries)
+    cases, dropped = common([entry.items for entry in entries])
+    items = [_together(case, [entry.name for entry in entries]) for case in cases]
     if not items:
         raise SettingsError(
             "these runs have no case in common: " + ", ".join(e.name for e in entries)
@@ -85,21 +87,6 @@ def pairwise_plan(
         corpus=[Standing(comparison) for comparison in comparisons],
         ready=ready,
     )
-
-
-def _compared(entries: Sequence[Entry]) -> tuple[list[Item], dict[str, int]]:
-    """An item a common case, with all runs' answers, and how many cases are left out and why."""
-    dropped: Counter[str] = Counter()
-    found: list[Item] = []
-    for id in dict.fromkeys(id for entry in entries for id in entry.items):
-        items = [entry.items[id] for entry in entries if id in entry.items]
-        if len(items) < len(entries):
-            dropped["cases that not every run has"] += 1
-        elif len({(one.asked, len(one.dialogue), one.reference) for one in items}) > 1:
-            dropped["cases that the runs put in other words"] += 1
-        else:
-            found.append(_together(items, [entry.name for entry in entries]))
-    return found, dict(dropped)
 
 
 def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
