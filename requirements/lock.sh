@@ -14,7 +14,7 @@ compile() {
         --no-emit-index-url --upgrade "$@" pyproject.toml
 }
 # Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out.
-printf 'bert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\n' >build/apart.txt
+printf 'bert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\ntransformers\n' >build/apart.txt
 compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt
 # Held to the same versions, so that one environment can take both, one after the other.
 compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt

@@ -155,7 +155,9 @@ class AsyncAgent(Upkeep):
         budget: int | None = None,
     ) -> Reply:
         """What the agent, as ``speaker``, says next; with what it recalled for that."""
-        context = await self._context(scope, budget)  # one for both: nothing erased between slips through
+        context = await self._context(
+            scope, budget
+        )  # one for both: nothing erased between slips through
         found = await self._method.recall(dialogue, context)
         return await self._method.respond(dialogue, found, speaker, context)
 

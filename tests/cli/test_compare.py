@@ -166,7 +166,7 @@ def test_questions_come_in_three_forms(tmp_path: Path, text: str, asked: list[st
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "nothing to ask"),
+        ("", "holds no question"),
         ("[1]", "question 1"),
         ('{"question": ""}', "question 1"),
         ('{"question": "Where?", "user": "bo"}', "no history"),

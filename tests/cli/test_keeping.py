@@ -64,7 +64,13 @@ def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(
 
 def test_doctor_on_a_fresh_machine_finds_nothing_wrong(run: Terminal) -> None:
     ran = run("doctor", "--json")
-    assert [one["what"] for one in ran.json] == ["theanine", "store", "embedder", "model"]
+    assert [one["what"] for one in ran.json] == [
+        "theanine",
+        "store",
+        "embedder",
+        "reranker",
+        "model",
+    ]
     assert not any(one["mend"] for one in ran.json)
     assert not run.store.exists()
 

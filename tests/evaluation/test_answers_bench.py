@@ -76,7 +76,7 @@ def test_a_judged_run_goes_on_for_nothing_and_is_replayed(
     assert "3 items, all the same to the byte; no model was asked" in replayed.out
     other = run.bare(*command, "--seed", "7", fine=False)
     assert other.code == 2
-    assert "other settings (setup" in other.err
+    assert "other settings (seed: 0, now 7)" in other.err
 
 
 def test_a_failing_model_is_counted_and_exits_with_1(

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run it, by default on the process's own arguments.
 
-    Exits with 0, with 2 for the user's mistakes, and with 1 for failures at run time.
+    Exits with 0, with 2 for the user's mistakes, with 1 for failures at run time, and with 130
+    when it is interrupted.
     """
     from theanine.cli.app import app
     from theanine.errors import TheanineError, UserError

@@ -66,6 +66,7 @@ def chat(
         method,
         settings,
         asks=True,
+        begins=True,
         reranker=reranker,
         reranked=reranked,
     ) as agent:

@@ -103,19 +103,30 @@ def opened(
     settings: list[str] | None = None,
     *,
     asks: bool = False,
+    begins: bool = False,
     reranker: str | None = None,
     reranked: int | None = None,
 ) -> Agent:
-    """The agent that a command works with. ``asks``: the command would use a language model."""
+    """The agent that a command works with. ``asks``: the command would use a language model.
+
+    Raises NotFound where there is no store, unless the command ``begins`` one.
+    """
     import theanine
+    from theanine.errors import NotFound
     from theanine.retrieval.rerank import TOP
 
     if asks and model == "local" and base_url is None:
         print(
             "No language model is configured: the local versions work (--model).", file=sys.stderr
         )
+    place = store or default_store()
+    if not begins and not Path(place).expanduser().exists():
+        raise NotFound(
+            f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
+            "name another with --store"
+        )
     return theanine.open(
-        store or default_store(),
+        place,
         model=model,
         base_url=base_url,
         embedder=embedder,

@@ -95,7 +95,9 @@ def import_(
         "keep_going": keep_going,
     }
     complete = True
-    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
+    with opened(
+        store, model, base_url, embedder, method, settings, asks=True, begins=True
+    ) as agent:
         for file in files:
             complete = _import_one(agent, file, user, options) and complete
     if not complete:
@@ -104,10 +106,15 @@ def import_(
 
 def _import_one(agent: Agent, file: str, user: str | None, options: dict[str, Any]) -> bool:
     """Whether all of it is remembered now."""
+    from theanine.errors import SettingsError
     from theanine.formats import is_dump, read_histories
 
     source = sys.stdin if file == STANDARD_INPUT else Path(file)
     if is_dump(source):
+        if user is not None:
+            raise SettingsError(
+                f"{file} is an export, restored under the names that it has: leave out --user"
+            )
         text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
         print(f"{file}: {agent.restore(_records(text, file))} new records")
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -64,11 +65,23 @@ def recall(
     ) as agent:
         hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
         found = agent.recall(question, user, budget=budget)
+        waiting = len(agent.pending(user))
     if as_json:
         parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
         show_recollection(found, hidden)
+    if waiting:
+        _hint(waiting, method)
+
+
+def _hint(waiting: int, method: str) -> None:
+    """What is not remembered can't be recalled: that is no empty memory."""
+    sessions = "1 session is" if waiting == 1 else f"{waiting} sessions are"
+    print(
+        f"{sessions} not remembered by {method} yet: `theanine remember --method {method}`",
+        file=sys.stderr,
+    )
 
 
 def demo() -> None:
@@ -76,7 +89,10 @@ def demo() -> None:
     from theanine.demo import HARBOUR, questions
     from theanine.formats import read_histories
 
-    with TemporaryDirectory() as folder, opened(f"{folder}/demo.db", asks=True) as agent:
+    with (
+        TemporaryDirectory() as folder,
+        opened(f"{folder}/demo.db", asks=True, begins=True) as agent,
+    ):
         history = read_histories(HARBOUR).histories[0]
         logged = agent.log(history, "ana")
         console().print(f"{logged.turns_new} turns in {logged.sessions_new} sessions, over a year")

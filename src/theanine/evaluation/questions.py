@@ -67,6 +67,8 @@ def read_asked(
         asked = [ask for one in labelled for ask in _own(one)]
     else:
         asked = [ask for history in histories for ask in _talked(history)]
+    if questions is not None and not asked:
+        raise BadInput("it holds no question", str(questions))
     if not asked:
         raise BadInput(
             "nothing to ask: it holds no questions and no second session; name a file with "

@@ -104,7 +104,10 @@ def _configured(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
         raise SettingsError(
             f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(known))}"
         )
-    paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
+    try:
+        paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
+    except ValidationError:
+        raise SettingsError(f"paper is true or false, not {settings['paper']!r}") from None
     if paper and not hasattr(kind, "paper"):
         raise SettingsError(f"the method {name} has no paper's settings: leave out paper=true")
     given = {key: value for key, value in settings.items() if key != "paper"}

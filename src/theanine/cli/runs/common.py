@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,6 @@ def perform_and_show(
     ``tested`` makes the agent that is asked, in the place of ours; ``show`` shows the summary;
     ``about`` is what the run's settings say beside the options.
     """
-    import anyio
-
     from theanine.cli.runs.live import Live
     from theanine.cli.runs.report import write_report
     from theanine.evaluation.runs.folder import RunFolder
@@ -81,7 +80,7 @@ def perform_and_show(
             tested=tested or ours,
             command=options.command,
         )
-        folder, summary = anyio.run(run)
+        folder, summary = _unless_stopped(run)
     page = write_report(folder.path)
     if options.as_json:
         show_json(summary)
@@ -89,6 +88,18 @@ def perform_and_show(
         (show or show_summary)(summary)
         console().print(f"\n{page}", markup=False)
     _exit(summary)
+
+
+def _unless_stopped(
+    run: Callable[[], Awaitable[tuple[RunFolder, dict[str, Any]]]],
+) -> tuple[RunFolder, dict[str, Any]]:
+    import anyio
+
+    try:
+        return anyio.run(run)
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def _exit(summary: Mapping[str, Any]) -> None:

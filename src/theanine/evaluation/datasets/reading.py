@@ -33,8 +33,12 @@ def load(path: Path) -> Any:
     """A file of JSON, or of JSON Lines as a list. Raises BadInput."""
     try:
         text = path.read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise BadInput(f"can't be read: {error}", str(path)) from None
+    except OSError as error:
+        raise BadInput(f"can't be read: {error.strerror}", str(path)) from None
+    except ValueError:
+        raise BadInput("it is no text in UTF-8", str(path)) from None
+    if not text.strip():
+        raise BadInput("it is empty", str(path))
     try:
         return json.loads(text)
     except ValueError as error:

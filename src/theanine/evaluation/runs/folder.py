@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
@@ -48,12 +48,10 @@ class RunFolder:
                 )
             write_whole(file, _pretty(wanted))
             return
-        known = self.settings()
-        if different := [n for n in {**known, **wanted} if known.get(n) != wanted.get(n)]:
-            name = different[0]
+        for name, old, new in _differences(self.settings(), wanted):
             raise SettingsError(
-                f"{self.path} holds a run with other settings ({name}: {known.get(name)!r}, now "
-                f"{wanted.get(name)!r}); give the same ones to go on with it, or name a new folder"
+                f"{self.path} holds a run with other settings ({name}: {old!r}, now {new!r}); give "
+                "the same ones to go on with it, or name a new folder"
             )
 
     def settings(self) -> dict[str, Any]:
@@ -115,6 +113,18 @@ class RunFolder:
         if not file.exists():
             raise BadInput("the run is not finished: summary.json is missing", str(self.path))
         return cast("dict[str, Any]", _json(file))
+
+
+def _differences(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[str, object, object]]:
+    """Each setting that differs, the innermost name alone."""
+    for name in dict.fromkeys((*old, *new)):
+        one, two = old.get(name), new.get(name)
+        if isinstance(one, dict) and isinstance(two, dict):
+            yield from _differences(cast("dict[str, Any]", one), cast("dict[str, Any]", two))
+        elif one != two:
+            yield name, one, two
 
 
 def read_item(record: object, where: str) -> Item:

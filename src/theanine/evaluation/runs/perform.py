@@ -16,7 +16,9 @@ from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Progress, Running, Tested, ours, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
 from theanine.evaluation.runs.summary import Summary, summarize_run
+from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
+from theanine.models.open import open_embedder
 from theanine.store import Store, open_store
 
 
@@ -49,6 +51,9 @@ async def perform(
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
         raise SettingsError(f"{judges[0]} is judged by a model: name one with --judge")
     models = open_models(setup)
+    if tested is ours:  # a name that makes no sense is told before anything is begun
+        open_method(setup.method, dict(setup.settings) or None)
+        open_embedder(setup.embedder)
     settings = settings_of(plan, setup, models)
     folder = folder or default_folder(plan.bench, setup.method, settings)
     folder.begin(settings)

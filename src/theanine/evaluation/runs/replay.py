@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from theanine.errors import BadInput
-from theanine.evaluation.runs.folder import ITEMS, RunFolder, lines_of
+from theanine.evaluation.runs.folder import RunFolder, lines_of
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Running, Tested, ours
 from theanine.evaluation.runs.setup import Plan, Setup, recorded_models, settings_of
@@ -39,6 +39,8 @@ async def replay(
     models = recorded_models(settings)
     if settings_of(plan, setup, models) != settings:
         raise BadInput("the data or the settings are not those of this run", str(folder.path))
+    if not folder.items():
+        raise BadInput("the run has no items yet: let it run first", str(folder.path))
     with TemporaryDirectory() as place:
         copy = RunFolder(Path(place) / "run")
         copy.begin(settings)
@@ -68,7 +70,6 @@ def _with_its_words(item: Item, known: Item | None) -> Item:
 
 
 def _different(items: Sequence[Item], folder: RunFolder) -> list[str]:
-    kept = (folder.path / ITEMS).read_text("utf-8").splitlines()
-    lines = dict(zip((item.id for item in items), lines_of(items).splitlines(), strict=True))
-    known = dict(zip((item for item in folder.items()), kept, strict=False))
+    lines = {item.id: lines_of([item]) for item in items}
+    known = {item.id: lines_of([item]) for item in folder.items().values()}
     return sorted(id for id in {*lines, *known} if lines.get(id) != known.get(id))
