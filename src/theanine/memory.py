@@ -243,6 +243,7 @@ class Remembered:
         links: edges into the new memories.
         marks: on stored memories that are no longer live.
         pairs: how many (older, newer) pairs were related.
+        notes: what its user should know, such as a step that fell back on its local version.
     """
 
     memories: Sequence[NewMemory] = ()
@@ -250,3 +251,4 @@ class Remembered:
     links: Sequence[NewLink] = ()
     marks: Sequence[NewMark] = ()
     pairs: int = 0
+    notes: Sequence[str] = ()

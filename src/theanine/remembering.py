@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from random import Random
 
@@ -19,6 +19,7 @@ import anyio
 from theanine.clock import Clock
 from theanine.conversation import Scope
 from theanine.errors import LeaseLost, ModelError, NotFound
+from theanine.memory import Remembered
 from theanine.methods.base import Context, Method
 from theanine.models.base import Embedder
 from theanine.models.chat import Caller, Chat
@@ -44,6 +45,7 @@ class RememberReport:
         memories, links: how many were committed.
         pairs: how many (older, newer) pairs were related.
         usage: the model calls and tokens that it took.
+        notes: what its user should know, such as a step that fell back on its local version.
         failure: why it is still pending, or None.
     """
 
@@ -53,6 +55,7 @@ class RememberReport:
     links: int = 0
     pairs: int = 0
     usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
     failure: str | None = None
 
 
@@ -132,26 +135,27 @@ class Rememberer:
 
     async def _attempt(self, one: Pending) -> RememberReport:
         caller = self._chat.bound(one.scope, one.session) if self._chat else None
-        failure: str | None = None
+        done, failure = Remembered(), None
         try:
-            counts = await self._one(one, caller)
+            done = await self._one(one, caller)
         except ModelError as error:
-            counts, failure = (0, 0, 0), str(error)
+            failure = str(error)
             await self._store.record_failure(one.scope, one.session, self._method.name, failure)
         except (LeaseLost, NotFound) as error:
-            counts, failure = (0, 0, 0), str(error)
+            failure = str(error)
         return RememberReport(
             scope=one.scope,
             session=one.session,
-            memories=counts[0],
-            links=counts[1],
-            pairs=counts[2],
+            memories=len(done.memories),
+            links=len(done.links),
+            pairs=done.pairs,
             usage=caller.usage if caller else Usage(),
+            notes=tuple(done.notes),
             failure=failure,
         )
 
-    async def _one(self, one: Pending, caller: Caller | None) -> tuple[int, int, int]:
-        """Memories, links and pairs of one session, once they are committed."""
+    async def _one(self, one: Pending, caller: Caller | None) -> Remembered:
+        """What was made of one session, committed; without memories where that was done before."""
         view = await self._views.of(one.scope)
         if caller:
             caller.epoch = view.state.epoch  # noted before anything is read for a prompt
@@ -178,4 +182,4 @@ class Rememberer:
             at=self._clock(),
             seen=(max((turn.id for turn in turns), default=0), len(given)),
         )
-        return len(committed), len(made.links) if committed else 0, made.pairs
+        return made if committed or not made.memories else replace(made, memories=(), links=())

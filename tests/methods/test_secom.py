@@ -19,7 +19,7 @@ from theanine.formats import read_histories
 from theanine.memory import Memory
 from theanine.methods.secom.config import SecomConfig
 from theanine.methods.secom.guidance import Guidance, write_guidance
-from theanine.methods.secom.method import Secom, fallbacks
+from theanine.methods.secom.method import FELL_BACK, Secom, fallbacks
 from theanine.models.bundled import count_tokens
 from theanine.testing import ScriptedServer, by_step, status
 
@@ -118,6 +118,17 @@ def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: P
     with opened(tmp_path / "local") as agent:
         assert [one.sources for one in learned(agent)] == [one.sources for one in memories]
         assert fallbacks(agent.memories("ana")) == 0
+
+
+def test_the_report_of_a_fallback_says_so(tmp_path: Path) -> None:
+    with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        reports = agent.remember("ana")
+    assert {report.notes for report in reports} == {(FELL_BACK,)}
+    (tmp_path / "local").mkdir()
+    with opened(tmp_path / "local") as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        assert {report.notes for report in agent.remember("ana")} == {()}
 
 
 def test_a_model_that_fails_is_no_fallback(tmp_path: Path) -> None:

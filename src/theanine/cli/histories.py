@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -169,6 +170,8 @@ def _remember(agent: Agent, history: History, user: str | None) -> bool:
             f"{done.user}: {done.forgotten} turns or memories were forgotten before, and stay so",
             file=sys.stderr,
         )
+    for note, count in Counter(note for report in reports for note in report.notes).items():
+        print(f"{done.user}: {count} × {note}", file=sys.stderr)
     failed = [report for report in reports if report.failure]
     for report in failed:
         print(

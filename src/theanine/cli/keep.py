@@ -42,7 +42,8 @@ def remember(
         reports = agent.remember(user)
     for report in reports:
         what = report.failure or f"{report.memories} memories, {report.links} links"
-        print(f"{report.scope}, session {report.session}: {what}")
+        notes = "".join(f" ({note})" for note in report.notes)
+        print(f"{report.scope}, session {report.session}: {what}{notes}")
     if not reports:
         print("nothing waits")
     if any(report.failure for report in reports):

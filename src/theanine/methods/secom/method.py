@@ -49,6 +49,9 @@ Found = tuple[Memory, float, Sequence[Turn]]
 """A segment, its score, and those of its turns that are given back."""
 
 
+FELL_BACK = "no reply of the model divided the session; the local segmenter did"
+
+
 class Secom:
     """The method, in its steps."""
 
@@ -93,7 +96,8 @@ class Secom:
             for piece in pieces
             if any(turn.words.strip() for turn in piece)
         ]
-        return Remembered(memories=memories, vectors=await embedded(memories, context))
+        notes = [FELL_BACK] if divided.fell_back else []
+        return Remembered(memories=memories, vectors=await embedded(memories, context), notes=notes)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The segments that fit the dialogue best, in time order, within the budget."""
