@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from playwright.sync_api import expect
 
 from cli.browser import chromium, needs_browser
 from running import START, Terminal
@@ -96,11 +97,11 @@ def test_with_the_keyboard_alone(folder: Path) -> None:
         assert "Ana <b>" in page.inner_text("header")
         for points in "32103":
             page.keyboard.press(points)
-        page.wait_for_function("document.getElementById('state').textContent === 'saved'")
+        expect(page.locator("#state")).to_have_text("saved")
         assert "1 of 3 done" in page.inner_text("#count")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("1")
-        page.wait_for_function("document.getElementById('state').textContent === 'saved'")
+        expect(page.locator("#state")).to_have_text("saved")
         assert "task 2" in page.inner_text("#count")
         again = browser.new_page()
         again.goto(f"{place}/forms/perspectives?rater=Ana%20%3Cb%3E")  # goes on where it was left
