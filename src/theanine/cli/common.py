@@ -120,12 +120,7 @@ def opened(
             "No language model is configured: the local versions work (--model).", file=sys.stderr
         )
     place = store or default_store()
-    if not begins and not Path(place).expanduser().exists():
-        raise NotFound(
-            f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
-            "name another with --store"
-        )
-    return theanine.open(
+    agent = theanine.aopen(
         place,
         model=model,
         base_url=base_url,
@@ -135,6 +130,12 @@ def opened(
         method=method,
         config=named(settings or []),
     )
+    if not begins and not Path(place).expanduser().exists():
+        raise NotFound(
+            f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
+            "name another with --store"
+        )
+    return theanine.Agent(agent)
 
 
 def named(settings: list[str]) -> dict[str, str] | None:
