@@ -41,7 +41,7 @@ async def retrieve(
         return []
     topic = view.topic(query) if how == "hybrid" else query
     if topic not in context.asked:
-        context.asked[topic] = await _embed_question(topic, context.embedder)
+        context.asked[topic] = await embed_question(topic, context.embedder)
     vector = context.asked[topic][0]
     last = dialogue[-1]
     sought = Query(
@@ -54,7 +54,8 @@ async def retrieve(
     return (await reranking.reordered(query, found))[:k]
 
 
-async def _embed_question(text: str, embedder: Embedder) -> Vectors:
+async def embed_question(text: str, embedder: Embedder) -> Vectors:
+    """A question's vector, ``(1, d)``; as a question where the embedder tells them from texts."""
     if isinstance(embedder, QuestionEmbedder):
         return await embedder.embed_questions([text])
     return await embedder.embed([text])

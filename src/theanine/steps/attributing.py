@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from theanine.conversation import Turn
 from theanine.steps.local_summarize import LONGEST_QUOTE
-from theanine.steps.quoting import NO_MODEL
 from theanine.steps.words import day
 
 
@@ -20,11 +19,6 @@ def attributed(turn: Turn, words: str | None = None, *, dated: bool) -> str:
     if said:
         return f"{turn.speaker} said{on}: “{said}”"
     return f"{turn.speaker} shared{on}: {_clipped(turn.shared)}"
-
-
-def only_repeats(turn: Turn) -> bool:
-    """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
-    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL in turn.text)
 
 
 def _clipped(text: str) -> str:

@@ -47,7 +47,7 @@ class _Sentence:
     score: float
 
 
-def _repeats(turn: Turn) -> bool:
+def only_repeats(turn: Turn) -> bool:
     """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
     return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL in turn.text)
 
@@ -63,7 +63,7 @@ def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMem
     seen: set[tuple[str, str]] = set()
     for turn in turns:
         said = (turn.speaker, turn.words)
-        if not _repeats(turn) and said not in seen:
+        if not only_repeats(turn) and said not in seen:
             seen.add(said)
             made += _of_turn(turn, asked_by not in (None, turn.speaker), dated)
         asked_by = turn.speaker if _QUESTION.search(turn.text.rstrip()) else None

@@ -13,8 +13,8 @@ from theanine.conversation import Turn
 from theanine.memory import NewMemory
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, about, note_kind
 from theanine.steps import cues
-from theanine.steps.attributing import attributed, only_repeats
-from theanine.steps.local_summarize import local_summarize, own_words
+from theanine.steps.attributing import attributed
+from theanine.steps.local_summarize import local_summarize, only_repeats, own_words
 from theanine.steps.words import FUNCTION_WORDS, sentences, words
 
 _LASTING = re.compile(

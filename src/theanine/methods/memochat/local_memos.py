@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from theanine.conversation import Turn
 from theanine.methods.memochat.memos import Memo
-from theanine.steps.attributing import attributed, only_repeats
+from theanine.steps.attributing import attributed
 from theanine.steps.cues import COURTESY
-from theanine.steps.local_summarize import local_summarize, own_words
+from theanine.steps.local_summarize import local_summarize, only_repeats, own_words
 from theanine.steps.segment import Span
 from theanine.steps.words import FUNCTION_WORDS, content, is_unspaced, stem
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from theanine.conversation import Turn, Utterance
 from theanine.memory import Memory
 from theanine.methods.base import Context
-from theanine.models.base import Embedder, QuestionEmbedder, Vectors
+from theanine.methods.retrieving import embed_question
+from theanine.models.base import Embedder, Vectors
 from theanine.models.bundled import count_tokens
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import standard
@@ -151,8 +152,7 @@ async def _scores(
     if how == "lexical":
         return ranking.lexical.scores(query)
     topic = ranking.topic(query) if how == "hybrid" else query
-    asked = embedder.embed_questions if isinstance(embedder, QuestionEmbedder) else embedder.embed
-    vector = (await asked([topic]))[0]
+    vector = (await embed_question(topic, embedder))[0]
     if how == "dense":
         return np.asarray(np.vecdot(ranking.vectors.all, vector), np.float32)
     last = dialogue[-1]
