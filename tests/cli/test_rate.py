@@ -91,6 +91,7 @@ def test_with_the_keyboard_alone(folder: Path) -> None:
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda told: faults.append(told.text) if told.type == "error" else None)
         page.goto(place)
+        expect(page.locator("#rater")).to_be_focused()  # the browser focuses after it has loaded
         page.keyboard.type("Ana <b>")
         page.keyboard.press("Enter")
         page.wait_for_selector("#asks fieldset")

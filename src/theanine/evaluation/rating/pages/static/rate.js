@@ -7,6 +7,8 @@ const complete = (id) => ratings.has(id) && data.asks.every((ask) => ask.id in r
 let place = Math.max(0, data.tasks.findIndex((task) => !complete(task.id)));
 if (data.tasks.every((task) => complete(task.id))) place = data.tasks.length - 1;
 let sending = Promise.resolve();
+let underway = 0; // what is sent and not yet answered
+const refused = new Map(); // what did not reach the disk: the task, and why
 
 function element(name, options = {}, ...children) {
   const made = Object.assign(document.createElement(name), options);
@@ -31,7 +33,7 @@ function show() {
   }));
   byId("asks").replaceChildren(...data.asks.map(question));
   byId("note").value = current().note;
-  byId("state").textContent = "";
+  if (refused.size === 0 && underway === 0) byId("state").textContent = "";
   byId("back").disabled = place === 0;
   byId("next").disabled = place === data.tasks.length - 1;
   count();
@@ -81,21 +83,30 @@ function answer(ask, value) {
 
 function save() {
   const sent = { rater: data.rater, ...structuredClone(current()) };
-  const state = byId("state");
-  state.className = "";
-  state.textContent = "saving …";
+  underway += 1;
+  tell();
   sending = sending.then(async () => {
     try {
       const reply = await fetch(`/forms/${data.form}/ratings`, {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(sent),
       });
       if (!reply.ok) throw new Error((await reply.json()).detail);
-      state.textContent = "saved";
+      refused.delete(sent.task);
     } catch (error) {
-      state.className = "bad";
-      state.textContent = `not saved: ${error.message}`;
+      refused.set(sent.task, error.message);
     }
+    underway -= 1;
+    tell();
   });
+}
+
+// Never "saved" while anything is under way, or was refused.
+function tell() {
+  const state = byId("state");
+  const [why] = refused.values();
+  state.className = why === undefined ? "" : "bad";
+  if (why !== undefined) state.textContent = `not saved: ${why}`;
+  else state.textContent = underway > 0 ? "saving …" : "saved";
 }
 
 function go(step) {
@@ -103,8 +114,7 @@ function go(step) {
   if (to < 0 || to >= data.tasks.length) return;
   place = to;
   byId("guide").open = false;
-  byId("guide").open = ratings.size === 0;
-show();
+  show();
 }
 
 byId("back").addEventListener("click", () => go(-1));
