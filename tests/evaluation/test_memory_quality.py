@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,11 @@ from theanine.evaluation.judges.memories import MATCH, SUPPORT, match, supports
 from theanine.evaluation.memory_quality import (
     ByRule,
     Matched,
+    ReadOut,
     Repeated,
     Supported,
     data_hash,
     memory_plan,
-    read_out,
 )
 from theanine.evaluation.memory_rules import (
     Written,
@@ -332,7 +333,7 @@ async def test_every_row_names_the_turns_behind_it(tmp_path: Path, data: Path) -
     plan = memory_plan(read_gold(data), data_hash(data, None))
     folder = RunFolder(tmp_path / "run")
     setup = Setup()
-    _, summary = await perform(plan, setup, folder, tested=read_out())
+    _, summary = await perform(plan, setup, folder, tested=ReadOut)
     assert summary["measures"]["rule/recall"]["mean"] == 0.5
     assert summary["measures"]["rule/unsupported"]["mean"] == 0.0
     assert summary["dropped"] == {UNTRACED: 2}
@@ -342,7 +343,7 @@ async def test_every_row_names_the_turns_behind_it(tmp_path: Path, data: Path) -
         assert all(row["turns"] for row in rows)
         turns = {source["turn"] for part in one.recalled for source in part["sources"]}
         assert turns == {number for row in rows for number in row["turns"]}
-    again = await replay(plan, setup, folder, tested=read_out())
+    again = await replay(plan, setup, folder, tested=ReadOut)
     assert again.different == []
 
 
@@ -352,7 +353,7 @@ async def test_what_is_made_of_memories_is_traced_to_turns(
 ) -> None:
     plan = memory_plan(read_gold(data)[:1], "0")
     folder = RunFolder(tmp_path / "run")
-    await perform(plan, Setup(method=method), folder, tested=read_out())
+    await perform(plan, Setup(method=method), folder, tested=ReadOut)
     (one,) = folder.items().values()
     assert all(part["sources"] for part in one.recalled)
     if method == "recursive-summary":  # the earlier summary is no longer live
@@ -362,7 +363,7 @@ async def test_what_is_made_of_memories_is_traced_to_turns(
 async def test_other_kinds_do_not_count(tmp_path: Path, data: Path) -> None:
     plan = memory_plan(read_gold(data)[:1], "0", kinds=["diary"])
     folder = RunFolder(tmp_path / "run")
-    await perform(plan, Setup(), folder, tested=read_out(["diary"]))
+    await perform(plan, Setup(), folder, tested=partial(ReadOut, kinds=["diary"]))
     (one,) = folder.items().values()
     assert one.measures["rule/written"] == 0.0
     assert plan.data != memory_plan(read_gold(data)[:1], "0").data

@@ -7,15 +7,13 @@ turns behind them. Each row of a verdict names the memory, its turns and what it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from theanine.agent import AsyncAgent
-from theanine.conversation import History, Scope, Utterance
+from theanine.conversation import Scope, Utterance
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, limited
 from theanine.evaluation.datasets.gold import Golden
@@ -33,12 +31,12 @@ from theanine.evaluation.memory_rules import (
     stems,
 )
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import Running, ours
-from theanine.evaluation.runs.setup import Plan
+from theanine.evaluation.runs.running import Running, agent_of
+from theanine.evaluation.runs.setup import Plan, hash_of
+from theanine.evaluation.runs.tested import Tested
 from theanine.memory import LOCAL, Memory, Part, Recollection
 from theanine.methods.base import Reply
 from theanine.models.chat import Caller
-from theanine.remembering import RememberReport
 from theanine.store import Store
 
 BENCH = "memory"
@@ -82,35 +80,15 @@ def _group(one: Golden) -> Group:
     return Group(id=history.name, stages=(stage,), dropped=one.dropped)
 
 
-class ReadOut:
-    """An agent that answers with all that it holds: its live memories, with their turns."""
+class ReadOut(Tested):
+    """An agent that answers with all that it holds: its live memories, with their turns.
 
-    def __init__(self, agent: AsyncAgent, kinds: Collection[str] = ()) -> None:
-        self._agent, self._kinds = agent, frozenset(kinds)
+    With ``kinds``, memories of other kinds do not count.
+    """
 
-    async def __aenter__(self) -> ReadOut:
-        await self._agent.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._agent.__aexit__(kind, error, trace)
-
-    async def log(self, history: History, user: str) -> object:
-        """As the agent does."""
-        return await self._agent.log(history, user)
-
-    async def pending(self, user: str) -> Sequence[object]:
-        """As the agent does."""
-        return await self._agent.pending(user)
-
-    async def remember(self, user: str) -> Sequence[RememberReport]:
-        """As the agent does."""
-        return await self._agent.remember(user)
+    def __init__(self, running: Running, store: Store, kinds: Collection[str] = ()) -> None:
+        super().__init__(agent_of(running, store))
+        self._kinds = frozenset(kinds)
 
     async def reply(
         self,
@@ -140,11 +118,6 @@ class ReadOut:
         recollection = Recollection(query=dialogue[-1].words, parts=tuple(parts))
         model = self._agent.model_name
         return Reply(text=recollection.text, recollection=recollection, made_by=model)
-
-
-def read_out(kinds: Collection[str] = ()) -> Callable[[Running, Store], ReadOut]:
-    """Makes the agent of such a run; with ``kinds``, memories of other kinds do not count."""
-    return lambda running, store: ReadOut(ours(running, store), kinds)
 
 
 def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
@@ -355,6 +328,4 @@ class Repeated:
 
 def data_hash(data: Path, gold: Path | None) -> str:
     """Of the data and of the file with gold memories."""
-    from theanine.evaluation.runs.setup import hash_of
-
     return hash_of(data) + ("" if gold is None else hash_of(gold))

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
-from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
-from theanine.conversation import History, Scope, Session, Turn, Utterance
+from theanine.conversation import Scope, Session, Turn, Utterance
 from theanine.errors import ModelError
 from theanine.evaluation.runs.running import Running
 from theanine.evaluation.runs.setup import RecordedModel
+from theanine.evaluation.runs.tested import Tested, log_alone
 from theanine.memory import Recollection
 from theanine.methods.base import Reply
-from theanine.methods.registry import open_method
 from theanine.models.base import ChatModel, Message, RawReply
 from theanine.models.chat import Chat
-from theanine.models.open import open_embedder
 from theanine.models.step import Step
 from theanine.remembering import RememberReport
 from theanine.steps.quoting import day_of, dialogue_lines, name_of
@@ -104,48 +101,32 @@ async def _sent(model: OutsideModel, base_url: str, user: str, messages: Said) -
     )
 
 
-class OutsideAgent:
+class OutsideAgent(Tested):
     """Takes the agent's place in a run: asked in its own way, journalled like everything else.
 
     Args:
-        running: the run; its set-up names the agent and its address.
-        store: the run's store.
         known: how it learns of the earlier sessions.
         speakers: in whose place it answers, by user.
+        running: the run; its set-up names the agent and its address.
+        store: the run's store.
     """
 
     def __init__(
         self,
-        running: Running,
-        store: Store,
         known: Known,
         speakers: Mapping[str, Sequence[str]],
+        running: Running,
+        store: Store,
     ) -> None:
+        super().__init__(log_alone(store))
         agent = running.models.agent
         assert agent  # a run of an outside agent names it
         self._store, self._known, self._speakers = store, known, speakers
-        self._log = AsyncAgent(store, open_method("no-memory"), open_embedder())
         # Its conversation is its own: it is never told to answer in another form.
         limits = replace(running.limits, repairs=0)
         model = OutsideModel(agent, running.setup.base_url or "")
         self._chat = Chat(model, store, system_clock, limits)
         self._done: set[str] = set()
-
-    async def __aenter__(self) -> Self:
-        await self._log.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._log.__aexit__(kind, error, trace)
-
-    async def log(self, history: History, user: str) -> object:
-        """Keep the sessions, unless it is to know nothing of them."""
-        return None if self._known == "none" else await self._log.log(history, user)
 
     async def pending(self, user: str) -> Sequence[object]:
         """Sessions that it was not told yet in this run."""
@@ -199,11 +180,11 @@ class OutsideAgent:
     async def _sessions(self, user: str) -> list[Session]:
         if not (await self._store.state(Scope(user))).scope_id:
             return []
-        return [one for one in await self._log.sessions(user) if one.turn_count]
+        return [one for one in await self._agent.sessions(user) if one.turn_count]
 
     async def _replay(self, user: str, session: Session) -> str | None:
         """Why it could not be told the session, or None."""
-        turns = await self._log.turns(user, session=session.id)
+        turns = await self._agent.turns(user, session=session.id)
         for speaker in self._speakers.get(user, ()):
             for upto in answered(turns, speaker):
                 messages = messages_of(turns[:upto], speaker)
@@ -217,7 +198,7 @@ class OutsideAgent:
         undated = {one.id for one in sessions if not one.dated}
         parts = [f"You are {name_of(speaker)}. These are your earlier conversations, oldest first."]
         for session in sessions:
-            turns: Sequence[Turn] = await self._log.turns(user, session=session.id)
+            turns: Sequence[Turn] = await self._agent.turns(user, session=session.id)
             day = day_of(session.started_at, session.id, undated)
             parts.append(f"-- {day}\n{dialogue_lines(turns)}")
         return {"role": "system", "content": "\n\n".join(parts)}
@@ -247,15 +228,3 @@ def messages_of(dialogue: Sequence[Utterance], speaker: str) -> Said:
         ]
         messages.append({"role": "assistant" if own else "user", "content": "\n".join(lines)})
     return messages
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """Makes the outside agent of a run."""
-
-    known: Known
-    speakers: Mapping[str, Sequence[str]]
-
-    def __call__(self, running: Running, store: Store) -> OutsideAgent:
-        """Over the run's store."""
-        return OutsideAgent(running, store, self.known, self.speakers)

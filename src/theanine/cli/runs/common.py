@@ -15,9 +15,8 @@ from theanine.cli.show import console, show_table
 if TYPE_CHECKING:
     from theanine.cli.runs.options import JudgingOptions, RunOptions
     from theanine.evaluation.runs.folder import RunFolder
-    from theanine.evaluation.runs.running import Running, Tested
+    from theanine.evaluation.runs.running import Opener
     from theanine.evaluation.runs.setup import Plan, Setup
-    from theanine.store import Store
 
 
 def setup_of(
@@ -49,7 +48,7 @@ def perform_and_show(
     plan: Plan,
     options: RunOptions | JudgingOptions,
     *,
-    tested: Callable[[Running, Store], Tested] | None = None,
+    tested: Opener | None = None,
     show: Callable[[dict[str, Any]], None] | None = None,
     about: Mapping[str, object] | None = None,
 ) -> None:
@@ -112,7 +111,7 @@ def _replay(
     plan: Plan,
     setup: Setup,
     folder: RunFolder | None,
-    tested: Callable[[Running, Store], Tested],
+    tested: Opener,
 ) -> None:
     import anyio
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -44,11 +45,11 @@ def memory(
     from theanine.cli.runs.common import perform_and_show
     from theanine.evaluation.datasets.gold import read_gold
     from theanine.evaluation.datasets.registry import located
-    from theanine.evaluation.memory_quality import data_hash, memory_plan, read_out
+    from theanine.evaluation.memory_quality import ReadOut, data_hash, memory_plan
 
     kinds = kind or []
     data = located(data)
     plan = memory_plan(
         read_gold(data, gold), data_hash(data, gold), options.judge, kinds, options.limit
     )
-    perform_and_show(plan, options, tested=read_out(kinds))
+    perform_and_show(plan, options, tested=partial(ReadOut, kinds=kinds))

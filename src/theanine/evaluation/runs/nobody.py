@@ -3,46 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
-from theanine.conversation import History, Scope, Utterance
+from theanine.conversation import Scope, Utterance
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Running
+from theanine.evaluation.runs.tested import Tested, log_alone
 from theanine.methods.base import Reply
-from theanine.remembering import RememberReport
 from theanine.store import Store
 
 
-class Nobody:
+class Nobody(Tested):
     """Opens the run's store for the judge's journal, and answers nothing."""
 
     def __init__(self, running: Running, store: Store) -> None:
-        self._bench, self._store = running.plan.bench, store
-
-    async def __aenter__(self) -> Nobody:
-        await self._store.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._store.close()
-
-    async def log(self, history: History, user: str) -> None:
-        """Nothing: nobody listens."""
-
-    async def pending(self, user: str) -> Sequence[object]:
-        """Nothing ever is."""
-        return ()
-
-    async def remember(self, user: str) -> Sequence[RememberReport]:
-        """Nothing is remembered."""
-        return ()
+        super().__init__(log_alone(store))
+        self._bench = running.plan.bench
 
     async def reply(
         self,

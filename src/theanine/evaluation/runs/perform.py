@@ -13,13 +13,13 @@ from theanine.errors import SettingsError
 from theanine.evaluation.cases import count
 from theanine.evaluation.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import Progress, Running, Tested, ours, times
+from theanine.evaluation.runs.running import Opener, Progress, Running, ours, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
 from theanine.evaluation.runs.summary import Summary, summarize_run
 from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
 from theanine.models.open import open_embedder
-from theanine.store import Store, open_store
+from theanine.store import open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ async def perform(
     *,
     bounds: Bounds | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
-    tested: Callable[[Running, Store], Tested] = ours,
+    tested: Opener = ours,
     command: str = "",
 ) -> tuple[RunFolder, Summary]:
     """Begin the run, or go on with it, and write its summary; gives its folder and summary.

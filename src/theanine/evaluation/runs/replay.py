@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from theanine.errors import BadInput
 from theanine.evaluation.runs.folder import RunFolder, lines_of
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import Running, Tested, ours
+from theanine.evaluation.runs.running import Opener, Running, ours
 from theanine.evaluation.runs.setup import Plan, Setup, recorded_models, settings_of
-from theanine.store import Store, open_store
+from theanine.store import open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ async def replay(
     setup: Setup,
     folder: RunFolder,
     *,
-    tested: Callable[[Running, Store], Tested] = ours,
+    tested: Opener = ours,
 ) -> Replay:
     """Run the plan anew in an empty store that holds the run's journal and nothing else.
 

@@ -7,19 +7,18 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol
 
 import anyio
 
 from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
-from theanine.conversation import History, Scope, Utterance
+from theanine.conversation import Scope
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
 from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item, of_case
 from theanine.evaluation.runs.setup import Models, Plan, Setup
+from theanine.evaluation.runs.tested import Tested
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
 from theanine.models.chat import Caller, Chat
@@ -54,46 +53,11 @@ class Progress:
     items: Collection[Item]
 
 
-class Tested(Protocol):
-    """What a run asks: an agent of ours, or one from elsewhere that takes its place.
-
-    Entering it opens the run's store.
-    """
-
-    async def __aenter__(self) -> object: ...
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    async def log(self, history: History, user: str) -> object:
-        """Take in the sessions; the same ones again change nothing."""
-        ...
-
-    async def pending(self, user: str) -> Sequence[object]:
-        """What of the user is not remembered yet."""
-        ...
-
-    async def remember(self, user: str) -> Sequence[RememberReport]:
-        """Remember what is pending; a failure is in its report."""
-        ...
-
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
-        """What the agent, as ``speaker``, says next. Raises ModelError."""
-        ...
+Opener = Callable[["Running", Store], Tested]
+"""Makes the agent that a run asks, over the run's store."""
 
 
-def ours(running: Running, store: Store) -> AsyncAgent:
+def agent_of(running: Running, store: Store) -> AsyncAgent:
     """The agent that the run's set-up describes."""
     setup = running.setup
     return AsyncAgent(
@@ -104,6 +68,11 @@ def ours(running: Running, store: Store) -> AsyncAgent:
         limits=running.limits,
         seed=setup.seed,
     )
+
+
+def ours(running: Running, store: Store) -> Tested:
+    """That agent, asked as it is."""
+    return Tested(agent_of(running, store))
 
 
 @dataclass(slots=True)
@@ -128,7 +97,7 @@ class Running:
     money: float | None = None
     progress: Callable[[Progress], None] = lambda _: None
     stopped: str = ""
-    tested: Callable[[Running, Store], Tested] = ours
+    tested: Opener = ours
     _done: dict[str, Item] = field(default_factory=dict[str, Item])
 
     async def run(self) -> list[Item]:

@@ -7,24 +7,23 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from theanine.conversation import History, Scope, Utterance
+from theanine.conversation import Scope, Utterance
 from theanine.errors import SettingsError
 from theanine.evaluation.outside import OUTSIDE, Known
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.perform import Bounds, perform
 from theanine.evaluation.runs.running import Running
 from theanine.evaluation.runs.setup import Setup
+from theanine.evaluation.runs.tested import Tested, log_alone
 from theanine.evaluation.teafarm.report import Report
 from theanine.evaluation.teafarm.run import Farm, farm_of
 from theanine.memory import LOCAL, Recollection
 from theanine.methods.base import Reply
-from theanine.remembering import RememberReport
 from theanine.store import Store
 from theanine.sync import Agent
 
@@ -135,36 +134,16 @@ def _setup(agent: Function | Agent | str | None, way: Way) -> Setup:
     return replace(judged, method=OUTSIDE, settings={"agent": str(name)})
 
 
-class InProcess:
-    """An agent in this process, in the place of ours: a function, or one of ours with its store."""
+class InProcess(Tested):
+    """An agent in this process, in the place of ours: a function, or one of ours with its store.
 
-    def __init__(self, agent: Function | Agent, running: Running, store: Store) -> None:
-        self._agent, self._store = agent, store
+    It has its own past: it is told of no sessions.
+    """
+
+    def __init__(self, asked: Function | Agent, running: Running, store: Store) -> None:
+        super().__init__(log_alone(store))
+        self._asked = asked
         self._turn = anyio.Lock()
-
-    async def __aenter__(self) -> Self:
-        await self._store.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._store.close()
-
-    async def log(self, history: History, user: str) -> object:
-        """Nothing: it has its own past."""
-        return None
-
-    async def pending(self, user: str) -> Sequence[object]:
-        """Nothing."""
-        return ()
-
-    async def remember(self, user: str) -> Sequence[RememberReport]:
-        """Nothing."""
-        return ()
 
     async def reply(
         self,
@@ -175,12 +154,12 @@ class InProcess:
         budget: int | None = None,
     ) -> Reply:
         """What it says; a function is called once at a time, and what it gives awaited aside."""
-        if isinstance(self._agent, Agent):
-            agent = self._agent
+        if isinstance(self._asked, Agent):
+            agent = self._asked
             say = partial(agent.inner.reply, dialogue, scope, speaker, budget=budget)
             return cast("Reply", await anyio.to_thread.run_sync(agent.portal.call, say))
         async with self._turn:  # nobody promised that it may be called by two threads at once
-            said: Any = await anyio.to_thread.run_sync(self._agent, dialogue)
+            said: Any = await anyio.to_thread.run_sync(self._asked, dialogue)
         if inspect.isawaitable(said):
             said = await said
         if not isinstance(said, str):

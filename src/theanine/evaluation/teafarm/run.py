@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from theanine.errors import BadInput
-from theanine.evaluation.outside import Known, Outside
+from theanine.evaluation.outside import Known, OutsideAgent
 from theanine.evaluation.runs.item import Item
-from theanine.evaluation.runs.running import Running, Tested, ours
+from theanine.evaluation.runs.running import Opener, ours
 from theanine.evaluation.runs.setup import Plan
 from theanine.evaluation.teafarm.copied import Copied
 from theanine.evaluation.teafarm.plan import plan_of
@@ -24,10 +25,6 @@ from theanine.evaluation.teafarm.sources import (
 )
 from theanine.evaluation.teafarm.teabag import is_teabag, read_teabag
 from theanine.evaluation.teafarm.verdicts import JUDGED, RULED
-from theanine.store import Store
-
-Opener = Callable[[Running, Store], Tested]
-"""Makes the agent that a run asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +64,8 @@ async def farm_of(
 
 def _tested(plan: Plan, past: Past, known: Known | None) -> Opener:
     if known is not None:
-        return Outside(known=known, speakers=speakers_of(plan))
-    return Copied(records=past.records) if past.records else ours
+        return partial(OutsideAgent, known, speakers_of(plan))
+    return partial(Copied, past.records) if past.records else ours
 
 
 def speakers_of(plan: Plan) -> Mapping[str, Sequence[str]]:
