@@ -62,6 +62,15 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
     "gpt4score": ({"explanation": "x", "score": 71}, {"gpt4score": 71.0}),
     "gpt-score": ({"score": 1}, {"gpt-score": 1.0}),
     "right": ({"explanation": "x", "label": "right"}, {"right": 1.0}),
+    "points": (
+        {
+            "points": [
+                {"point": 1, "explanation": "x", "met": "fully"},
+                {"point": 2, "explanation": "x", "met": "partly"},
+            ]
+        },
+        {"points": 0.75},
+    ),
     "teafarm": ({"reason": "x", "verdict": "Incorrect"}, {"teafarm": 0.0}),
     "fluency": ({"explanation": "x", "score": 90}, {"fluency": 90.0}),
     "coherence": ({"explanation": "x", "score": 1}, {"coherence": 1.0}),
@@ -77,10 +86,16 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
     ),
 }
 WITH_RUBRIC = replace(ITEM, extra={"rubric": ["says that it sank", "says when"]})
+ORDERED = replace(
+    ITEM,
+    extra={"rubric": ["the launch", "the storm", "the sale"], "ordered": True},
+    answer="First the storm, then the launch, a party, and the sale.",
+)
 UNANSWERABLE = replace(ITEM, extra={"answerable": False}, reference="")
 FORMS = [
-    *((judge, ITEM) for judge in JUDGES.values()),
+    *((judge, WITH_RUBRIC if name == "points" else ITEM) for name, judge in JUDGES.items()),
     (JUDGES["right"], WITH_RUBRIC),
+    (JUDGES["right"], ORDERED),
     (JUDGES["right"], UNANSWERABLE),
 ]
 
@@ -101,7 +116,7 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
     check_length(step)
     assert len(blocks_of(prompt)) == prompt.count("\n>>>")
     turn = {**item.dialogue[0], "text": ATTACK, "speaker": ATTACK}
-    rubric = {"rubric": [ATTACK, "says when"]} if "rubric" in item.extra else {}
+    rubric = {"rubric": [ATTACK, *item.extra["rubric"][1:]]} if "rubric" in item.extra else {}
     attacked = replace(
         item,
         dialogue=[turn],
@@ -118,10 +133,11 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
 async def test_a_verdict_is_kept_and_counted(name: str) -> None:
     words, values = VERDICTS[name]
     judge = judge_named(name)
-    scored = await judge.of(ITEM, Answering([words]))
+    item = WITH_RUBRIC if name == "points" else ITEM
+    scored = await judge.of(item, Answering([words]))
     assert scored.values == values
     assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
-    assert scored.verdict["prompt"] == f"{judge.form(ITEM).step.name}@1"
+    assert scored.verdict["prompt"] == f"{judge.form(item).step.name}@1"
     assert set(judge.worst) == set(values)
     assert all(key == name or key.startswith(f"{name}/") for key in values)
 
@@ -147,6 +163,29 @@ async def test_points_are_judged_each_once_and_their_share_counts() -> None:
         "it needs the points [1, 2], each once, not [1]",
         "it needs the points [1, 2], each once, not [1, 1]",
     ]
+
+
+async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
+    def said(*points: int | None, missing: tuple[int, ...] = ()) -> dict[str, Any]:
+        events = [{"event": "an event", "point": point} for point in points]
+        return {"events": events, "missing": list(missing)}
+
+    right = judge_named("right")
+    caller = Answering([said(2, 2, 3), said(2, 1, missing=(3, 4)), said(2, 1, None, 3)])
+    scored = await right.of(ORDERED, caller)
+    assert caller.faults == [
+        "it needs the points [1, 2, 3], each once, not [2, 2, 3]",
+        "it needs the points [1, 2, 3], each once, not [1, 2, 3, 4]",
+    ]
+    assert scored.values == {"right": pytest.approx(2 / 3)}
+    assert scored.verdict["events"][2] == {"event": "an event", "point": None}
+    silent = await right.of(ORDERED, Answering([said(missing=(1, 2, 3))]))
+    assert silent.values == {"right": 0.0}
+
+
+async def test_points_need_a_rubric() -> None:
+    with pytest.raises(Unjudged, match="no rubric for c/1"):
+        await judge_named("points").of(ITEM, Answering([]))
 
 
 @pytest.mark.parametrize("name", ["gpt4score", "gpt-score", "right", "teafarm"])
@@ -206,7 +245,7 @@ async def test_a_verdict_off_the_scale_is_no_verdict(name: str, wrong: dict[str,
 def test_reasons_come_before_verdicts() -> None:
     for judge, item in FORMS:
         result: type[BaseModel] = judge.form(item).step.result
-        if judge.name not in ("gpt-score", "right"):
+        if judge.name not in ("gpt-score", "right", "points"):
             assert next(iter(result.model_fields)) in ("explanation", "reason")
 
 

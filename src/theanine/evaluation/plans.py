@@ -11,6 +11,7 @@ from theanine.evaluation.judges.registry import JUDGES
 from theanine.evaluation.measures import CorpusMeasure, Measure
 from theanine.evaluation.metrics.evidence import EVIDENCE, EvidenceRecalled
 from theanine.evaluation.metrics.neural import NEURAL, neural_measure
+from theanine.evaluation.metrics.ordering import ORDER, OrderByWords
 from theanine.evaluation.metrics.overlap_measures import (
     CORPUS_BLEU,
     OVERLAP,
@@ -54,6 +55,8 @@ def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeas
             measures += overlap_measures([name])
         elif name == EVIDENCE:
             measures.append(EvidenceRecalled())
+        elif name == ORDER:
+            measures.append(OrderByWords())
         elif name in JUDGES:
             measures.append(JUDGES[name])
         elif name in CORPUS_BLEU:
@@ -62,6 +65,6 @@ def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeas
             corpus.append(neural_measure(name))
         else:
             neural = [f"{one}=FOLDER" for one in NEURAL]
-            known = ", ".join((*OVERLAP, EVIDENCE, *CORPUS_BLEU, *neural, *JUDGES))
+            known = ", ".join((*OVERLAP, EVIDENCE, ORDER, *CORPUS_BLEU, *neural, *JUDGES))
             raise SettingsError(f"unknown measure {name!r}; there are: {known}")
     return measures, corpus

@@ -41,6 +41,7 @@ class Question:
         answer: what a good answer says; empty where the set has none.
         answerable: False where the only good answer is that nothing was said about it.
         rubric: what an answer must do, point by point, where the set says so.
+        ordered: whether the rubric is events in their order, which the answer must keep.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Question:
     answer: str = ""
     answerable: bool = True
     rubric: tuple[str, ...] = ()
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +181,7 @@ def _beam(folder: Path) -> Labelled:
             answerable=kind != "abstention",
             answer=next((str(one[name]) for name in _BEAM_ANSWERS if one.get(name)), ""),
             rubric=tuple(map(str, one.get("rubric") or ())),
+            ordered=kind == "event_ordering",
         )
         for kind, ones in probes.items()
         for number, one in enumerate(ones, 1)

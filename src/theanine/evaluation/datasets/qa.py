@@ -24,7 +24,8 @@ def read_qa(path: Path) -> list[Group]:
 
     A question is asked when its set says so, or a minute after the last turn. Its ``extra`` has
     ``gold``, the labelled turns as [session key, turn key], ``evidence``, their words, ``rubric``,
-    and ``answerable``: False where the only good answer is that nothing was said about it.
+    ``ordered`` where that is events in their order, and ``answerable``: False where the only good
+    answer is that nothing was said about it.
     Raises BadInput where the file holds no questions of a known set.
     """
     if bank := bank_of(path):
@@ -61,6 +62,7 @@ def _case(question: Question, history: History) -> Case:
             "evidence": _evidence(question, history),
             "rubric": list(question.rubric),
             "answerable": question.answerable,
+            **({"ordered": True} if question.ordered else {}),
         },
     )
 

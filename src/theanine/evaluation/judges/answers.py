@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -15,6 +16,7 @@ from theanine.evaluation.judges.showing import (
     evidence,
     reference,
 )
+from theanine.evaluation.metrics.ordering import order_score
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.teafarm.verdicts import CORRECT, INCORRECT
 from theanine.evaluation.teafarm.verdicts import JUDGE as TEAFARM
@@ -58,11 +60,26 @@ class Points(BaseModel):
     points: list[PointVerdict]
 
 
+class EventSaid(BaseModel):
+    """An event of an answer, and the point that it is, if it is one."""
+
+    event: str = Field(description="the event in a few words of the answer")
+    point: int | None = Field(description="the number of the point that is the same event, or null")
+
+
+class Order(BaseModel):
+    """The events of an answer in its order, and the points that are none of them."""
+
+    events: list[EventSaid]
+    missing: list[int] = Field(description="the numbers of the points that no event is")
+
+
 GPT4SCORE = load_step(PROMPTS, "judge-gpt4score", 1, Hundred)
 GPT_SCORE = load_step(PROMPTS, "judge-gpt-score", 1, Covered)
 RIGHT = load_step(PROMPTS, "judge-right", 1, Right)
 ABSTAINS = load_step(PROMPTS, "judge-abstains", 1, Right)
 RUBRIC = load_step(PROMPTS, "judge-rubric", 1, Points)
+ORDER = load_step(PROMPTS, "judge-order", 1, Order)
 _MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
 
 
@@ -97,34 +114,57 @@ def _rubric(item: Item) -> list[str]:
 
 
 def _pointed(item: Item) -> dict[str, str]:
+    """Raises Unjudged where the case has no points."""
     lines = [f"{number}. {point}" for number, point in enumerate(_rubric(item), 1)]
+    if not lines:
+        raise Unjudged(f"there is no rubric for {item.id}, no points to judge its answer by")
     return {**_asked(item), "points": "\n".join(lines)}
 
 
-def _unmet(item: Item, verdict: Points) -> str | None:
+def _each_once(item: Item, points: Iterable[int]) -> str | None:
     """What is wrong with the numbers of a verdict's points, or None."""
-    wanted = list(range(1, len(_rubric(item)) + 1))
-    given = sorted(one.point for one in verdict.points)
+    wanted, given = list(range(1, len(_rubric(item)) + 1)), sorted(points)
     return None if given == wanted else f"it needs the points {wanted}, each once, not {given}"
+
+
+def _unmet(item: Item, verdict: Points) -> str | None:
+    return _each_once(item, (one.point for one in verdict.points))
+
+
+def _unordered(item: Item, verdict: Order) -> str | None:
+    named = [one.point for one in verdict.events if one.point is not None]
+    return _each_once(item, [*named, *verdict.missing])
 
 
 def _right(verdict: Right) -> dict[str, float]:
     return {"right": float(verdict.label == "right")}
 
 
-def _share(verdict: Points) -> dict[str, float]:
+def _share(verdict: Points) -> float:
     met = [_MET[one.met] for one in verdict.points]
-    return {"right": sum(met) / len(met)}
+    return sum(met) / len(met)
+
+
+def _in_order(verdict: Order) -> dict[str, float]:
+    events = [None if one.point is None else one.point - 1 for one in verdict.events]
+    named = sum(event is not None for event in events)
+    return {"right": order_score(named + len(verdict.missing), events)}
 
 
 _BY_REFERENCE = Form(step=RIGHT, values=_compared, score=_right)
 _BY_SILENCE = Form(step=ABSTAINS, values=_asked, score=_right)
-_BY_POINTS = Form(step=RUBRIC, values=_pointed, score=_share, check=_unmet)
+_BY_POINTS = Form(
+    step=RUBRIC, values=_pointed, score=lambda said: {"right": _share(said)}, check=_unmet
+)
+_BY_ORDER = Form(step=ORDER, values=_pointed, score=_in_order, check=_unordered)
+POINTED = Form(
+    step=RUBRIC, values=_pointed, score=lambda said: {"points": _share(said)}, check=_unmet
+)
 
 
-def _form_of_right(item: Item) -> Form[Points] | Form[Right]:
+def _form_of_right(item: Item) -> Form[Order] | Form[Points] | Form[Right]:
     if _rubric(item):
-        return _BY_POINTS
+        return _BY_ORDER if item.extra.get("ordered") else _BY_POINTS
     return _BY_REFERENCE if answerable(item) else _BY_SILENCE
 
 
@@ -162,7 +202,14 @@ ANSWER_JUDGES = (
         worst={"right": 0.0},
         form=_form_of_right,
         labels=("right", "wrong"),
-        source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points where given",
+        source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points and order",
+    ),
+    Judge(
+        name="points",
+        worst={"points": 0.0},
+        form=always(POINTED),
+        labels=("right", "wrong"),
+        source="BEAM's points, for questions of order as well: their mean of 1, 0.5 and 0",
     ),
     Judge(
         name="teafarm",

@@ -32,7 +32,7 @@ BANDS = 5
 """Into so many equal bands a scale of more than ten numbers is cut before labels are compared."""
 _YES = frozenset({"true", "yes", "1", "correct", "right"})
 _NO = frozenset({"false", "no", "0", "incorrect", "wrong"})
-_EXTRA = {"past", "persona", "evidence", "rubric", "answerable"}
+_EXTRA = {"past", "persona", "evidence", "rubric", "ordered", "answerable"}
 
 
 def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
@@ -40,9 +40,9 @@ def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
 
     A line is an item of a run (of a pairwise run for a criterion) with a ``label``, or short:
     ``{"question", "answer", "label"}`` with ``reference``, ``dialogue``, ``past``, ``recalled``,
-    ``rubric`` and ``answerable`` where the judge needs them; for a criterion ``answers``, two of
-    them, in the place of ``answer``. Raises BadInput for a line that can't be taken, SettingsError
-    for an unknown judge.
+    ``rubric``, ``ordered`` and ``answerable`` where the judge needs them; for a criterion
+    ``answers``, two of them, in the place of ``answer``. Raises BadInput for a line that can't be
+    taken, SettingsError for an unknown judge.
     """
     judge = Comparison(criterion=CRITERIA[name]) if name in CRITERIA else judge_named(name)
     items = [_labelled(record, where, judge) for record, where in _records(file)]
@@ -133,8 +133,8 @@ def labels_of(judge: Judge | Comparison, scored: Scored) -> dict[str, str]:
         return {judge.name: str(verdict["outcome"])}
     if judge.name == "perspectives":
         return {part: str(verdict[part]) for part in PERSPECTIVES}
-    if judge.name == "right":  # of points there is no label: right is what meets them all
-        return {"right": "right" if scored.values["right"] == 1 else "wrong"}
+    if judge.name in ("right", "points"):  # of points there is no label: right meets them all
+        return {judge.name: "right" if scored.values[judge.name] == 1 else "wrong"}
     said = next(verdict[key] for key in (LABEL, "verdict", "score") if key in verdict)
     return {judge.name: _banded(int(said), judge.labels) if isinstance(said, int) else str(said)}
 
@@ -191,6 +191,7 @@ class _Short(BaseModel, extra="forbid"):
     persona: list[str] | dict[str, list[str]] | None = None
     evidence: list[str] | list[_Said] | None = None
     rubric: list[str] | None = None
+    ordered: bool | None = None
     answerable: bool | None = None
 
     def item(self) -> Item:

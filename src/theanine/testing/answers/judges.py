@@ -73,6 +73,17 @@ def _rubric(blocks: Mapping[str, str]) -> str:
     return _json(points=points)
 
 
+def _order(blocks: Mapping[str, str]) -> str:
+    """An event a sentence; it is the first point left that it has a third of the words of."""
+    left = {int(n): point for n, point in _NUMBERED.findall(blocks.get("points", ""))}
+    events: list[dict[str, object]] = []
+    for event in re.split(r"(?<=[.,;:])\s+", blocks.get("answer", "")):
+        found = next((n for n, point in left.items() if _share(point, event) >= 0.3), None)
+        left.pop(found or 0, None)
+        events.append({"event": event, "point": found})
+    return _json(events=events, missing=list(left))
+
+
 def _quality(blocks: Mapping[str, str]) -> str:
     share = _share(blocks.get("reply", ""), f"{blocks.get('past')} {blocks.get('conversation')}")
     return _json(explanation=_why(share), score=1 + round(99 * share))
@@ -162,6 +173,7 @@ STEPS: Mapping[str, Write] = {
     "judge-right": _right,
     "judge-abstains": _abstains,
     "judge-rubric": _rubric,
+    "judge-order": _order,
     "judge-quality": _quality,
     "judge-entailment": _entailment,
     "judge-helpfulness": _helpfulness,
