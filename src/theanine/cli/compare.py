@@ -19,6 +19,7 @@ from theanine.cli.common import (
     RerankerOption,
     plain,
 )
+from theanine.cli.files import check_place, write_text
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def compare(
         questions = questions or HARBOUR.with_name("questions.json")
     entrants = _entrants(methods, settings or [])
     for file in filter(None, (html, json_)):
-        _check_place(file)
+        check_place(file)
     if model == "local" and base_url is None:
         print(
             "No language model is configured: the local versions work (--model).", file=sys.stderr
@@ -151,11 +152,11 @@ def _compared(
 
 def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None) -> None:
     if json_ is not None:
-        _write(json_, json.dumps(asdict(found), default=plain, ensure_ascii=False, indent=2))
+        write_text(json_, json.dumps(asdict(found), default=plain, ensure_ascii=False, indent=2))
     if html is not None:
         from theanine.cli.page import compare_page
 
-        _write(html, compare_page(found, title=data.name))
+        write_text(html, compare_page(found, title=data.name))
     _show(found)
     for file in filter(None, (html, json_)):
         console().print(f"wrote {file}", markup=False)
@@ -192,25 +193,6 @@ def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
     for entrant in entrants:
         open_method(entrant.method, entrant.settings or None)
     return entrants
-
-
-def _check_place(file: Path) -> None:
-    """Raises SettingsError, before any work is done, where a file can't be."""
-    from theanine.errors import SettingsError
-
-    if file.is_dir() or not file.absolute().parent.is_dir():
-        raise SettingsError(f"{file} can't be written: name a file in a folder that is there")
-
-
-def _write(file: Path, text: str) -> None:
-    from theanine.errors import SettingsError
-
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise SettingsError(
-            f"{file} can't be written ({error.strerror}); name another file"
-        ) from error
 
 
 def _show(found: Comparison) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from theanine.cli.common import JsonOption, show_json
+from theanine.cli.files import write_text
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def diff(
     lost = losses(found, bounds)
     changes = _changes(found, measure)
     if page is not None:
-        _write(diff_page(found), page)
+        write_text(page, diff_page(found))
     if as_json:
         show_json({**found.record(), "changes": _told(changes, show), "regressions": lost})
     else:
@@ -97,15 +98,6 @@ def _bounds(given: Sequence[str]) -> dict[str, float]:
         if not name or not 0 <= found[name] < float("inf"):
             raise SettingsError(f"--fail-below {one}: write it as MEASURE=DELTA, as in right=0.02")
     return found
-
-
-def _write(text: str, file: Path) -> None:
-    from theanine.errors import SettingsError
-
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise SettingsError(f"{file} can't be written: {error.strerror}") from None
 
 
 Changes = dict[str, tuple[str, list["Change"]]]
