@@ -10,14 +10,15 @@ from typing import Self
 
 from theanine.clock import Clock, system_clock
 from theanine.conversation import History, Scope, Turn, Utterance
-from theanine.errors import RememberingFailed, SettingsError
+from theanine.errors import RememberingFailed, SettingsError, TheanineError
 from theanine.memory import LOCAL, Recollection
 from theanine.methods.base import Method, Reply
+from theanine.methods.registry import DEFAULT, open_method
 from theanine.models.base import ChatModel, Closable, Embedder
 from theanine.models.chat import Chat
 from theanine.models.limits import Limits
 from theanine.rebuilding import Forecast, Rebuilder, Rebuilt
-from theanine.remembering import Progress, Rememberer, RememberReport
+from theanine.remembering import Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
@@ -46,15 +47,19 @@ class Imported:
 
 
 class AsyncAgent(Upkeep):
-    """A memory over one store, with one method. Made by :func:`theanine.aopen`."""
+    """A memory over one store, with one method. Made by :func:`theanine.aopen`.
+
+    Without a method it is the store's own, made with ``config``, as soon as the agent is entered.
+    """
 
     def __init__(
         self,
         store: Store,
-        method: Method,
+        method: Method | None,
         embedder: Embedder,
         model: ChatModel | None = None,
         *,
+        config: object = None,
         limits: Limits | None = None,
         clock: Clock = system_clock,
         seed: int = 0,
@@ -63,7 +68,7 @@ class AsyncAgent(Upkeep):
     ) -> None:
         chat = Chat(model, store, clock, limits) if model else None
         super().__init__(store, method, embedder, chat, clock, seed, ranking, reranking)
-        self._rememberer = Rememberer(store, method, embedder, chat, self._views, clock, seed)
+        self._is_stores_own, self._config = method is None, config
 
     @property
     def location(self) -> str:
@@ -72,7 +77,7 @@ class AsyncAgent(Upkeep):
 
     @property
     def method_name(self) -> str:
-        """The method's id."""
+        """The method's id; where none was named, known once the agent is entered."""
         return self._method.name
 
     @property
@@ -92,6 +97,13 @@ class AsyncAgent(Upkeep):
 
     async def __aenter__(self) -> Self:
         await self._store.open()
+        if self._is_stores_own:
+            try:
+                name = await self._store.own_method() or DEFAULT
+                self._use(open_method(name, self._config))
+            except TheanineError:
+                await self._store.close()
+                raise
         return self
 
     async def __aexit__(

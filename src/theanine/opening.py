@@ -16,7 +16,7 @@ from theanine.sync import Agent
 def aopen(
     location: str = "memory.db",
     *,
-    method: str = "theanine",
+    method: str | None = None,
     model: str = "local",
     embedder: str = "local",
     reranker: str | None = None,
@@ -32,7 +32,9 @@ def aopen(
 
     Args:
         location: a file, made if it isn't there.
-        method: how to remember; ``theanine.methods.registry.names()`` lists the ways.
+        method: how to remember; ``theanine.methods.registry.names()`` lists the ways. None is the
+            store's own: the first that remembered there, or the one that a rebuild put instead;
+            ``theanine`` for a new store.
         model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
         embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
         reranker: a cross-encoder such as ``cross-encoder:PATH``, which reads the question beside
@@ -51,9 +53,10 @@ def aopen(
     """
     return AsyncAgent(
         open_store(location),
-        open_method(method, config),
+        None if method is None else open_method(method, config),
         open_embedder(embedder),
         open_chat(model, base_url=base_url),
+        config=config,
         limits=limits,
         clock=clock,
         seed=seed,
@@ -65,7 +68,7 @@ def aopen(
 def open(
     location: str = "memory.db",
     *,
-    method: str = "theanine",
+    method: str | None = None,
     model: str = "local",
     embedder: str = "local",
     reranker: str | None = None,

@@ -14,6 +14,7 @@ from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
 from theanine.models.base import Embedder
 from theanine.models.chat import Chat
+from theanine.remembering import Rememberer
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
 from theanine.retrieval.view import Views
@@ -30,7 +31,7 @@ class Upkeep:
     def __init__(
         self,
         store: Store,
-        method: Method,
+        method: Method | None,
         embedder: Embedder,
         chat: Chat | None,
         clock: Clock,
@@ -38,10 +39,19 @@ class Upkeep:
         ranking: RankingConfig | None = None,
         reranking: Reranking | None = None,
     ) -> None:
-        self._store, self._method, self._embedder = store, method, embedder
-        self._chat, self._clock, self._seed = chat, clock, seed
-        self._reranking = reranking
-        self._views = Views(store, method.name, embedder.name, ranking)
+        self._store, self._embedder, self._chat = store, embedder, chat
+        self._clock, self._seed = clock, seed
+        self._ranking, self._reranking = ranking, reranking
+        if method is not None:
+            self._use(method)
+
+    def _use(self, method: Method) -> None:
+        """Remember and recall by this method."""
+        self._method = method
+        self._views = Views(self._store, method.name, self._embedder.name, self._ranking)
+        self._rememberer = Rememberer(
+            self._store, method, self._embedder, self._chat, self._views, self._clock, self._seed
+        )
 
     # looking inside
 

@@ -58,6 +58,7 @@ def test_another_method_remembers_the_same_log_beside_the_old(
     assert "no language model is asked" in ran.out
     assert texts(run, "turn") == texts(alone(tmp_path, "--method", "turn"), "turn")
     assert texts(run, "theanine") == before
+    assert [one["text"] for one in run("memories", "--user", "ana", "--json").json] == before
     assert "ferry" in run("recall", "the ferry?", "--user", "ana", "--method", "turn").out
     again = run("rebuild", "--method", "turn")
     assert "every session is remembered by turn" in again.out
@@ -170,7 +171,10 @@ def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> No
     with (
         ScriptedServer(answer) as server,
         theanine.open(
-            str(run.store), model="openai:gpt-4o-mini", base_url=server.base_url
+            str(run.store),
+            method="theanine",
+            model="openai:gpt-4o-mini",
+            base_url=server.base_url,
         ) as agent,
     ):
         forecast = agent.estimate("ana", instead=True)
@@ -194,7 +198,7 @@ def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> No
 def test_the_estimate_is_told_before_it_starts_and_alone_if_wanted(run: Terminal) -> None:
     run("import", HISTORY, "--method", "turn")
     with ScriptedServer(answer) as server:
-        ran = run("rebuild", "--estimate", *on(server))
+        ran = run("rebuild", "--method", "theanine", "--estimate", *on(server))
         assert len(server.calls) == 0
     for said in ("openai:scripted: about", "calls", "tokens in", "money unknown", "at most"):
         assert said in ran.out
@@ -227,7 +231,7 @@ def test_it_asks_at_a_terminal_before_a_model_is_paid(run: Terminal) -> None:
         assert (ran.code, len(server.calls)) == (0, 10)
     assert "Go on?" not in at_a_terminal(run, "", "rebuild", "--method", "session").out
     with ScriptedServer(answer) as server:
-        ran = at_a_terminal(run, "", "rebuild", "--yes", *on(server))
+        ran = at_a_terminal(run, "", "rebuild", "--method", "theanine", "--yes", *on(server))
         assert (ran.code, "Go on?" in ran.out, len(server.calls) > 0) == (0, False, True)
 
 

@@ -186,6 +186,23 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
     assert first.id not in turns[0].recalled
 
 
+async def test_its_own_method_is_the_first_until_another_takes_its_place_everywhere(
+    store: Store,
+) -> None:
+    assert await store.own_method() == ""
+    await lived(store)
+    assert await store.own_method() == "old"
+    for scope in (ANA, BEN):
+        for session in (1, 2):
+            await commit(store, scope, session, "new", made(f"new {session}"))
+    await store.drop(["old", "other"], ANA, once="new")
+    assert await store.own_method() == "old"  # it is still Ben's
+    await store.drop(["old", "other"], once="new")
+    assert await store.own_method() == "new"
+    header = [one async for one in store.dump(BEN) if one["type"] == "theanine"]
+    assert header == [{"type": "theanine", "format": 1, "method": "new"}]
+
+
 async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: Store) -> None:
     secret = "cormorant-4417"
     for day, key in enumerate("ab"):

@@ -186,6 +186,24 @@ def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
         python(script, tmp_path / "memory.db", age)
 
 
+@pytest.mark.parametrize(
+    ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "turn"), ((), "")]
+)
+async def test_an_older_store_learns_which_method_is_its_own(
+    store: SqliteStore, methods: tuple[str, ...], own: str
+) -> None:
+    for method in methods:
+        session = await store.start_session(ANA, AT)
+        await store.hear(ANA, session, [said("so")])
+        await store.end_session(ANA, session, AT, method)
+    with store.engine.begin() as db:
+        db.exec_driver_sql("DELETE FROM setting")
+        db.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
+    await store.close()
+    await store.open()
+    assert await store.own_method() == own
+
+
 def test_killed_while_migrating(tmp_path: Path) -> None:
     script = """
         import os, signal, sys, time, anyio, alembic.command
@@ -394,7 +412,10 @@ async def test_an_erasing_that_was_cut_short_is_finished_at_the_next_opening(
     for path in store.files:
         assert not path.exists() or b"secret number" not in path.read_bytes()
     with store.engine.connect() as db:
-        assert db.exec_driver_sql("SELECT count(*) FROM setting").scalar_one() == 0
+        assert (
+            db.exec_driver_sql("SELECT count(*) FROM setting WHERE name = 'erasing'").scalar_one()
+            == 0
+        )
 
 
 async def test_long_secrets_go_from_every_page(store: SqliteStore) -> None:

@@ -39,7 +39,7 @@ def chat(
     embedder: EmbedderOption = "local",
     reranker: RerankerOption = None,
     reranked: RerankedOption = None,
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     settings: SettingsOption = None,
     pause: Annotated[
         float,

@@ -70,12 +70,13 @@ RerankedOption = Annotated[
     ),
 ]
 MethodOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--method",
         envvar="THEANINE_METHOD",
         metavar="NAME",
-        help="How to remember: theanine, memory-retrieval, turn and others; see docs/methods.",
+        help="How to remember: theanine, secom, turn and others; see docs/methods. By default as "
+        "the store does already; theanine for a new one.",
     ),
 ]
 SettingsOption = Annotated[
@@ -99,7 +100,7 @@ def opened(
     model: str = "local",
     base_url: str | None = None,
     embedder: str = "local",
-    method: str = "theanine",
+    method: str | None = "theanine",
     settings: list[str] | None = None,
     *,
     asks: bool = False,
@@ -108,6 +109,8 @@ def opened(
     reranked: int | None = None,
 ) -> Agent:
     """The agent that a command works with. ``asks``: the command would use a language model.
+
+    ``method``: None is the store's own.
 
     Raises NotFound where there is no store, unless the command ``begins`` one.
     """

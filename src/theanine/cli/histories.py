@@ -73,7 +73,7 @@ def import_(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     settings: SettingsOption = None,
 ) -> None:
     """Take in real histories with their own dates, speakers and order, and remember them.

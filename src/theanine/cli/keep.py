@@ -29,7 +29,7 @@ def remember(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     embedder: EmbedderOption = "local",
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     settings: SettingsOption = None,
 ) -> None:
     """Remember every session that ended and waits; resumes what failed or was cut off.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def memories(
     user: UserOption,
     store: StoreOption = "",
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     history: Annotated[
         bool,
         typer.Option(
@@ -121,7 +121,7 @@ def _with_mark(
 def sessions(
     user: EachUser = None,
     store: StoreOption = "",
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List a user's sessions and whether they are remembered; or all users and theirs.
@@ -166,7 +166,7 @@ def timeline(
         Path | None,
         typer.Option(metavar="FILE", help="Write one self-contained page to look at it all."),
     ] = None,
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how memories follow from each other, as trees with relations and dates.

@@ -41,7 +41,7 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 
 
 def rebuild(
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     user: EachUser = None,
     instead: InsteadOption = False,
     again: AgainOption = False,
@@ -57,7 +57,8 @@ def rebuild(
 
     Says first what it will take, and asks before a language model is paid, on a terminal. Stopped
     half way, the same command goes on; no call is paid twice. What is replaced stays in use until
-    all is remembered. Afterwards name the method in every command, or set THEANINE_METHOD.
+    all is remembered. The store's own method, used where none is named, stays what it was; with
+    --instead it becomes this one.
 
     \b
     theanine rebuild --method turn

@@ -39,7 +39,7 @@ def recall(
     embedder: EmbedderOption = "local",
     reranker: RerankerOption = None,
     reranked: RerankedOption = None,
-    method: MethodOption = "theanine",
+    method: MethodOption = None,
     settings: SettingsOption = None,
     budget: Annotated[
         int | None, typer.Option(min=0, metavar="TOKENS", help="Most that may be given back.")
@@ -65,14 +65,14 @@ def recall(
     ) as agent:
         hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
         found = agent.recall(question, user, budget=budget)
-        waiting = len(agent.pending(user))
+        waiting, by = len(agent.pending(user)), agent.method_name
     if as_json:
         parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
         show_recollection(found, hidden)
     if waiting:
-        _hint(waiting, method)
+        _hint(waiting, by)
 
 
 def _hint(waiting: int, method: str) -> None:

@@ -34,6 +34,9 @@ METHODS: Mapping[str, str] = {
 """Our methods, and where each one's class is. Loaded when asked for."""
 
 
+DEFAULT = "theanine"
+"""The method of a new store, where none is named."""
+
 PARTS = ("name", "Config", "remember", "recall", "respond", "estimate")
 """What a method's class has."""
 

@@ -158,6 +158,14 @@ class Store(Protocol):
         """Methods that have remembered or were to remember, with how many memories each holds."""
         ...
 
+    async def own_method(self) -> str:
+        """The method that is used here where none is named; empty before the first.
+
+        The first that was to remember anything, until :meth:`drop` put another in its place
+        everywhere.
+        """
+        ...
+
     async def drop(
         self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None
     ) -> int | None:

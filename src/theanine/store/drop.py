@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from theanine.conversation import Scope
 from theanine.store import schema as t
+from theanine.store.own_method import take_over
 from theanine.store.remembering import pending
 from theanine.store.rows import dumps, find_scope
 
@@ -44,6 +45,8 @@ def drop(
         if once is not None:
             _hand_over(db, names, once, number)
         dropped += _drop(db, names, number)
+    if once is not None and scope is None:
+        take_over(db, names, once)
     return dropped
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from theanine.conversation import Scope
 from theanine.store import schema as t
 from theanine.store.embeddings import active_embedder
+from theanine.store.own_method import own_method
 from theanine.store.records import FORMAT, TABLES, encode, scope_record
 from theanine.store.rows import find_scope, scope_of
 
@@ -18,7 +19,7 @@ _COUNTERS = ("next_session", "next_turn", "next_memory", "next_mark")
 
 def records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
     """A header, then scope by scope its rows by type and number; made while they are read."""
-    yield {"type": "theanine", "format": FORMAT}
+    yield {"type": "theanine", "format": FORMAT, "method": own_method(db)}
     query = sa.select(t.scope).order_by(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
     if scope is not None:
         query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.conversation import Scope, Session, Turn, Utterance
 from theanine.errors import BadInput, NotFound
+from theanine.store import own_method
 from theanine.store import schema as t
 from theanine.store.rows import (
     chunks,
@@ -215,6 +216,7 @@ def await_remembering(db: sa.Connection, scope_id: int, session: int, method: st
             t.remembering,
             [{"scope": scope_id, "session": session, "method": method}],
         )
+        own_method.keep(db, method)
 
 
 def session_by_key(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:

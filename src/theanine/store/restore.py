@@ -13,6 +13,7 @@ from theanine.conversation import Scope
 from theanine.errors import BadInput
 from theanine.store import schema as t
 from theanine.store.embeddings import active_embedder, need_embedder
+from theanine.store.own_method import keep
 from theanine.store.records import FORMAT, TABLES, Decoded, decode, decode_scope, number
 from theanine.store.rows import chunks, ensure_scope, find_scope, insert
 
@@ -57,6 +58,8 @@ def restore(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> int:
         kind = record.get("type") if isinstance(cast("object", record), dict) else None
         if kind == "theanine":
             _check_format(record, where)
+            if method := str(record.get("method") or ""):
+                keep(db, method)
         elif kind == "scope":
             new += _restore_scope(db, record, where)
         else:

@@ -38,6 +38,7 @@ from theanine.store import (
     leases,
     log,
     memories,
+    own_method,
     remembering,
     restore,
     transcripts,
@@ -236,6 +237,9 @@ class SqlStore:
 
     async def methods(self, scope: Scope | None = None) -> dict[str, int]:
         return await self._read(drop.methods, scope)
+
+    async def own_method(self) -> str:
+        return await self._read(own_method.own_method)
 
     async def drop(
         self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None

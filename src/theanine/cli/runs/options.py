@@ -16,11 +16,19 @@ from theanine.cli.common import (
     BaseUrlOption,
     EmbedderOption,
     JsonOption,
-    MethodOption,
     ModelOption,
     SettingsOption,
 )
 
+TestedOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        envvar="THEANINE_METHOD",
+        metavar="NAME",
+        help="The method that is tested: theanine, secom, turn and others; see docs/methods.",
+    ),
+]
 JudgeOption = Annotated[
     str,
     typer.Option(
@@ -89,7 +97,7 @@ class JudgingOptions:
 class RunOptions:
     """Which agent, which judge, and how the run goes."""
 
-    method: MethodOption = "theanine"
+    method: TestedOption = "theanine"
     settings: SettingsOption = None
     model: ModelOption = "local"
     base_url: BaseUrlOption = None
