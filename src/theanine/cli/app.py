@@ -17,7 +17,7 @@ from theanine.cli import (
     recall,
     teafarm,
 )
-from theanine.cli.runs import answers, data, diff, judge, memory, pairwise, report, tables
+from theanine.cli.runs import answers, data, diff, judge, memory, pairwise, report, rescore, tables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,6 +52,7 @@ for command in (
     memory.memory,
     pairwise.pairwise,
     report.report,
+    rescore.rescore,
     tables.tables,
 ):
     bench.bench.command()(command)

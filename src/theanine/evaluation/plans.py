@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from theanine.errors import SettingsError
@@ -29,10 +30,16 @@ DEFAULTS: Mapping[str, Sequence[str]] = {
 
 
 def plan_of(
-    bench: str, data: Path, groups: Sequence[Group], names: Sequence[str] | None, judge: str
+    bench: str,
+    data: Path,
+    groups: Sequence[Group],
+    names: Sequence[str] | None,
+    judge: str,
+    answers: Path | None = None,
 ) -> Plan:
     """The bench's plan with the measures of these names, or with its own.
 
+    ``answers`` is the key by which the groups were corrected, if they were: it counts as data.
     Raises SettingsError for a measure that isn't known, and MissingExtra for one whose library
     isn't installed.
     """
@@ -40,7 +47,10 @@ def plan_of(
     if not names and judge == LOCAL:
         wanted = [name for name in wanted if name not in JUDGES]
     measures, corpus = measures_named(wanted)
-    return Plan(bench=bench, data=hash_of(data), groups=groups, measures=measures, corpus=corpus)
+    hashed = hash_of(data)
+    if answers is not None:
+        hashed = sha256(f"{hashed} {hash_of(answers)}".encode()).hexdigest()
+    return Plan(bench=bench, data=hashed, groups=groups, measures=measures, corpus=corpus)
 
 
 def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeasure]]:

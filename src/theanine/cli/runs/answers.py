@@ -26,6 +26,13 @@ HistoriesOption = Annotated[
         min=1, metavar="N", help="Only so many histories or episodes, evenly spread over the set."
     ),
 ]
+AnswersOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A corrected answer key: its answers count, and what it rejects is left out.",
+    ),
+]
 
 
 @with_run_options
@@ -38,6 +45,7 @@ def qa(
     ],
     *,
     measure: MeasuresOption = None,
+    answers: AnswersOption = None,
     histories: HistoriesOption = None,
     merge: Annotated[
         int, typer.Option(min=1, metavar="N", help="Histories that share one memory.")
@@ -47,7 +55,8 @@ def qa(
     """Answer a data set's questions about its histories, and measure the answers.
 
     Each history is remembered by the method, then asked. Means have 95 % bootstrap intervals; what
-    failed is counted beside them. The run has a folder; the same command goes on with it.
+    failed is counted beside them. The run has a folder; the same command goes on with it. To have
+    one run's score by a corrected key as well as by the set's own answers, see `bench rescore`.
 
     \b
     theanine bench qa locomo --model openai:gpt-4o-mini --judge openai:gpt-4o
@@ -56,14 +65,18 @@ def qa(
     """
     from theanine.cli.runs.common import perform_and_show
     from theanine.evaluation.cases import limited, merged
+    from theanine.evaluation.datasets.answer_key import corrected, read_key
     from theanine.evaluation.datasets.qa import read_qa
     from theanine.evaluation.datasets.registry import located
     from theanine.evaluation.plans import plan_of
 
     data = located(data)
-    groups = limited(_spread(read_qa(data), histories), options.limit)
+    groups = read_qa(data)
+    if answers is not None:
+        groups = corrected(groups, read_key(answers))
+    groups = limited(_spread(groups, histories), options.limit)
     groups = merged(groups, merge) if merge > 1 else groups
-    perform_and_show(plan_of("qa", data, groups, measure, options.judge), options)
+    perform_and_show(plan_of("qa", data, groups, measure, options.judge, answers), options)
 
 
 @with_run_options
