@@ -184,6 +184,30 @@ def test_beam_has_a_session_a_batch(tmp_path: Path) -> None:
     assert [t.key for t in history.transcripts[1].turns] == ["4", "5"]
 
 
+@pytest.mark.parametrize("others", [{}, {"plan-1": None, "plan-3": None}])
+def test_beams_longest_chats_are_plans_of_batches(tmp_path: Path, others: dict[str, None]) -> None:
+    first, second = samples.beam()
+    plans = [{"plan-1": [first]}, {**others, "plan-2": [second]}]
+    whole, split = (
+        only(samples.save(tmp_path, f"{folder}/chat.json", chat))
+        for folder, chat in (("7", [first, second]), ("8", plans))
+    )
+    assert split.name == "beam-8"
+    for one, other in zip(whole.transcripts, split.transcripts, strict=True):
+        assert (one.turns, one.at) == (other.turns, other.at)
+
+
+def test_a_faulty_batch_of_a_plan_is_named(tmp_path: Path) -> None:
+    file = samples.save(
+        tmp_path, "8/chat.json", [{"plan-1": samples.beam()}, {"plan-2": [7]}, {"plan-3": 7}]
+    )
+    rejected = read_histories(file, keep_going=True).rejected
+    assert [(one.where, one.reason) for one in rejected] == [
+        ("chat.json, [1].plan-2[0]", "expected an object {…}, found a number"),
+        ("chat.json, [2].plan-3", "expected a list […], found a number"),
+    ]
+
+
 def test_beam_folders_prefer_the_cut_chat(tmp_path: Path) -> None:
     samples.save(tmp_path, "10/chat.json", samples.beam())
     samples.save(tmp_path, "9/chat.json", samples.beam())

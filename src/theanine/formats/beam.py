@@ -1,8 +1,10 @@
 """BEAM: one user's long chat with an assistant, in batches.
 
 ``[{"turns": [[{"role", "content", "id", "time_anchor"?}]], "time_anchor"?}]``: a session a batch,
-its date the first time anchor in it (``March-15-2024``, no time, no zone: noon). The history is
-named after the file's folder, as each chat's file is called ``chat.json``.
+its date the first time anchor in it (``March-15-2024``, no time, no zone: noon). The longest chats
+are ``[{"plan-1": [batch, …]}, {"plan-2": …}]``, one plan after another; where the hub wrote them,
+each also names the other plans, with null. The history is named after the file's folder, as each
+chat's file is called ``chat.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from theanine.formats.placing import Said, Sitting, on_calendar, on_dates
 
 
 def _sniff(sample: Sample) -> bool:
-    return "turns" in sample.first and "batch_number" in sample.first
+    return {"turns", "batch_number"} <= sample.first.keys() or _holds_plans(sample.first)
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -29,7 +31,7 @@ def _read(intake: Intake) -> Iterator[History]:
         folder = intake.source.path.resolve().parent.name if intake.source.path else ""
         name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
         sittings: list[Sitting] = []
-        for where, batch in intake.records():
+        for where, batch in _batches(intake):
             with intake.catching():
                 sittings.append(_sitting(intake, f"{name}/{len(sittings) + 1}", batch, where))
         if all(sitting.at is None for sitting in sittings):
@@ -43,6 +45,24 @@ def _read(intake: Intake) -> Iterator[History]:
             notes[ZONELESS] += 0 if intake.options.zone else len(transcripts)
         if transcripts:
             yield history(name, transcripts, +notes)
+
+
+def _holds_plans(record: Mapping[str, object]) -> bool:
+    return bool(record) and all(key.startswith("plan-") for key in record)
+
+
+def _batches(intake: Intake) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Every batch with its place, of all plans in their order."""
+    for where, record in intake.records():
+        if not _holds_plans(record):
+            yield where, record
+            continue
+        for plan, batches in record.items():
+            with intake.catching():
+                spot = f"{where}.{plan}"
+                for b, batch in enumerate(as_list(batches, spot) if batches is not None else ()):
+                    with intake.catching():
+                        yield f"{spot}[{b}]", as_object(batch, f"{spot}[{b}]")
 
 
 def _sitting(intake: Intake, key: str, batch: Mapping[str, object], where: str) -> Sitting:
