@@ -16,11 +16,13 @@ from recalling import many_scopes, recalling
 from remembering import histories, sessions
 from sampling import sampling
 from starting import starting
+from steps import steps
 
 from theanine.cli.show import console, show_table
 
 BENCHES: Mapping[str, Bench] = {
     "starting": starting,
+    "steps": steps,
     "sampling": sampling,
     "sessions": sessions,
     "histories": histories,
