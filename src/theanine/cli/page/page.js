@@ -1,10 +1,7 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const WIDTH = 250, HEIGHT = 92;
-const COLOURS = {
-  Changed: "#c8641b", Cause: "#b3261e", Reason: "#7a4fc1", HinderedBy: "#8a6d1f",
-  React: "#c0398f", Want: "#1f7a5c", SameTopic: "#4a78b5", Similar: "#888888",
-};
+const RELATIONS = ["Changed", "Cause", "Reason", "HinderedBy", "React", "Want", "SameTopic"];
+const SIZES = [0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.6, 2];
 const element = (id) => document.getElementById(id);
 const make = (tag, text, className) => {
   const made = document.createElement(tag);
@@ -12,66 +9,132 @@ const make = (tag, text, className) => {
   if (className) made.className = className;
   return made;
 };
-const shorten = (text) => (text.length > 105 ? text.slice(0, 104).trimEnd() + "…" : text);
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const draw = (tag, attributes) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+};
+const put = (made, left, top, width, height) => {
+  Object.assign(made.style, { left: `${left}px`, top: `${top}px` });
+  if (width !== undefined) Object.assign(made.style, { width: `${width}px`, height: `${height}px` });
+  return made;
+};
+const coloured = (made, relation) => {
+  made.style.setProperty("--of", `var(--${RELATIONS.includes(relation) ? relation : "other"})`);
+  return made;
+};
+const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+const memoryCount = (count) => plural(count, "memory", "memories");
 
 const memories = new Map(data.memories.map((memory) => [memory.id, memory]));
-const inTime = [...data.memories].sort((a, b) => a.column - b.column || a.row - b.row);
+const cards = new Map(), wires = new Map(data.memories.map((memory) => [memory.id, []]));
+const shown = new Map(); // what is drawn for each relation
+const view = element("view"), axis = element("axis"), graph = element("graph"), panel = element("panel");
+let size = 1, chosen = null;
 
-const graph = cytoscape({
-  container: element("graph"),
-  elements: [
-    ...data.memories.map((memory) => ({
-      data: { id: String(memory.id), label: shorten(memory.text) },
-      position: { x: memory.column * WIDTH, y: memory.row * HEIGHT },
-    })),
-    ...data.links.map((link) => ({
-      data: {
-        id: `${link.older}-${link.newer}`, source: String(link.older), target: String(link.newer),
-        label: link.relation, relation: link.relation, colour: COLOURS[link.relation] || "#888888",
-      },
-    })),
-  ],
-  layout: { name: "preset" },
-  minZoom: 0.05, maxZoom: 2, autoungrabify: true, boxSelectionEnabled: false,
-});
-window.graph = graph;
+/** A line round its corners, none sharper than a radius that fits. */
+function path(points) {
+  let d = `M${points[0]}`;
+  for (let i = 1; i < points.length - 1; i++) {
+    const [before, at, after] = [points[i - 1], points[i], points[i + 1]];
+    const length = ([a, b], [c, e]) => Math.abs(a - c) + Math.abs(b - e);
+    const radius = Math.min(6, length(before, at) / 2, length(at, after) / 2);
+    const towards = ([x, y]) => [at[0] + Math.sign(x - at[0]) * radius, at[1] + Math.sign(y - at[1]) * radius];
+    d += `L${towards(before)}Q${at} ${towards(after)}`;
+  }
+  const [x, y] = points.at(-1);
+  return `${d}L${[x - 6, y]}`;
+}
 
-function paint() {
-  graph.style([
-    { selector: "node", style: {
-      shape: "round-rectangle", width: 190, height: 66, "background-color": css("--card"),
-      "border-width": 1, "border-color": css("--line"), color: css("--ink"), label: "data(label)",
-      "font-size": 11, "text-wrap": "wrap", "text-overflow-wrap": "anywhere", "text-max-width": 176, "text-valign": "center",
-      "font-family": "system-ui, sans-serif",
-    } },
-    { selector: "edge", style: {
-      width: 2, "line-color": "data(colour)", "target-arrow-color": "data(colour)",
-      "target-arrow-shape": "triangle", "curve-style": "bezier", label: "data(label)",
-      "font-size": 10, color: "data(colour)", "text-background-color": css("--paper"),
-      "text-background-opacity": 1, "text-background-padding": 2, "text-rotation": "autorotate",
-      "font-family": "system-ui, sans-serif",
-    } },
-    { selector: "node:selected", style: { "border-width": 3, "border-color": css("--mark") } },
-    { selector: ".faded", style: { opacity: 0.15 } },
-    { selector: ".hidden", style: { display: "none" } },
-  ]);
+function drawn(relation, made) {
+  if (!shown.has(relation)) shown.set(relation, []);
+  shown.get(relation).push(made);
+  return coloured(made, relation);
+}
+
+function drawGraph() {
+  for (const [left, top, width, height, count] of data.lanes) {
+    const lane = put(make("div", undefined, "lane"), left, top, width, height);
+    lane.append(make("span", memoryCount(count)));
+    graph.append(lane);
+  }
+  graph.append(...data.gaps.map(([, left, width]) => {
+    const made = put(make("div", undefined, "passing"), left, 0);
+    made.style.width = `${width}px`;
+    return made;
+  }));
+  if (data.loose !== null) {
+    const title = make("div", "Not linked with others", "loose");
+    title.style.top = `${data.loose}px`;
+    graph.append(title);
+  }
+  const lines = draw("svg", { width: data.width, height: data.height, "aria-hidden": true });
+  for (const link of data.links) {
+    const wire = drawn(link.relation, draw("path", { class: "wire", d: path(link.wire) }));
+    const title = draw("title", {});
+    title.textContent = `${link.relation}: ${memories.get(link.newer).text}`;
+    wire.append(title);
+    wires.get(link.older).push(wire);
+    wires.get(link.newer).push(wire);
+    lines.append(wire);
+  }
+  graph.append(lines);
+  for (const [, relation, x, y] of data.labels) {
+    lines.append(drawn(relation, draw("path", { class: "tip", d: `M${x - 10},${y - 5}L${x},${y}L${x - 10},${y + 5}z` })));
+    const label = put(drawn(relation, make("span", relation, "label")), x - 54, y);
+    label.setAttribute("aria-hidden", true);
+    graph.append(label);
+  }
+  for (const memory of data.memories) {
+    const [left, top, height] = memory.place;
+    const card = put(make("button", undefined, "memory"), left, top, data.card, height);
+    card.type = "button";
+    card.tabIndex = -1;
+    card.dataset.memory = memory.id;
+    card.title = memory.text;
+    card.append(make("span", memory.text));
+    cards.set(memory.id, card);
+    graph.append(card);
+  }
+  if (data.memories.length) cards.get(data.memories[0].id).tabIndex = 0;
 }
 
 function drawAxis() {
-  const zoom = graph.zoom(), pan = graph.pan();
-  const axis = element("axis");
-  const apart = Math.ceil(135 / (WIDTH * zoom)); // so that headings never touch
-  axis.replaceChildren(...data.columns.flatMap((heading, column) => {
-    if (column % apart) return [];
-    const label = make("span", heading);
-    label.style.left = `${column * WIDTH * zoom + pan.x}px`;
-    return [label];
-  }));
+  const place = (words, x, className) => {
+    const made = make("span", words, className);
+    axis.append(made);
+    made.style.left = `${Math.max(x * size, made.offsetWidth / 2 + 4)}px`; // the first is never cut off
+    return made;
+  };
+  axis.replaceChildren();
+  axis.style.width = `${data.width * size}px`;
+  const all = [
+    ...data.columns.map(([heading, middle]) => place(heading, middle)),
+    ...data.gaps.map(([words, left, width]) => place(words, left + width / 2, "gap")),
+  ];
+  const spans = all.map((made) => [made.offsetLeft - made.offsetWidth / 2 - 4, made.offsetLeft + made.offsetWidth / 2 + 4]);
+  const kept = [];
+  all.forEach((made, place) => { // headings come first; what would touch another is left out
+    const [left, right] = spans[place];
+    if (kept.some(([from, to]) => left < to && from < right)) made.remove();
+    else kept.push(spans[place]);
+  });
 }
 
+/** Show it all at another size, the same place in the middle. */
+function resize(to) {
+  const x = (view.scrollLeft + view.clientWidth / 2) / size, y = (view.scrollTop + view.clientHeight / 2) / size;
+  size = to;
+  graph.style.zoom = size;
+  graph.style.height = `${Math.max(data.height, (view.clientHeight - axis.offsetHeight) / size)}px`;
+  drawAxis();
+  view.scrollTo(x * size - view.clientWidth / 2, y * size - view.clientHeight / 2);
+}
+
+const fitting = () => Math.max(SIZES[0] / 2, Math.min(view.clientWidth / data.width, (view.clientHeight - axis.offsetHeight) / data.height));
+
 function step(link, other, direction) {
-  const button = make("button", undefined, "step");
+  const button = coloured(make("button", undefined, "step"), link.relation);
   button.type = "button";
   button.append(make("b", `${direction} ${link.relation} `), memories.get(other).text);
   if (link.why) button.append(document.createElement("br"), make("span", `${link.why} (${link.by})`, "dim"));
@@ -79,8 +142,7 @@ function step(link, other, direction) {
   return button;
 }
 
-function show(id) {
-  const memory = memories.get(id), panel = element("panel");
+function show(memory) {
   const close = make("button", "Close", "close");
   close.type = "button";
   close.addEventListener("click", hide);
@@ -95,100 +157,120 @@ function show(id) {
     panel.append(quote);
   }
   if (!memory.turns.length) panel.append(make("p", "It came ready-made, without turns.", "dim"));
-  const before = data.links.filter((link) => link.newer === id);
-  const after = data.links.filter((link) => link.older === id);
+  const before = data.links.filter((link) => link.newer === memory.id);
+  const after = data.links.filter((link) => link.older === memory.id);
   if (before.length) panel.append(make("h3", "Follows"), ...before.map((link) => step(link, link.older, "←")));
   if (after.length) panel.append(make("h3", "Leads to"), ...after.map((link) => step(link, link.newer, "→")));
   panel.hidden = false;
-  graph.resize();
+  panel.scrollTop = 0;
 }
 
-function hide() {
-  element("panel").hidden = true;
-  graph.nodes().unselect();
-  graph.resize();
-  element("graph").focus();
+function light(id, on) {
+  for (const wire of wires.get(id)) {
+    wire.classList.toggle("lit", on);
+    if (on) wire.parentNode.insertBefore(wire, wire.parentNode.querySelector(".tip")); // over the others
+  }
 }
 
 function choose(id) {
-  graph.nodes().unselect();
-  const node = graph.getElementById(String(id));
-  node.select();
-  show(id);
-  const box = node.renderedBoundingBox();
-  if (box.x1 < 0 || box.y1 < 0 || box.x2 > graph.width() || box.y2 > graph.height()) graph.center(node);
+  mark(id);
+  show(memories.get(id));
+  goTo(id);
 }
 
-function chosen() {
-  const node = graph.$("node:selected")[0];
-  return node && memories.get(Number(node.id()));
+function mark(id) {
+  if (chosen !== null) {
+    cards.get(chosen).classList.remove("chosen");
+    light(chosen, false);
+  }
+  chosen = id;
+  if (id === null) return;
+  cards.get(id).classList.add("chosen");
+  light(id, true);
 }
 
+function goTo(id) {
+  graph.querySelector("[tabindex='0']").tabIndex = -1; // Tab comes back to where one was
+  const card = cards.get(id);
+  card.tabIndex = 0;
+  card.focus({ preventScroll: true });
+  card.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function hide() {
+  const back = chosen;
+  panel.hidden = true;
+  mark(null);
+  if (back !== null) goTo(back);
+}
+
+const next = (memory, way) => data.memories[data.memories.indexOf(memory) + way]?.id;
 const MOVES = {
   ArrowRight: (m) => data.links.find((link) => link.older === m.id)?.newer ?? next(m, 1),
   ArrowLeft: (m) => data.links.find((link) => link.newer === m.id)?.older ?? next(m, -1),
   ArrowDown: (m) => next(m, 1),
   ArrowUp: (m) => next(m, -1),
+  Home: () => data.memories[0].id,
+  End: () => data.memories.at(-1).id,
 };
-const next = (memory, way) => inTime[inTime.indexOf(memory) + way]?.id;
+const memoryAt = (event) => {
+  const card = event.target.closest("[data-memory]");
+  return card && memories.get(Number(card.dataset.memory));
+};
 
-element("graph").addEventListener("keydown", (event) => {
-  if (!(event.key in MOVES) && event.key !== "Enter") return;
+graph.addEventListener("click", (event) => {
+  const memory = memoryAt(event);
+  if (memory) choose(memory.id);
+});
+graph.addEventListener("keydown", (event) => {
+  if (!(event.key in MOVES) || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
-  const memory = chosen();
-  const to = memory && event.key !== "Enter" ? MOVES[event.key](memory) : (memory ?? inTime[0])?.id;
-  if (to !== undefined) choose(to);
+  const to = MOVES[event.key](memoryAt(event));
+  if (to !== undefined) (panel.hidden ? goTo : choose)(to);
 });
-graph.on("tap", "node", (event) => {
-  element("graph").focus({ preventScroll: true });
-  choose(Number(event.target.id()));
-});
+for (const [name, on] of [["mouseover", true], ["mouseout", false], ["focusin", true], ["focusout", false]]) {
+  graph.addEventListener(name, (event) => {
+    const memory = memoryAt(event);
+    if (memory && memory.id !== chosen) light(memory.id, on);
+  });
+}
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !element("panel").hidden) hide();
+  if (event.key === "Escape" && !panel.hidden) hide();
 });
-graph.on("mouseover", "node", (event) => { element("graph").title = memories.get(Number(event.target.id())).text; });
-graph.on("mouseout", "node", () => { element("graph").title = ""; });
-graph.on("pan zoom resize", drawAxis);
 
 element("search").addEventListener("input", (event) => {
   const wanted = event.target.value.trim().toLowerCase();
-  graph.elements().toggleClass("faded", Boolean(wanted));
-  const found = graph.nodes().filter((node) => memories.get(Number(node.id())).text.toLowerCase().includes(wanted));
-  found.removeClass("faded");
+  graph.classList.toggle("searching", Boolean(wanted));
+  const found = data.memories.filter((memory) => wanted && memory.text.toLowerCase().includes(wanted));
+  for (const memory of data.memories) cards.get(memory.id).classList.toggle("found", found.includes(memory));
   element("count").textContent = wanted ? `${found.length} found` : counted;
-  if (wanted && found.length) graph.animate({ fit: { eles: found, padding: 120 }, duration: 150 });
+  if (found.length) cards.get(found[0].id).scrollIntoView({ block: "center", inline: "center" });
+});
+element("search").addEventListener("keydown", (event) => {
+  const first = event.key === "Enter" && graph.querySelector(".found");
+  if (first) goTo(Number(first.dataset.memory));
 });
 
-for (const relation of Object.keys(COLOURS)) {
+for (const relation of new Set([...RELATIONS, ...data.links.map((link) => link.relation)])) {
   const count = data.links.filter((link) => link.relation === relation).length;
   if (!count) continue;
-  const label = make("label"), box = make("input"), line = make("i");
+  const label = coloured(make("label"), relation), box = make("input");
   box.type = "checkbox";
   box.checked = true;
-  line.style.background = COLOURS[relation];
   box.addEventListener("change", () => {
-    graph.edges(`[relation = "${relation}"]`).toggleClass("hidden", !box.checked);
+    for (const made of shown.get(relation)) made.style.display = box.checked ? "" : "none";
   });
-  label.append(box, line, `${relation} (${count})`);
+  label.append(box, make("i"), `${relation} (${count})`);
   element("relations").append(label);
 }
 
-function begin() {
-  graph.fit(undefined, 40);
-  if (graph.zoom() < 0.55) { // too many to read: begin at the top left, at a readable size
-    graph.zoom(0.8);
-    graph.pan({ x: 110, y: 60 });
-  } else if (graph.zoom() > 1.1) {
-    graph.zoom(1.1);
-    graph.center();
-  }
-  drawAxis();
-}
-
-const counted = `${data.memories.length} memories, ${data.links.length} links`;
+const counted = `${memoryCount(data.memories.length)}, ${plural(data.links.length, "link")}`;
 element("title").textContent = data.title;
 element("count").textContent = counted;
-element("fit").addEventListener("click", () => graph.fit(undefined, 40));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-paint();
-begin();
+element("smaller").addEventListener("click", () => resize(SIZES.findLast((one) => one < size) ?? size));
+element("larger").addEventListener("click", () => resize(SIZES.find((one) => one > size) ?? size));
+element("whole").addEventListener("click", () => resize(Math.min(1, fitting())));
+graph.style.width = `${data.width}px`;
+drawGraph();
+resize(fitting() < 0.8 ? 1 : Math.min(1.25, fitting()));
+view.scrollTo(data.lanes.length ? (data.lanes[0][0] - 4) * size : 0, 0);

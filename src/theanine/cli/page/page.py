@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from theanine.cli.page.fill import filled
-from theanine.cli.page.place import cells, columns
+from theanine.cli.page.layout import WIDTH, Drawing
+from theanine.cli.page.route import relation
 from theanine.conversation import Session, Turn
 from theanine.memory import Link, Memory
 from theanine.steps.words import day
-
-LIBRARY = "cytoscape-3.34.4.min.js"
 
 
 def timeline_page(
@@ -33,41 +32,47 @@ def timeline_page(
     undated = frozenset(session.id for session in sessions if not session.dated)
     numbers = {memory.id for memory in memories}
     kept = [link for link in links if link.older in numbers and link.newer in numbers]
-    column, headings = columns(memories, undated)
-    places = cells(memories, kept, column)
+    drawn = Drawing(memories, kept, undated)
     data = {
         "title": title,
-        "columns": headings,
-        "memories": [_memory(memory, places[memory.id], undated) for memory in memories],
-        "links": [_link(link) for link in kept],
+        "width": drawn.width,
+        "height": drawn.height,
+        "card": WIDTH,
+        "columns": drawn.columns,
+        "gaps": drawn.gaps,
+        "lanes": drawn.lanes,
+        "loose": drawn.loose,
+        "memories": [
+            _memory(memory, drawn.cards[memory.id], undated)
+            for memory in sorted(memories, key=lambda m: (*drawn.cards[m.id][:2], m.id))
+        ],
+        "links": [_link(link, drawn.wires[link.older, link.newer]) for link in kept],
+        "labels": drawn.labels,
         "turns": {turn.id: _turn(turn, undated) for turn in turns},
     }
-    return filled(
-        "page.html", title=title, style="page.css", data=data, scripts=[LIBRARY, "page.js"]
-    )
+    return filled("page.html", title=title, style="page.css", data=data, scripts=["page.js"])
 
 
-def _memory(memory: Memory, place: tuple[int, int], undated: frozenset[int]) -> dict[str, Any]:
+def _memory(memory: Memory, place: tuple[int, int, int], undated: frozenset[int]) -> dict[str, Any]:
     return {
         "id": memory.id,
         "text": memory.text,
         "day": "" if memory.session in undated else day(memory.at),
         "session": memory.session,
         "by": memory.made_by,
-        "speakers": list(memory.speakers),
         "turns": list(memory.sources),
-        "column": place[0],
-        "row": place[1],
+        "place": place,
     }
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _link(link: Link, wire: Sequence[tuple[int, int]]) -> dict[str, Any]:
     return {
         "older": link.older,
         "newer": link.newer,
-        "relation": str(link.relation or "Similar"),
+        "relation": relation(link),
         "why": link.explanation,
         "by": link.made_by,
+        "wire": wire,
     }
 
 
