@@ -146,7 +146,7 @@ def test_the_live_table_counts_by_category_and_only_on_a_terminal(
     items = [sample_item(1), unanswered(2)]
     with Live(plan) as live:
         before = shown(live)
-        live.tell(Progress(done=2, total=4, failed=1, spent=None, items=items))
+        live.tell(Progress(done=2, total=4, spent=None, items=items))
         after = shown(live)
     assert "remembering comes before the first answer" in before
     assert re.search(r"^where +1 of 2 +0.100 +0.000", after, re.MULTILINE)

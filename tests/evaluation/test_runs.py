@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import theanine
 from theanine.conversation import History, Transcript, Utterance
 from theanine.errors import BadInput, ModelRejected, ModelUnavailable, SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, count, limited, merged
@@ -22,6 +23,7 @@ from theanine.evaluation.runs.replay import replay
 from theanine.evaluation.runs.running import Progress, Running
 from theanine.evaluation.runs.setup import Models, Plan, Setup, settings_of
 from theanine.evaluation.runs.summary import summarize_run
+from theanine.models.base import RawReply
 from theanine.models.chat import Caller
 from theanine.models.limits import Limits
 from theanine.models.scripted import ScriptedModel, task_of
@@ -205,6 +207,40 @@ async def test_the_budget_stops_it_and_more_money_goes_on(tmp_path: Path) -> Non
     rest = running(tmp_path / "r", models(), plan("a"), money=1.0)
     assert len(await rest.run()) == 3
     assert rest.stopped == ""
+
+
+async def test_what_is_spent_is_what_the_journal_says(tmp_path: Path) -> None:
+    left = [9]
+    told: list[float | None] = []
+
+    def priced(prompt: str) -> Any:
+        left[0] -= 1
+        cost = 0.25 if task_of(prompt) == "toy-judge" else 1.0
+        return RawReply(text=talk(prompt), cost=cost) if left[0] >= 0 else ModelUnavailable("dead")
+
+    def tell(now: Progress) -> None:
+        told.append(now.spent)
+
+    asked = plan("a", "b")
+    for calls in (9, 99):  # the second run begins with what the first has spent
+        left[0] = calls
+        run = running(tmp_path / "r", models(priced), asked, progress=tell)
+        await run.run()
+        assert told[-1] == pytest.approx(await journalled(run.folder.store))
+
+
+async def journalled(store: Path) -> float:
+    async with theanine.aopen(str(store)) as agent:
+        return sum(line.cost or 0.0 for line in await agent.costs())
+
+
+async def test_no_budget_is_kept_of_a_model_without_a_price(tmp_path: Path) -> None:
+    def unpriced(prompt: str) -> RawReply:
+        return RawReply(text=talk(prompt))
+
+    first = running(tmp_path / "r", models(unpriced), plan("a"), money=9.0, concurrency=1)
+    assert len(await first.run()) == 1
+    assert "price is unknown" in first.stopped
 
 
 def test_a_folder_is_one_runs(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class OutsideAgent(Tested):
         # Its conversation is its own: it is never told to answer in another form.
         limits = replace(running.limits, repairs=0)
         model = OutsideModel(agent, running.setup.base_url or "")
-        self._chat = Chat(model, store, system_clock, limits)
+        self._chat = Chat(running.spending.watch(model), store, system_clock, limits)
         self._done: set[str] = set()
 
     async def pending(self, user: str) -> Sequence[object]:

@@ -14,10 +14,11 @@ from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
 from theanine.conversation import Scope
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
-from theanine.evaluation.cases import Case, Group, Stage
+from theanine.evaluation.cases import Case, Group, Stage, count
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item, of_case
 from theanine.evaluation.runs.setup import Models, Plan, Setup
+from theanine.evaluation.runs.spending import Spending
 from theanine.evaluation.runs.tested import Tested
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
@@ -41,14 +42,12 @@ class Progress:
 
     Attributes:
         done: cases, of ``total``.
-        failed: how many of them, in whatever.
         spent: dollars; None where a price is unknown.
         items: what is done.
     """
 
     done: int
     total: int
-    failed: int
     spent: float | None
     items: Collection[Item]
 
@@ -59,12 +58,12 @@ Opener = Callable[["Running", Store], Tested]
 
 def agent_of(running: Running, store: Store) -> AsyncAgent:
     """The agent that the run's set-up describes."""
-    setup = running.setup
+    setup, model = running.setup, running.models.agent
     return AsyncAgent(
         store,
         open_method(setup.method, dict(setup.settings) or None),
         open_embedder(setup.embedder),
-        running.models.agent,
+        running.spending.watch(model) if model else None,
         limits=running.limits,
         seed=setup.seed,
     )
@@ -85,6 +84,7 @@ class Running:
         concurrency: cases that are asked at once.
         money: dollars at which no further case is begun, or None.
         progress: told after each case.
+        spending: dollars so far; what asks a model of the run has it watched.
         stopped: why cases are left, or empty.
     """
 
@@ -98,20 +98,24 @@ class Running:
     progress: Callable[[Progress], None] = lambda _: None
     stopped: str = ""
     tested: Opener = ours
+    spending: Spending = field(default_factory=Spending)
     _done: dict[str, Item] = field(default_factory=dict[str, Item])
+    _total: int = 0
 
     async def run(self) -> list[Item]:
         """Do what is not done yet; gives all items so far, in the plan's order."""
-        self._done = self.folder.items()
+        self._done, self._total = self.folder.items(), count(self.plan.groups)
         store = open_store(str(self.folder.store))
         agent = self.tested(self, store)
         async with agent:
+            await self.spending.resume(store)
             chat = None
             if self.models.judge:
                 # The journal keeps calls of known scopes alone: those of others were forgotten.
                 await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
-                chat = Chat(self.models.judge, store, system_clock, self.limits)
-            desk = _Desk(self, agent, store, chat)
+                judge = self.spending.watch(self.models.judge)
+                chat = Chat(judge, store, system_clock, self.limits)
+            desk = _Desk(self, agent, chat)
             async with anyio.create_task_group() as tasks:
                 gate = anyio.Semaphore(self.concurrency)
                 for group in self.plan.groups:
@@ -128,16 +132,16 @@ class Running:
             return None
         return item
 
-    def keep(self, item: Item, spent: float | None) -> None:
-        """Keep an item and tell of it."""
+    def keep(self, item: Item) -> None:
+        """Keep an item and tell of it; stop where the money is spent."""
         self.folder.add(item)
         self._done[item.id] = item
-        failed = sum(not item.complete for item in self._done.values())
-        total = sum(len(group.cases) for group in self.plan.groups)
-        items = self._done.values()
-        self.progress(
-            Progress(done=len(items), total=total, failed=failed, spent=spent, items=items)
-        )
+        items, spent = self._done.values(), self.spending.total
+        self.progress(Progress(done=len(items), total=self._total, spent=spent, items=items))
+        if self.money is not None and spent is None:
+            self.stopped = "a model's price is unknown, so no budget in dollars can be kept"
+        elif self.money is not None and spent is not None and spent >= self.money:
+            self.stopped = f"the budget of ${self.money:,.2f} is spent (${spent:,.2f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,6 @@ class _Desk:
 
     running: Running
     agent: Tested
-    store: Store
     chat: Chat | None
 
     async def ask_all(self, group: Group, gate: anyio.Semaphore) -> None:
@@ -165,7 +168,7 @@ class _Desk:
             return False
         if failure := await self._remember(group.id, stage):
             for case in waiting:
-                await self._keep(of_case(case, group.id, None, failure))
+                self.running.keep(of_case(case, group.id, None, failure))
             return False
         slots = anyio.CapacityLimiter(self.running.concurrency)
         left: list[str] = []
@@ -202,7 +205,7 @@ class _Desk:
             item = of_case(case, user, reply, why)
             _note_time(self.running.folder.path, case.id, time.perf_counter() - started)
         item = await self._measured(item)
-        await self._keep(item)
+        self.running.keep(item)
         return not any(why.startswith(PASSING) for why in item.failures.values())
 
     async def _answer(self, user: str, case: Case) -> tuple[Reply | None, str | None]:
@@ -235,16 +238,6 @@ class _Desk:
 
     def _judge(self) -> Caller | None:
         return self.chat.bound(JUDGE) if self.chat else None
-
-    async def _keep(self, item: Item) -> None:
-        costs = [line.cost for line in await self.store.costs()]
-        spent = None if None in costs else sum(cost for cost in costs if cost is not None)
-        self.running.keep(item, spent)
-        money = self.running.money
-        if money is not None and spent is None:
-            self.running.stopped = "a model's price is unknown, so no budget in dollars can be kept"
-        elif money is not None and spent is not None and spent >= money:
-            self.running.stopped = f"the budget of ${money:,.2f} is spent (${spent:,.2f})"
 
 
 def _said(error: Exception) -> str:
