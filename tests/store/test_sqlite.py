@@ -9,7 +9,8 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import event
@@ -24,9 +26,8 @@ from sqlalchemy import event
 from theanine.conversation import Scope, Transcript, Utterance
 from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.memory import NewMemory, Remembered
-from theanine.store import open_store, upgrade
-from theanine.store.schema import metadata
-from theanine.store.sqlite import SqliteStore
+from theanine.store import open_store, schema, upgrade
+from theanine.store.sqlite import APPLICATION_ID, SqliteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -163,7 +164,7 @@ async def test_migrations_make_the_tables_of_the_schema(store: SqliteStore) -> N
 
     plain = sa.create_engine("sqlite://")
     with plain.connect() as db:
-        metadata.create_all(db)
+        schema.metadata.create_all(db)
         wanted = tables(db)
     plain.dispose()
     with store.engine.connect() as db:
@@ -186,22 +187,35 @@ def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
         python(script, tmp_path / "memory.db", age)
 
 
+@contextmanager
+def older(path: Path, revision: str) -> Generator[sa.Connection]:
+    """A store as the version that knew no newer revision left it."""
+    config = Config()
+    config.set_main_option("script_location", str(upgrade.MIGRATIONS))
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as db:
+        config.attributes["connection"] = db
+        command.upgrade(config, revision)
+        db.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        yield db
+    engine.dispose()
+
+
 @pytest.mark.parametrize(
     ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "turn"), ((), "")]
 )
 async def test_an_older_store_learns_which_method_is_its_own(
-    store: SqliteStore, methods: tuple[str, ...], own: str
+    tmp_path: Path, methods: tuple[str, ...], own: str
 ) -> None:
-    for method in methods:
-        session = await store.start_session(ANA, AT)
-        await store.hear(ANA, session, [said("so")])
-        await store.end_session(ANA, session, AT, method)
-    with store.engine.begin() as db:
-        db.exec_driver_sql("DELETE FROM setting")
-        db.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
-    await store.close()
+    path = tmp_path / "older.db"
+    with older(path, "0002") as db:
+        for session, method in enumerate(methods, 1):
+            row = {"scope": 1, "session": session, "method": method}
+            db.execute(schema.remembering.insert().values(row))
+    store = SqliteStore(path)
     await store.open()
     assert await store.own_method() == own
+    await store.close()
 
 
 def test_killed_while_migrating(tmp_path: Path) -> None:

@@ -198,4 +198,10 @@ journal = _table(
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("session", sa.Integer),
     sa.Column("touches", sa.Text, nullable=False),
+    # All that sums of costs read: the rows are mostly prompts.
+    sa.Index(
+        "journal_costs",
+        *("scope", "session", "step", "model"),
+        *("rejected", "input_tokens", "output_tokens", "cost", "seconds"),
+    ),
 )
