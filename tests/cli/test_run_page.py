@@ -271,11 +271,13 @@ def test_compared_runs_in_a_browser(run: Terminal, tmp_path: Path, scheme: str, 
 @pytest.mark.browser
 @needs_browser
 def test_sessions_are_drawn_as_lines(tmp_path: Path) -> None:
-    items = [sample_item(n, category=f"session {3 + n % 3}") for n in range(1, 31)]
-    run = sample_run(tmp_path / "a", items)
+    failed = {"support": "ModelError: no"}
+    items = [sample_item(n, category=f"session {3 + n % 3}", failures=failed) for n in range(1, 31)]
+    run = sample_run(tmp_path / "a", items, measures=("right", "f1", "support"))
     (run / REPORT).write_text(page_of(run), "utf-8")
     with opened(run / REPORT, "light") as page:
-        card = page.locator(".card").last
+        card = page.locator(".card").nth(1)
         assert card.locator("h4").inner_text() == "By session"
         expect(card.locator("svg circle")).to_have_count(3)
         assert card.locator("svg text").all_text_contents()[-4:] == ["3", "4", "5", "session"]
+        expect(page.locator(".card").last).to_have_text("support–n 0 · 30 failed")

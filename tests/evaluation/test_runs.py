@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,8 @@ import pytest
 from pydantic import BaseModel
 
 import theanine
+from run_samples import sample_item
+from theanine.cli.runs.common import show_summary
 from theanine.conversation import History, Transcript, Utterance
 from theanine.errors import BadInput, ModelRejected, ModelUnavailable, SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, count, limited, merged
@@ -283,6 +286,23 @@ def test_limits_and_merges_keep_every_case_once() -> None:
     assert [group.id for group in joined] == ["a+b", "c"]
     assert [c.id for g in joined for c in g.cases] == [c.id for g in groups for c in g.cases]
     assert len(joined[0].stages[0].histories) == 4
+
+
+def test_a_judge_that_always_fails_has_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    items = [sample_item(n, measures={"f1": 0.5}, failures={"right": "no"}) for n in range(1, 5)]
+    items += [sample_item(5, measures={"f1": 0.5, "fit/a": 1.0}, category="odd")]
+    items += [sample_item(6, measures={"f1": 0.5}, failures={"fit": "no"}, category="even")]
+    summary = summarize_run(items, total=6)
+    none = {"mean": None, "low": None, "high": None, "n": 0}
+    assert summary["measures"]["right"] == {**none, "failed": 4}
+    assert summary["measures"]["fit/a"] == {"mean": 1, "low": 1, "high": 1, "n": 1, "failed": 1}
+    assert summary["categories"]["even"] == {
+        "f1": {"mean": 0.5, "low": 0.5, "high": 0.5, "n": 1, "failed": 0},
+        "fit/a": {**none, "failed": 1},
+    }
+    assert "right" not in summary["categories"]["odd"]
+    show_summary(summary)
+    assert re.search(r"^right +– +– +0 +4", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_mean_needs_values() -> None:

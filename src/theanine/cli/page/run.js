@@ -29,15 +29,15 @@ function pick(name, low, high) {
 
 function card(name) {
   const one = data.measures[name], top = tops[name];
-  const made = make("article", undefined, "card"), about = make("p"), value = make("div", figure(one.mean, top), "mean");
-  value.append(make("small", `${figure(one.low, top)} – ${figure(one.high, top)}`));
+  const made = make("article", undefined, "card"), about = make("p"), value = make("div", one.n ? figure(one.mean, top) : "–", "mean");
+  if (one.n) value.append(make("small", `${figure(one.low, top)} – ${figure(one.high, top)}`));
   about.append(`n ${number(one.n)}`);
   if (data.less.includes(name)) about.append(" · less is better");
   if (one.failed) about.append(" · ", make("span", `${number(one.failed)} failed`, "bad"));
   made.append(make("h3", name), value, about);
   const values = data.items.filter((item) => has(item, name)).map((item) => item.measures[name]);
-  made.append(histogram(values, (low, high) => pick(name, low, high), top));
-  const rows = categories.map((category) => ({ name: category, values: [data.categories[category][name]] })).filter((row) => row.values[0]);
+  if (one.n) made.append(histogram(values, (low, high) => pick(name, low, high), top));
+  const rows = categories.map((category) => ({ name: category, values: [data.categories[category][name]] })).filter((row) => row.values[0]?.n);
   if (rows.length > 1) {
     const sessions = categories.every(session);
     const points = rows.map((row) => ({ x: Number(session(row.name)), ...row.values[0] }));

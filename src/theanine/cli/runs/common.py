@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from theanine.cli.common import named, show_json
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.cli.runs.options import JudgingOptions, RunOptions
@@ -122,10 +122,10 @@ def _replay(
         raise SettingsError("name the folder of the run to replay with --out")
     done = anyio.run(partial(replay, plan, setup, folder, tested=tested))
     if done.different:
-        print(f"{len(done.different)} of {len(done.items)} items differ, the first is "
-              f"{done.different[0]}")  # fmt: skip
+        print(f"{len(done.different)} of {counted(len(done.items), 'items')} differ, the first "
+              f"is {done.different[0]}")  # fmt: skip
         raise typer.Exit(1)
-    print(f"{len(done.items)} items, all the same to the byte; no model was asked")
+    print(f"{counted(len(done.items), 'items')}, all the same to the byte; no model was asked")
 
 
 def show_summary(summary: Mapping[str, Any]) -> None:
@@ -139,8 +139,7 @@ def show_summary(summary: Mapping[str, Any]) -> None:
         (
             [
                 name,
-                f"{one['mean']:.3f}",
-                f"{one['low']:.3f} – {one['high']:.3f}",
+                *_with_interval(one),
                 one["n"],
                 one["failed"],
                 *(_mean(of.get(name)) for of in categories.values()),
@@ -169,20 +168,26 @@ def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
         console().print(f"dropped: {count} {reason}", markup=False)
     if summary["done"] < summary["cases"]:
         console().print(
-            f"{summary['done']} of {summary['cases']} cases are done"
+            f"done: {summary['done']} of {counted(summary['cases'], 'cases')}"
             + (f": {summary['stopped']}" if summary["stopped"] else "")
             + "; the same command goes on",
             markup=False,
         )
 
 
+def _with_interval(one: Mapping[str, Any]) -> tuple[str, str]:
+    if not one["n"]:
+        return "–", "–"
+    return f"{one['mean']:.3f}", f"{one['low']:.3f} – {one['high']:.3f}"
+
+
 def _mean(one: Mapping[str, Any] | None) -> str:
-    return "–" if one is None else f"{one['mean']:.3f} ({one['n']})"
+    return f"{one['mean']:.3f} ({one['n']})" if one and one["n"] else "–"
 
 
 def _show_spent(summary: Mapping[str, Any]) -> None:
     seconds, tokens = summary["seconds"], summary["recalled_tokens"]
-    parts = [f"{summary['done']} cases"]
+    parts = [counted(summary["done"], "cases")]
     if tokens is not None:
         parts.append(f"{tokens:,.0f} tokens recalled each")
     if seconds:
@@ -191,7 +196,7 @@ def _show_spent(summary: Mapping[str, Any]) -> None:
     for what, sums in summary["spent"].items():
         cost = "of unknown price" if sums["cost"] is None else f"${sums['cost']:,.4f}"
         console().print(
-            f"{what}: {sums['calls']:,} calls, {sums['input_tokens']:,} tokens in, "
-            f"{sums['output_tokens']:,} out, {cost}",
+            f"{what}: {counted(sums['calls'], 'calls')}, "
+            f"{counted(sums['input_tokens'], 'tokens')} in, {sums['output_tokens']:,} out, {cost}",
             markup=False,
         )

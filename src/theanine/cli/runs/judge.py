@@ -60,7 +60,7 @@ def _show(summary: Mapping[str, Any]) -> None:
     failed = summary["done"] - max((sum(n for _, n in c) for c in counted.values()), default=0)
     show_table(
         ["judge", "agreement", "kappa", "n", "failed"],
-        (
+        [
             [
                 part,
                 f"{corpus[f'{part}/agreement']:.3f}",
@@ -69,7 +69,12 @@ def _show(summary: Mapping[str, Any]) -> None:
                 failed,
             ]
             for part in parts
-        ),
+        ]
+        + [
+            [name, "–", "–", 0, one["failed"]]
+            for name, one in summary["measures"].items()
+            if not one["n"]
+        ],
     )
     for part in parts:
         _confusion(part, {(m["people"], m["judge"]): n for m, n in counted[part]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -56,6 +56,10 @@ class Item:
         """Whether nothing failed."""
         return not self.failures
 
+    def failed(self, name: str) -> bool:
+        """Whether the measure that a value is of failed, which isn't the same as having none."""
+        return any(_is_of(name, one) for one in self.failures)
+
     def record(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
@@ -80,6 +84,20 @@ def of_case(case: Case, group: str, reply: Reply | None, failure: str | None) ->
         recalled_tokens=count_tokens(found.text) if found else 0,
         failures={ANSWER: failure} if failure else {},
     )
+
+
+def value_names(items: Iterable[Item]) -> list[str]:
+    """The names of their values; a measure that gave none as it failed stands there by its own."""
+    found = list(items)
+    names = dict.fromkeys(name for item in found for name in item.measures)
+    for failed in dict.fromkeys(name for item in found for name in item.failures):
+        if failed != ANSWER and not any(_is_of(name, failed) for name in names):
+            names[failed] = None
+    return list(names)
+
+
+def _is_of(name: str, measure: str) -> bool:
+    return name == measure or name.startswith(f"{measure}/")
 
 
 def _said(said: Utterance) -> dict[str, Any]:

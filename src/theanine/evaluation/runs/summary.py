@@ -10,12 +10,14 @@ from typing import Any
 from theanine.errors import MissingExtra, SettingsError
 from theanine.evaluation.measures import CorpusMeasure
 from theanine.evaluation.metrics.intervals import interval
-from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.item import Item, value_names
 from theanine.evaluation.runs.running import JUDGE
 from theanine.store.values import CostLine
 
 Summary = dict[str, Any]
 """JSON-ready: see :func:`summarize_run`."""
+NO_MEAN = {"mean": None, "low": None, "high": None, "n": 0}
+"""Of a measure that failed for all."""
 
 
 def summarize_run(
@@ -31,10 +33,12 @@ def summarize_run(
     """The run as one record.
 
     ``measures`` and ``categories`` hold ``{mean, low, high, n, failed}`` by name: the mean over the
-    items that have the measure, its 95 % bootstrap interval, and for how many the judge failed.
-    Items without an answer are in the mean, with the worst value. ``spent`` has what remembering,
-    answering and judging took; ``seconds`` are of one answer.
+    items that have the measure, its 95 % bootstrap interval, and for how many the judge failed;
+    where it failed for all, n is 0 and the three are None. Items without an answer are in the
+    mean, with the worst value. ``spent`` has what remembering, answering and judging took;
+    ``seconds`` are of one answer.
     """
+    names = value_names(items)
     return {
         "cases": total,
         "done": len(items),
@@ -42,9 +46,9 @@ def summarize_run(
         "unanswered": sum(item.answer is None for item in items),
         "failures": _failures(items),
         "dropped": dict(dropped or {}),
-        "measures": _measures(items),
+        "measures": _measures(items, names),
         "categories": {
-            name: _measures([item for item in items if item.category == name])
+            name: _measures([item for item in items if item.category == name], names)
             for name in sorted({item.category for item in items})
         },
         "corpus": _corpus(items, corpus),
@@ -54,19 +58,14 @@ def summarize_run(
     }
 
 
-def _measures(items: Sequence[Item]) -> dict[str, Any]:
-    names = dict.fromkeys(name for item in items for name in item.measures)
+def _measures(items: Sequence[Item], names: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
         values = [item.measures[name] for item in items if name in item.measures]
-        failed = sum(_failed(name, item) for item in items)
-        found[name] = {**asdict(interval(values)), "failed": failed}
+        failed = sum(item.failed(name) for item in items)
+        if values or failed:
+            found[name] = {**(asdict(interval(values)) if values else NO_MEAN), "failed": failed}
     return found
-
-
-def _failed(name: str, item: Item) -> bool:
-    """Whether the measure that the number is of failed, which isn't the same as having none."""
-    return any(name == one or name.startswith(f"{one}/") for one in item.failures)
 
 
 def _corpus(items: Sequence[Item], corpus: Sequence[CorpusMeasure]) -> dict[str, Any]:
