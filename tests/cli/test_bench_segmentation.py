@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cli.test_run_page import held
 from formats.samples import save
 from running import Terminal
 
@@ -17,7 +18,11 @@ def test_measures_are_shown_for_each_segmenter(run: Terminal, tmp_path: Path) ->
         assert 0 <= found["Pk"]["mean"] <= found["WD"]["mean"] <= 1
         assert found["Pk"]["n"] == 3
     assert found["F1"]["mean"] == found["score"]["mean"] == 1
-    assert "turns a second" in run.bare("bench", "segmentation", str(file)).out
+    page = tmp_path / "topics.html"
+    assert "turns a second" in run.bare("bench", "segmentation", str(file), "--html", str(page)).out
+    told = held(page.read_text("utf-8"))
+    assert dict(told["about"])["Segmenter"] == "local"
+    assert [one[2] for one in told["items"]] == [[3, 3]] * 3
 
 
 def test_an_unknown_segmenter_is_a_mistake(run: Terminal, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,13 @@ import pytest
 
 from formats.samples import save
 from running import Terminal
+from theanine.cli.page import retrieval_page
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.evidence import read_evidence
 from theanine.evaluation.metrics.paired import compare
 from theanine.evaluation.retrieval import UNITS, ablations, bench_retrieval
+from theanine.evaluation.retrieved import Evidence, read_retrieved
+from theanine.evaluation.runs.setup import hash_of
 
 SAID = [
     ("Ana", "I adopted a grey parrot called Pixel."),
@@ -80,14 +82,22 @@ def test_the_best_turn_comes_first(data: Path) -> None:
 
 
 def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "items.jsonl"
-    shown = run.bare("bench", "retrieval", str(data), "--out", str(out)).out
+    out, html = tmp_path / "items.jsonl", tmp_path / "page.html"
+    options = ("--out", str(out), "--html", str(html))
+    shown = run.bare("bench", "retrieval", str(data), *options).out
     assert "2 questions, unit turn, hybrid" in shown
     assert "session hit@10" in shown
     assert "dropped: 1 labels of no turn, 1 questions without evidence" in shown
-    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ["pair/1", "pair/2"]
-    again = run.bare("bench", "retrieval", str(data), "--retriever", "dense", "--against", str(out))
-    assert "this run" in again.out
+    kept = read_retrieved(out)
+    assert [item.id for item in kept.items] == ["pair/1", "pair/2"]
+    assert kept.items[0].evidence == [Evidence(speaker="Ana", text=SAID[2][1], rank=1)]
+    assert (kept.conversations, kept.turns, kept.sha256) == (1, 4, hash_of(data))
+    assert kept.command.startswith(f"theanine bench retrieval {data} --out")
+    assert html.read_text("utf-8") == retrieval_page(kept)
+    against = ("--retriever", "dense", "--against", str(out))
+    assert "this run" in run.bare("bench", "retrieval", str(data), *against).out
+    found = run.bare("bench", "retrieval", str(data), *against, "--json").json
+    assert found["against"]["MRR"]["theirs"] == found["MRR"]["mean"] == 1
 
 
 def test_the_command_takes_other_models_and_names_them(run: Terminal, data: Path) -> None:
@@ -138,8 +148,10 @@ def test_without_a_usable_label_there_is_no_figure(tmp_path: Path) -> None:
         bench_retrieval(read_evidence(save(tmp_path, "pair.json", locomo([[], []]))))
 
 
-def test_ablations_switch_one_part_off_each(run: Terminal, data: Path) -> None:
-    shown = run.bare("bench", "retrieval", str(data), "--ablate").out
+def test_ablations_switch_one_part_off_each(run: Terminal, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "items.jsonl"
+    shown = run.bare("bench", "retrieval", str(data), "--ablate", "--out", str(out)).out
+    assert set(read_retrieved(out).ablations) == set(ablations())
     assert set(ablations()) >= {"dense", "lexical", "reach", "speaker", "date"}
     assert all(f"\n{part} " in shown for part in ablations())
 
@@ -151,3 +163,6 @@ def test_mistakes_are_named(run: Terminal, data: Path, tmp_path: Path) -> None:
     assert run.bare("bench", "retrieval", str(data), "--unit", "word", fine=False).code == 2
     ran = run.bare("bench", "retrieval", str(data), "--against", str(other), fine=False)
     assert (ran.code, "no items of a run" in ran.err) == (2, True)
+    nowhere = ("--html", "no/such/folder/a.html")
+    ran = run.bare("bench", "retrieval", str(data), *nowhere, fine=False)
+    assert (ran.code, "can't be written" in ran.err) == (2, True)

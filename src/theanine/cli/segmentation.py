@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,8 @@ import anyio
 import typer
 
 from theanine.cli.common import BaseUrlOption, JsonOption, ModelOption, show_json
+from theanine.cli.files import check_place, write_text
+from theanine.cli.runs.options import again
 from theanine.cli.show import console, show_table
 
 if TYPE_CHECKING:
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
     from theanine.evaluation.segmentation import SegmentationRun
 
 LLM = "llm"
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="A set's name, such as dialseg711, or dialogues with segments."
+    ),
+]
+SegmenterOption = Annotated[
+    str, typer.Option(metavar="NAME", help="local, dips, text-tiling, every:N or llm.")
+]
 GuidanceOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Guidance for llm, which an earlier run has learned."),
@@ -35,23 +46,24 @@ JournalOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Keep llm's calls there: a repeated run costs nothing."),
 ]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write one self-contained page, beside published figures."
+    ),
+]
 
 
 def segmentation(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="A set's name, such as dialseg711, or dialogues with segments."
-        ),
-    ],
-    segmenter: Annotated[
-        str, typer.Option(metavar="NAME", help="local, dips, text-tiling, every:N or llm.")
-    ] = "local",
+    context: typer.Context,
+    data: DataArgument,
+    segmenter: SegmenterOption = "local",
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     guidance: GuidanceOption = None,
     reflect: ReflectOption = None,
     journal: JournalOption = None,
+    html: HtmlOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """How well the topics of dialogues are told apart, locally or by a language model.
@@ -61,33 +73,82 @@ def segmentation(
     place, and that is counted.
 
     \b
-    theanine bench segmentation dialseg711
+    theanine bench segmentation dialseg711 --html topics.html
     theanine bench segmentation tiage.json --segmenter text-tiling
     theanine bench segmentation train.json --segmenter llm --model openai:gpt-4o --reflect g.json
     theanine bench segmentation test.json --segmenter llm --model openai:gpt-4o --guidance g.json
     """
-    from theanine.errors import SettingsError
     from theanine.evaluation.datasets.registry import located
-    from theanine.evaluation.datasets.segmentation import read_segmented
     from theanine.evaluation.segmentation import bench_segmentation
     from theanine.evaluation.segmentation import segmenter as segmenter_named
+
+    _check(segmenter, guidance, reflect, journal)
+    if html is not None:
+        check_place(html)
+    path = located(data)
+    dialogues = _read(path)
+    asked, learned = None, 0
+    if segmenter == LLM:
+        asked, learned = anyio.run(
+            _with_model, dialogues, model, base_url, guidance, reflect, journal
+        )
+    run = asked.run if asked else bench_segmentation(dialogues, segmenter_named(segmenter))
+    _show(run, segmenter, as_json, asked)
+    if reflect and not as_json:
+        said = f"{learned} rules in {reflect}" if learned else "no error to learn from"
+        console().print(said, markup=False)
+    if html is not None:
+        about = {"Segmenter": segmenter, "Guidance": str(guidance or ""), **_about(path, asked)}
+        _write_page(html, run, dialogues, path.name, about, again(context))
+
+
+def _check(
+    segmenter: str, guidance: Path | None, reflect: Path | None, journal: Path | None
+) -> None:
+    from theanine.errors import SettingsError
 
     if segmenter != LLM and (guidance or reflect or journal):
         raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")
     if guidance and reflect:
         raise SettingsError("--reflect learns from runs without guidance: leave --guidance out")
+
+
+def _read(path: Path) -> list[SegmentedDialogue]:
+    from theanine.evaluation.datasets.segmentation import read_segmented
+
     dropped = Counter[str]()
-    dialogues = read_segmented(located(data), dropped)
+    dialogues = read_segmented(path, dropped)
     for reason, count in dropped.items():
         print(f"dropped: {count} {reason}", file=sys.stderr)
-    if segmenter != LLM:
-        _show(bench_segmentation(dialogues, segmenter_named(segmenter)), segmenter, as_json)
-        return
-    found, learned = anyio.run(_with_model, dialogues, model, base_url, guidance, reflect, journal)
-    _show(found.run, found.model, as_json, found)
-    if reflect and not as_json:
-        said = f"{learned} rules in {reflect}" if learned else "no error to learn from"
-        console().print(said, markup=False)
+    return dialogues
+
+
+def _about(path: Path, asked: ModelRun | None) -> dict[str, str]:
+    import theanine
+    from theanine.evaluation.runs.setup import hash_of
+
+    known = {} if asked is None else {"model": asked.model, **asked.counts}
+    return {
+        **{name.replace("_", " ").capitalize(): str(value) for name, value in known.items()},
+        "Data, SHA-256": hash_of(path)[:16],
+        "Seed of the intervals": "0",
+        "theanine": theanine.__version__,
+    }
+
+
+def _write_page(
+    file: Path,
+    run: SegmentationRun,
+    dialogues: Sequence[SegmentedDialogue],
+    title: str,
+    about: Mapping[str, str],
+    command: str,
+) -> None:
+    from theanine.cli.page import segmentation_page
+
+    page = segmentation_page(run, dialogues, title=title, about=about, command=command)
+    write_text(file, page)
+    print(f"wrote {file}", file=sys.stderr)
 
 
 async def _with_model(
@@ -122,13 +183,13 @@ async def _with_model(
 def _show(
     run: SegmentationRun, segmenter: str, as_json: bool, asked: ModelRun | None = None
 ) -> None:
-    measures = {"Pk": run.pk, "WD": run.wd, "F1": run.f1, "score": run.score}
     counts = {} if asked is None else asked.counts
     if as_json:
-        found = {name: asdict(value) for name, value in measures.items()}
+        found = {name: asdict(value) for name, value in run.measures.items()}
         show_json({**found, "turns_per_second": run.turns_per_second, **counts})
         return
-    show_table(["measure", f"{segmenter}, {run.n} dialogues"], measures.items())
+    called = asked.model if asked else segmenter
+    show_table(["measure", f"{called}, {run.n} dialogues"], run.measures.items())
     console().print(f"{run.turns_per_second:,.0f} turns a second")
     if asked:
         console().print(

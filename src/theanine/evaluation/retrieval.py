@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import theanine
-from theanine.conversation import History, Utterance
+from theanine.conversation import History, Turn, Utterance
 from theanine.errors import BadInput, SettingsError
-from theanine.evaluation.datasets.evidence import Labelled, Question
-from theanine.evaluation.metrics.intervals import Interval, interval
+from theanine.evaluation.datasets.evidence import Labelled
 from theanine.evaluation.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
+from theanine.evaluation.retrieved import Evidence, Item, Run
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import TOP
 
@@ -32,18 +32,8 @@ UNITS = {
 """What is ranked, and the method that keeps it."""
 RANKED = 200
 """Units that are asked for; sessions are ordered by their best unit among these."""
-KS = (5, 10, 20)
-BUDGETS = (500, 1_000, 2_000, 4_000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One question's outcome: each measure by name, and how long the ranking took."""
-
-    id: str
-    category: str
-    measures: Mapping[str, float]
-    seconds: float
+KS = (1, 2, 5, 10, 20, 50, 100)
+BUDGETS = (250, 500, 1_000, 2_000, 4_000, 8_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,37 +43,6 @@ class Models:
     embedder: str = "local"
     reranker: str | None = None
     reranked: int = TOP
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A run over a set.
-
-    Attributes:
-        embedder, reranker: their full names; the latter is empty when there is none.
-        dropped: labels that could not be used, by reason.
-        index_bytes: of all stores together, less the words of their turns.
-    """
-
-    unit: str
-    retrieval: str
-    items: Sequence[Item]
-    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
-    index_bytes: int = 0
-    remember_seconds: float = 0.0
-    embedder: str = ""
-    reranker: str = ""
-
-    def measures(self, category: str | None = None) -> dict[str, Interval]:
-        """Each measure's mean with its interval, over all questions or those of a category."""
-        chosen = [item for item in self.items if category in (None, item.category)]
-        names = chosen[0].measures if chosen else ()
-        return {name: interval([item.measures[name] for item in chosen]) for name in names}
-
-    @property
-    def categories(self) -> list[str]:
-        """The categories, sorted."""
-        return sorted({item.category for item in self.items})
 
 
 def bench_retrieval(
@@ -102,33 +61,59 @@ def bench_retrieval(
     ``settings`` are further ones of the unit's method, by name. Raises BadInput when no question
     has usable evidence, SettingsError for a setting that makes no sense.
     """
-    items: list[Item] = []
-    dropped: defaultdict[str, int] = defaultdict(int)
-    size, seconds, names = 0, 0.0, ("", "")
+    config = _config(unit, retrieval, settings or {})
+    parts: list[_Part] = []
+    dropped = Counter[str]()
     for one in labelled:
-        for reason, count in one.dropped.items():
-            dropped[reason] += count
+        dropped.update(one.dropped)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
-            config = _config(unit, retrieval, settings or {})
             with _opened(path, unit, config, ranking, models or Models()) as agent:
-                names = (agent.embedder_name, agent.reranker_name)
-                seconds += _remembered(agent, one.history)
-                items += _asked(agent, one, budgets)
-                words = sum(len(t.words.encode()) for t in agent.turns(one.history.name))
-            size += sum(file.stat().st_size for file in path.parent.glob("memory.db*")) - words
+                part = _measured(agent, one, budgets)
+            size = sum(file.stat().st_size for file in path.parent.glob("memory.db*"))
+            parts.append(replace(part, size=size))
         progress(one.history.name)
+    items = [item for part in parts for item in part.items]
     if not items:
         raise BadInput("no question has evidence that is a turn's: nothing can be measured")
     return Run(
         unit=unit,
         retrieval=retrieval,
         items=items,
+        settings=settings or {},
+        embedder=parts[-1].embedder,
+        reranker=parts[-1].reranker,
+        conversations=len(parts),
+        turns=sum(part.turns for part in parts),
         dropped=dict(dropped),
-        index_bytes=size,
+        index_bytes=sum(part.size - part.words for part in parts),
+        remember_seconds=sum(part.remember_seconds for part in parts),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One conversation's outcome. ``size`` is of its store, ``words`` of its turns, in bytes."""
+
+    items: Sequence[Item]
+    turns: int
+    words: int
+    remember_seconds: float
+    embedder: str
+    reranker: str
+    size: int = 0
+
+
+def _measured(agent: Agent, one: Labelled, budgets: Sequence[int]) -> _Part:
+    seconds = _remembered(agent, one.history)
+    turns = agent.turns(one.history.name)
+    return _Part(
+        items=_asked(agent, one, budgets),
+        turns=len(turns),
+        words=sum(len(turn.words.encode()) for turn in turns),
         remember_seconds=seconds,
-        embedder=names[0],
-        reranker=names[1],
+        embedder=agent.embedder_name,
+        reranker=agent.reranker_name,
     )
 
 
@@ -180,13 +165,14 @@ def _remembered(agent: Agent, history: History) -> float:
 def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
     user = one.history.name
     sessions = {session.id: session.key for session in agent.sessions(user)}
-    turns = agent.turns(user)
-    session_of = {turn.id: turn.session for turn in turns}
+    turns = {turn.id: turn for turn in agent.turns(user)}
     by_place = {
-        (place, turn.key or ""): turn.id for turn in turns for place in ("", sessions[turn.session])
+        (place, turn.key or ""): turn.id
+        for turn in turns.values()
+        for place in ("", sessions[turn.session])
     }
     units = [memory.sources for memory in agent.memories(user)]
-    last = max(turn.at for turn in turns)
+    last = max(turn.at for turn in turns.values())
     items: list[Item] = []
     for question in one.questions:
         gold = {by_place[place] for place in question.gold}
@@ -197,16 +183,39 @@ def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
         seconds = time.perf_counter() - started
         parts = sorted(found.parts, key=lambda part: -part.score)
         ranked = [[turn.id for turn in part.sources] for part in parts]
-        best = [session_of[turn] for unit in ranked for turn in unit[:1]]
-        measures = {f"recall@{k}": recall_at(ranked, gold, k) for k in KS}
-        measures["session hit@10"] = hit_at(best, {session_of[turn] for turn in gold}, 10)
-        measures["session hit@5"] = hit_at(best, {session_of[turn] for turn in gold}, 5)
-        measures["nDCG@10"] = ndcg_at(ranked, gold, 10, units)
-        measures["DCG"] = dcg(ranked, gold)
-        measures["MRR"] = reciprocal_rank(ranked, gold)
-        measures |= _within(agent, asked, user, gold, budgets)
-        items.append(_item(question, measures, seconds))
+        item = Item(
+            id=question.id,
+            category=question.category,
+            asked=question.text,
+            evidence=[_evidence(turns[turn], ranked) for turn in sorted(gold)],
+            measures=_ranking_measures(ranked, gold, turns, units)
+            | _within(agent, asked, user, gold, budgets),
+            seconds=seconds,
+        )
+        items.append(item)
     return items
+
+
+def _evidence(turn: Turn, ranked: Sequence[Sequence[int]]) -> Evidence:
+    rank = next((rank for rank, unit in enumerate(ranked, 1) if turn.id in unit), None)
+    return Evidence(speaker=turn.speaker, text=turn.words, rank=rank)
+
+
+def _ranking_measures(
+    ranked: Sequence[Sequence[int]],
+    gold: set[int],
+    turns: Mapping[int, Turn],
+    units: Sequence[Sequence[int]],
+) -> dict[str, float]:
+    """Of the units' order alone, as if there were room for each."""
+    best = [turns[turn].session for unit in ranked for turn in unit[:1]]
+    wanted = {turns[turn].session for turn in gold}
+    found = {f"recall@{k}": recall_at(ranked, gold, k) for k in KS}
+    found |= {f"session hit@{k}": hit_at(best, wanted, k) for k in (10, 5)}
+    found["nDCG@10"] = ndcg_at(ranked, gold, 10, units)
+    found["DCG"] = dcg(ranked, gold)
+    found["MRR"] = reciprocal_rank(ranked, gold)
+    return found
 
 
 def _within(
@@ -222,7 +231,3 @@ def _within(
         sources = [turn.id for turn in agent.recall(asked, user, budget=budget).sources]
         found[f"within {budget}"] = recall_at([sources], gold, 1)
     return found
-
-
-def _item(question: Question, measures: Mapping[str, float], seconds: float) -> Item:
-    return Item(id=question.id, category=question.category, measures=measures, seconds=seconds)

@@ -60,6 +60,11 @@ class SegmentationRun:
         """How many dialogues were measured."""
         return len(self.items)
 
+    @property
+    def measures(self) -> dict[str, Interval]:
+        """Each measure by the name that people know it by."""
+        return {"Pk": self.pk, "WD": self.wd, "F1": self.f1, "score": self.score}
+
 
 def segmenter(name: str) -> Segmenter:
     """``local``, ``dips``, ``text-tiling`` or ``every:N``. Raises BadInput for any other name."""

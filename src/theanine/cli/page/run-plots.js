@@ -33,28 +33,33 @@ function histogram(values, pick, top) {
   return made;
 }
 
-/** Bars with whiskers: rows of {name, values: [{mean, low, high, n}, …]}, one bar a value. */
+/** Bars with whiskers: rows of {name, own, values: [{mean, low, high, n}, …]}, one bar a value. Of a
+    figure from elsewhere only the mean may be known. `own` marks the row that the others stand beside. */
 function bars(rows, top, colour = () => "") {
   const made = make("div", undefined, rows.some((row) => row.values.length > 1) ? "bars many" : "bars");
-  const end = nice(most(rows.flatMap((row) => row.values.filter(Boolean).map((one) => one.high))));
+  const end = nice(most(rows.flatMap((row) => row.values.filter(Boolean).map((one) => one.high ?? one.mean))));
   for (const row of rows) {
     const track = make("div", undefined, "track"), name = make("span", row.name, "name"), value = make("span", undefined, "value");
     name.title = row.name;
     row.values.forEach((one, place) => {
       const lane = make("div");
       if (one) {
-        const bar = make("b"), whisker = make("u");
+        const bar = make("b", undefined, row.own && "own"), whisker = make("u");
         bar.style.width = `${(100 * Math.max(0, one.mean)) / end}%`;
         if (colour(place)) bar.style.background = colour(place);
-        whisker.style.left = `${(100 * Math.max(0, one.low)) / end}%`;
-        whisker.style.width = `${(100 * (one.high - Math.max(0, one.low))) / end}%`;
-        lane.title = `${row.name}: ${figure(one.mean, top)} [${figure(one.low, top)}, ${figure(one.high, top)}], n ${one.n}`;
-        lane.append(bar, whisker);
+        lane.title = `${row.name}: ${figure(one.mean, top)}`;
+        lane.append(bar);
+        if (one.n) {
+          whisker.style.left = `${(100 * Math.max(0, one.low)) / end}%`;
+          whisker.style.width = `${(100 * (one.high - Math.max(0, one.low))) / end}%`;
+          lane.title += ` [${figure(one.low, top)}, ${figure(one.high, top)}], n ${one.n}`;
+          lane.append(whisker);
+        }
       }
       track.append(lane);
     });
     const [only] = row.values;
-    if (row.values.length === 1) value.append(figure(only.mean, top), make("small", ` n ${number(only.n)}`));
+    if (row.values.length === 1) value.append(figure(only.mean, top), make("small", only.n ? ` n ${number(only.n)}` : ""));
     else value.append(make("small", `n ${number(row.values.find(Boolean)?.n ?? 0)}`));
     made.append(name, track, value);
   }
@@ -75,21 +80,24 @@ function plot(height, drawing) {
     const width = Math.round(made.clientWidth);
     if (!width || width === before) return;
     before = width;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`); // on paper it is as wide as there is room
     svg.replaceChildren();
     drawing(svg, width, height);
   }).observe(made);
   return made;
 }
 
-/** Axes from 0; gives how x and y are placed. */
+/** Axes from 0, or from where they say; gives how x and y are placed. */
 function axes(svg, width, height, { x, y, across, up }) {
   const right = width - EDGE.right, bottom = height - EDGE.bottom;
+  const scale = x.log ? Math.log : (value) => value;
+  const share = (value, low, high) => (value - low) / (high - low || 1);
   const at = {
-    x: (value) => EDGE.left + ((value - (x.from ?? 0)) / (x.end - (x.from ?? 0) || 1)) * (right - EDGE.left),
-    y: (value) => bottom - (value / y.end) * (bottom - EDGE.top),
+    x: (value) => EDGE.left + share(scale(value), scale(x.from ?? 0), scale(x.end)) * (right - EDGE.left),
+    y: (value) => bottom - share(value, y.from ?? 0, y.end) * (bottom - EDGE.top),
   };
   for (let i = 0; i <= 4; i += 1) {
-    const value = (y.end * i) / 4;
+    const value = (y.from ?? 0) + ((y.end - (y.from ?? 0)) * i) / 4;
     svg.append(draw("line", { class: "grid", x1: EDGE.left, x2: right, y1: at.y(value), y2: at.y(value) }));
     svg.append(draw("text", { x: EDGE.left - 6, y: at.y(value) + 4, "text-anchor": "end" }, y.end > 10 ? number(value) : String(+value.toPrecision(3))));
   }

@@ -9,19 +9,33 @@ import typer
 
 from theanine.cli.show import console
 
+RunsArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN…", help="Folders of runs, or files of `bench retrieval --out`."),
+]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Another file of `bench retrieval`, to draw beside these."),
+]
 
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs.")],
-) -> None:
-    """Write a run's page, report.html in its folder, anew.
 
-    Every run writes it at its end; this does it for one that was killed, or made by a program.
+def report(runs: RunsArgument, against: AgainstOption = None) -> None:
+    """Write a run's page anew: report.html in its folder, or NAME.html beside NAME.jsonl.
+
+    Every run in a folder writes it at its end; this does it for one that was killed, or made by a
+    program. Of what `bench retrieval` kept, nothing is run again.
 
     \b
     theanine bench report runs/qa-theanine-1a2b3c4d
+    theanine bench report ours.jsonl --against lexical.jsonl
     """
+    from theanine.errors import SettingsError
+
+    if against is not None and any(run.is_dir() for run in runs):
+        raise SettingsError("--against goes with files of `bench retrieval`; see `bench diff`")
     for run in runs:
-        console().print(str(write_report(run)), markup=False)
+        page = _page_of_items(run, against) if run.is_file() else write_report(run)
+        console().print(str(page), markup=False)
 
 
 def write_report(run: Path) -> Path:
@@ -33,3 +47,14 @@ def write_report(run: Path) -> Path:
     from theanine.evaluation.runs.kept import read_run
 
     return RunFolder(run).write(REPORT, run_page(anyio.run(read_run, run)))
+
+
+def _page_of_items(file: Path, against: Path | None) -> Path:
+    from theanine.cli.files import write_text
+    from theanine.cli.page import retrieval_page
+    from theanine.evaluation.retrieved import read_retrieved
+
+    other = None if against is None else read_retrieved(against)
+    page = file.with_suffix(".html")
+    write_text(page, retrieval_page(read_retrieved(file), other))
+    return page
