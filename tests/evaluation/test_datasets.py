@@ -277,8 +277,8 @@ def test_a_file_that_is_broken_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 EMPTY: list[tuple[object, str]] = [
-    ({"data": [{"story": "A.", "questions": [], "answers": []}]}, "no passage in it"),
-    ([{"sessions": [], "questions": ["?"]}], "no history in it has words"),
+    ({"data": [{"story": "A.", "questions": [], "answers": []}]}, "none of its passages has"),
+    ([{"sessions": [], "questions": ["?"]}], "none of its histories has"),
 ]
 
 

@@ -40,7 +40,8 @@ class Checked:
 def check(path: Path, benches: Iterable[str] = ()) -> list[Checked]:
     """What each of these benches finds; without any named, what the first finds that can read it.
 
-    Raises BadInput where it can't be read.
+    Raises BadInput where it can't be read, and for the first that knows its shape, at the place
+    where it is faulty.
     """
     named = [bench for bench in dict.fromkeys(map(_reader, benches)) if bench in _CHECKS]
     if named:
@@ -50,8 +51,15 @@ def check(path: Path, benches: Iterable[str] = ()) -> list[Checked]:
         try:
             return [one(path)]
         except BadInput as fault:
+            if _is_inside(fault.where, path):  # it is this bench's, and faulty
+                raise
             faults.append(str(fault))
     raise BadInput(f"no bench can read it: {'; '.join(dict.fromkeys(faults))}", str(path))
+
+
+def _is_inside(where: str, path: Path) -> bool:
+    """Whether a fault is of one item of a list, or of one file of a folder."""
+    return where != str(path) if path.is_dir() else where.startswith(f"{path}, [")
 
 
 def _reader(bench: str) -> str:

@@ -22,6 +22,7 @@ from theanine.evaluation.datasets.reading import (
     USER,
     Asked,
     Line,
+    askable,
     case_of,
     history_of,
     records,
@@ -45,12 +46,7 @@ def read_conditional(folder: Path) -> list[Group]:
         if (match := _HISTORY.fullmatch(file.name))
     ]
     groups = [_group(what, number, file) for what, number, file in sorted(files)]
-    if found := [group for group in groups if group.cases]:
-        lost = len(groups) - len(found)
-        first = found[0]
-        dropped = {**first.dropped, **({"samples that can't be asked": lost} if lost else {})}
-        return [Group(id=first.id, stages=first.stages, dropped=dropped), *found[1:]]
-    raise BadInput("no sample in it has a history and a test turn", str(folder))
+    return askable(groups, "samples", str(folder))
 
 
 def _group(what: str, number: int, file: Path) -> Group:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from theanine.errors import BadInput
 from theanine.evaluation.cases import Group, Stage
 from theanine.evaluation.datasets.reading import (
     ASSISTANT,
@@ -21,6 +20,7 @@ from theanine.evaluation.datasets.reading import (
     Line,
     Record,
     around,
+    askable,
     case_of,
     history_of,
     records,
@@ -39,14 +39,12 @@ def is_coqa(document: Any) -> bool:
     return bool(first) and {"story", "questions", "answers"} <= first[0].keys()
 
 
-def read_coqa(document: Record) -> list[Group]:
-    """One group a passage. Raises BadInput where no passage has a question."""
+def read_coqa(document: Record, where: str) -> list[Group]:
+    """One group a passage. Raises BadInput where no passage has a question; ``where`` names it."""
     rows = [row for row in records(document["data"]) if str(row.get("story", "")).strip()]
     stories = [list(sentences(str(row["story"]))) for row in rows]
     groups = [_group(place, rows, stories) for place in range(len(rows))]
-    if found := [group for group in groups if group.cases]:
-        return found
-    raise BadInput("no passage in it has a question with an answer")
+    return askable(groups, "passages", where)
 
 
 def _group(place: int, rows: Sequence[Record], stories: Sequence[list[tuple[int, int]]]) -> Group:
@@ -75,10 +73,10 @@ def _lines(row: Record, spans: Sequence[tuple[int, int]]) -> list[Line]:
 def _asked(
     row: Record, name: str, spans: Sequence[tuple[int, int]], dropped: Counter[str]
 ) -> Iterator[Asked]:
-    answers = {one.get("turn_id"): one for one in records(row.get("answers") or [])}
+    answers = {str(one.get("turn_id")): one for one in records(row.get("answers") or [])}
     before: list[Line] = []
     for question in records(row.get("questions") or []):
-        number = question.get("turn_id")
+        number = str(question.get("turn_id"))
         text = str(question.get("input_text") or "").strip()
         answer = str(answers.get(number, {}).get("input_text") or "").strip()
         if not text or not answer:

@@ -6,10 +6,9 @@ turn's is dropped and counted, and so is a question of which nothing is left.
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +19,8 @@ from theanine.errors import BadInput
 from theanine.evaluation.datasets.mtbench import read_mtbench
 from theanine.evaluation.datasets.reading import load
 from theanine.formats import read_histories
+from theanine.formats.base import Rejected
+from theanine.formats.fields import as_list, as_object, member, optional_text, text_in
 
 _ADVERSARIAL = 5
 _LABEL = re.compile(r"D\d+:\d+")
@@ -71,7 +72,8 @@ class Labelled:
 def read_evidence(path: Path) -> list[Labelled]:
     """The conversations of a file, or of a folder of BEAM chats.
 
-    Raises BadInput where it holds no questions of a known set.
+    Raises BadInput where it holds no questions of a known set, and with the place where one is no
+    question at all; one without words is dropped.
     """
     if path.is_dir():
         folders = sorted(path.glob("*/probing_questions"), key=lambda p: p.parent.name.zfill(9))
@@ -88,7 +90,7 @@ def labelled(path: Path, document: Any) -> list[Labelled]:
     if "haystack_sessions" in first:
         return list(_longmemeval(path, found))
     if "conversations" in first:
-        return list(_mtbench(found))
+        return list(_mtbench(path, found))
     return _unknown(path)
 
 
@@ -116,6 +118,9 @@ def _kept(
     unlabelled: list[Question] = []
     lost = Counter(dropped or {})
     for question in questions:
+        if not question.text:
+            lost["questions without words"] += 1
+            continue
         gold = question.gold & known
         lost["labels of no turn"] += len(question.gold - known)
         lost["questions without evidence"] += not gold
@@ -128,66 +133,97 @@ def _kept(
     )
 
 
-def _histories(path: Path) -> tuple[dict[str, History], dict[int, int]]:
-    """The histories of a list of records by name, and how many turns of each record are faulty."""
-    reading = read_histories(path, keep_going=True)
-    faulty = Counter(
-        int(match[1]) for one in reading.rejected if (match := _RECORD.search(one.where))
-    )
-    return {history.name: history for history in reading.histories}, faulty
+def _histories(path: Path, format: str) -> tuple[dict[str, History], dict[int, list[Rejected]]]:
+    """The histories of a list of records by name, and the faults of each record."""
+    reading = read_histories(path, format=format, keep_going=True)
+    faults = defaultdict[int, list[Rejected]](list)
+    for one in reading.rejected:
+        if match := _RECORD.search(one.where):
+            faults[int(match[1])].append(one)
+    return {history.name: history for history in reading.histories}, faults
 
 
 def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
-    histories, faulty = _histories(path)
-    for place, record in enumerate(records):
-        name = str(record["sample_id"])
-        dropped = Counter({UNREADABLE: faulty.get(place, 0)})
+    histories, faults = _histories(path, "locomo")
+    for place, item in enumerate(records):
+        where = f"{path}, [{place}]"
+        record = as_object(item, where)
+        name = str(member(record, "sample_id", where))
+        dropped = Counter({UNREADABLE: len(faults.get(place, ()))})
+        listed = as_list(member(record, "qa", where), f"{where}.qa")
         questions = [
-            Question(
-                id=f"{name}/{number}",
-                text=str(one["question"]),
-                category=CATEGORIES.get(one.get("category"), str(one.get("category"))),
-                answer=str(one.get("answer", "")),
-                answerable=one.get("category") != _ADVERSARIAL,
-                gold=_labels(one.get("evidence", []), dropped),
-            )
-            for number, one in enumerate(record["qa"], 1)
+            _locomo_question(one, f"{name}/{number}", f"{where}.qa[{number - 1}]", dropped)
+            for number, one in enumerate(listed, 1)
         ]
-        if name in histories:
-            yield _kept(histories[name], questions, unique=True, dropped=dropped)
+        history = _taken(histories, name, where, faults.get(place, ()))
+        yield _kept(history, questions, unique=True, dropped=dropped)
+
+
+def _locomo_question(one: object, id: str, where: str, dropped: Counter[str]) -> Question:
+    fields = as_object(one, where)
+    category = fields.get("category")
+    return Question(
+        id=id,
+        text=optional_text(fields, "question", where).strip(),
+        category=CATEGORIES.get(category, "") if isinstance(category, int) else str(category or ""),
+        answer=str(fields.get("answer", "")),
+        answerable=category != _ADVERSARIAL,
+        gold=_labels(fields.get("evidence"), dropped),
+    )
 
 
 def _labels(evidence: Any, dropped: Counter[str]) -> frozenset[Place]:
     """The turns that LoCoMo names, several of which may stand in one text."""
-    text = " ".join(map(str, cast("list[Any]", evidence)))
+    listed = cast("list[Any]", evidence) if isinstance(evidence, list) else [evidence]
+    text = " ".join(str(one) for one in listed if one is not None)
     dropped["labels that can't be read"] += len(_LABEL.sub(" ", text).replace(";", " ").split())
     return frozenset(("", found) for found in _LABEL.findall(text))
 
 
+def _taken(
+    histories: dict[str, History], name: str, where: str, faults: Sequence[Rejected]
+) -> History:
+    """The history of a record, once. Raises BadInput where none of it was taken, with why."""
+    if name in histories:
+        return histories.pop(name)
+    why = f"{faults[0].where}: {faults[0].reason}" if faults else "its name is given twice"
+    raise BadInput(f"nothing of {name!r} can be read: {why}", where)
+
+
 def _beam(folder: Path) -> Labelled:
     cut = folder / "chat_trunecated.json"  # so spelt in the set
-    reading = read_histories(cut if cut.exists() else folder / "chat.json", keep_going=True)
-    if not reading.histories:
-        raise BadInput("no turn in it can be read", str(folder))
-    [history] = reading.histories
+    chat = cut if cut.exists() else folder / "chat.json"
+    reading = read_histories(chat, format="beam", keep_going=True)
+    histories = {history.name: history for history in reading.histories}
+    history = _taken(histories, next(iter(histories), folder.name), str(folder), reading.rejected)
     file = folder / "probing_questions" / "probing_questions.json"
-    probes = cast("dict[str, list[dict[str, Any]]]", json.loads(file.read_text("utf-8")))
-    questions = (
-        Question(
-            id=f"{folder.name}/{kind}/{number}",
-            text=str(one["question"]),
-            category=kind,
-            gold=frozenset(("", str(i)) for i in _integers(one.get("source_chat_ids", []))),
-            answerable=kind != "abstention",
-            answer=next((str(one[name]) for name in _BEAM_ANSWERS if one.get(name)), ""),
-            rubric=tuple(map(str, one.get("rubric") or ())),
-            ordered=kind == "event_ordering",
-        )
-        for kind, ones in probes.items()
-        for number, one in enumerate(ones, 1)
-    )
+    questions = [
+        _beam_question(one, kind, f"{folder.name}/{kind}/{number}", f"{file}, {kind}[{number - 1}]")
+        for kind, listed in as_object(load(file), str(file)).items()
+        for number, one in enumerate(as_list(listed, f"{file}, {kind}"), 1)
+    ]
     dropped = {UNREADABLE: len(reading.rejected)}
     return _kept(history, questions, unique=True, dropped=dropped)
+
+
+def _beam_question(one: object, kind: str, id: str, where: str) -> Question:
+    fields = as_object(one, where)
+    return Question(
+        id=id,
+        text=optional_text(fields, "question", where).strip(),
+        category=kind,
+        gold=frozenset(("", str(i)) for i in _integers(fields.get("source_chat_ids"))),
+        answerable=kind != "abstention",
+        answer=next((str(fields[name]) for name in _BEAM_ANSWERS if fields.get(name)), ""),
+        rubric=_points(fields.get("rubric"), f"{where}.rubric"),
+        ordered=kind == "event_ordering",
+    )
+
+
+def _points(rubric: object, where: str) -> tuple[str, ...]:
+    if rubric is None or isinstance(rubric, str):
+        return (rubric,) if rubric else ()
+    return tuple(map(str, as_list(rubric, where)))
 
 
 def _integers(node: Any) -> Iterator[int]:
@@ -201,46 +237,56 @@ def _integers(node: Any) -> Iterator[int]:
 
 
 def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
-    asked = [_long_question(record) for record in records]
+    asked = [_long_question(item, f"{path}, [{place}]") for place, item in enumerate(records)]
     for record in records:  # the histories are read anew, and one copy of them is enough
         record.clear()
-    histories, faulty = _histories(path)
+    histories, faults = _histories(path, "longmemeval")
     for place, (question, dropped) in enumerate(asked):
-        dropped[UNREADABLE] += faulty.get(place, 0)
-        if question.id in histories:
-            yield _kept(histories[question.id], [question], unique=False, dropped=dropped)
+        faulty = faults.get(place, ())
+        dropped[UNREADABLE] += len(faulty)
+        history = _taken(histories, question.id, f"{path}, [{place}]", faulty)
+        yield _kept(history, [question], unique=False, dropped=dropped)
 
 
-def _long_question(record: dict[str, Any]) -> tuple[Question, Counter[str]]:
-    name = str(record["question_id"])
-    sessions = list(zip(record["haystack_session_ids"], record["haystack_sessions"], strict=False))
-    answering = set(record["answer_session_ids"])
+def _long_question(item: object, where: str) -> tuple[Question, Counter[str]]:
+    record = as_object(item, where)
+    name = str(member(record, "question_id", where))
+    ids, sessions, answering = (
+        as_list(member(record, key, where), f"{where}.{key}")
+        for key in ("haystack_session_ids", "haystack_sessions", "answer_session_ids")
+    )
+    known, wanted = set(map(str, ids)), set(map(str, answering))
     gold = frozenset(
         (f"{name}/{session}", str(place))
-        for session, turns in sessions
-        if session in answering
-        for place, turn in enumerate(turns, 1)
-        if turn.get("has_answer")
+        for session, turns in zip(map(str, ids), sessions, strict=False)
+        if session in wanted
+        for place, turn in enumerate(as_list(turns, f"{where}, session {session}"), 1)
+        if isinstance(turn, dict) and cast("dict[str, Any]", turn).get("has_answer")
     )
-    dropped = Counter({"sessions of no haystack": len(answering - {one for one, _ in sessions})})
-    asked = datetime.strptime(f"{record['question_date']} +0000", "%Y/%m/%d (%a) %H:%M %z")
     question = Question(
         id=name,
-        text=str(record["question"]),
-        category=str(record["question_type"]),
+        text=text_in(record, "question", where),
+        category=optional_text(record, "question_type", where),
         gold=gold,
-        asked_at=asked,
+        asked_at=_long_date(member(record, "question_date", where), f"{where}.question_date"),
         answer=str(record.get("answer", "")),
         answerable=not name.endswith("_abs"),
     )
-    return question, dropped
+    return question, Counter({"sessions of no haystack": len(wanted - known)})
 
 
-def _mtbench(records: list[Any]) -> Iterator[Labelled]:
-    for name, category, turns, question, gold in read_mtbench(records):
+def _long_date(value: object, where: str) -> datetime:
+    try:
+        return datetime.strptime(f"{value} +0000", "%Y/%m/%d (%a) %H:%M %z")
+    except ValueError:
+        raise BadInput(f"{value!r} is no date such as 2023/05/30 (Tue) 23:40", where) from None
+
+
+def _mtbench(path: Path, records: list[Any]) -> Iterator[Labelled]:
+    for name, category, turns, question, gold in read_mtbench(path, records):
         start = turns[0].at
         transcript = Transcript(key=name, turns=turns, at=start, dated=False)
         asked = Question(
             id=name, text=question, category=category, gold=frozenset(("", key) for key in gold)
         )
-        yield _kept(History(name=name, transcripts=[transcript]), iter([asked]), unique=True)
+        yield _kept(History(name=name, transcripts=[transcript]), [asked], unique=True)

@@ -7,18 +7,19 @@ as ``[{"dataID", "summary": {"s1-m1": …}}]``, by the history's name and the se
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from theanine.conversation import GivenMemory, History, Transcript, Utterance
 from theanine.errors import BadInput
 from theanine.formats import read_histories
 from theanine.formats.dates import DEFAULT_START
+from theanine.formats.fields import as_list, as_object, member, optional_text, parse
+from theanine.formats.source import decode, opened
 from theanine.steps.words import sentences
 
 _SESSION = re.compile(r"session_(\d+)")
@@ -137,18 +138,24 @@ def _number(file: Path) -> int:
     return int(match[1])
 
 
-def _sessions(file: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    for line, text in enumerate(file.read_text("utf-8").splitlines(), 1):
-        where = f"{file}, line {line}"
-        try:
-            record = cast("dict[str, Any]", json.loads(text))
-            yield str(record["initial_data_id"]), list(record["dialog"])
-        except (ValueError, KeyError, TypeError):
-            raise BadInput("no session of MSC's persona summaries", where) from None
+def _sessions(file: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """Each line's episode and its turns that have words. Raises BadInput, naming the place."""
+    with opened(file) as source:
+        for line, offset, raw in source.lines():
+            where = f"{file}, line {line}"
+            record = as_object(parse(decode(raw, where, offset), where), where)
+            listed = as_list(member(record, "dialog", where), f"{where}.dialog")
+            turns = [as_object(turn, f"{where}.dialog[{i}]") for i, turn in enumerate(listed)]
+            said = [
+                turn
+                for i, turn in enumerate(turns)
+                if optional_text(turn, "text", f"{where}.dialog[{i}]").strip()
+            ]
+            yield str(member(record, "initial_data_id", where)), said
 
 
 def _turns(
-    dialog: Sequence[dict[str, Any]], start: Any
+    dialog: Sequence[Mapping[str, Any]], start: Any
 ) -> tuple[list[Utterance], list[GivenMemory]]:
     turns: list[Utterance] = []
     given: list[GivenMemory] = []

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from theanine.errors import BadInput
 from theanine.evaluation.cases import Group, Stage
 from theanine.evaluation.datasets.reading import (
     ASSISTANT,
@@ -19,6 +18,7 @@ from theanine.evaluation.datasets.reading import (
     Asked,
     Line,
     Record,
+    askable,
     case_of,
     history_of,
     records,
@@ -38,12 +38,10 @@ def is_longmt(document: Any) -> bool:
     return bool(first) and {"sessions", "questions"} <= first[0].keys()
 
 
-def read_longmt(document: Any) -> list[Group]:
-    """One group a history. Raises BadInput where none has words and questions."""
+def read_longmt(document: Any, where: str) -> list[Group]:
+    """One group a history. Raises BadInput where none is asked anything; ``where`` names it."""
     groups = [_group(row, number) for number, row in enumerate(records(document), 1)]
-    if found := [group for group in groups if group.cases]:
-        return found
-    raise BadInput("no history in it has words and questions")
+    return askable(groups, "histories", where)
 
 
 def _group(row: Record, number: int) -> Group:
@@ -51,12 +49,12 @@ def _group(row: Record, number: int) -> Group:
     notes = Counter[str]()
     sessions = [
         (f"{name}/{place}", list(_lines(session, notes)))
-        for place, session in enumerate(_list(row["sessions"]), 1)
+        for place, session in enumerate(_list(row.get("sessions")), 1)
     ]
     history = history_of(name, sessions, +notes)
     if not history.transcripts:
         return Group(id=name, stages=())
-    texts, answers = _list(row["questions"]), _list(row.get("answers"))
+    texts, answers = _list(row.get("questions")), _list(row.get("answers"))
     cases = tuple(
         case_of(
             Asked(

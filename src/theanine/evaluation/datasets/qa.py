@@ -36,9 +36,9 @@ def read_qa(path: Path) -> list[Group]:
         return [_group(one) for one in read_evidence(path)]
     document = load(path)
     if is_coqa(document):
-        return read_coqa(document)
+        return read_coqa(document, str(path))
     if is_longmt(document):
-        return read_longmt(document)
+        return read_longmt(document, str(path))
     return [_group(one) for one in labelled(path, document)]
 
 

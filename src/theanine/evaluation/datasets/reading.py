@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 from theanine.conversation import History, Role, Transcript, Utterance
 from theanine.errors import BadInput
-from theanine.evaluation.cases import Case
+from theanine.evaluation.cases import Case, Group
 from theanine.formats.dates import Calendar
 
 Record = Mapping[str, Any]
@@ -112,6 +113,21 @@ def case_of(asked: Asked, histories: Iterable[History]) -> Case:
         speaker=asked.answers,
         extra=asked.extra,
     )
+
+
+def askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
+    """Those that are asked anything; how many are not is counted with the first.
+
+    Raises BadInput, with ``where``, when there is none. ``what`` names a group, in the plural.
+    """
+    found = [group for group in groups if group.cases]
+    if not found:
+        raise BadInput(f"none of its {what} has both words and a question", where)
+    lost = Counter({f"{what} that can't be asked": len(groups) - len(found)})
+    for group in groups:
+        lost.update({} if group.cases else group.dropped)
+    first, *rest = found
+    return [replace(first, dropped=dict(+(Counter(first.dropped) + lost))), *rest]
 
 
 def around(place: int, count: int, others: int) -> list[int]:
