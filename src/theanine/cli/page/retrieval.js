@@ -112,7 +112,7 @@ function parts() {
 const [first] = Object.values(data.parts);
 if (first) {
   element("part-measure").append(...first.map((one) => option(one.measure, called(one.measure))));
-  element("part-measure").value = "recall@10";
+  if (first.some((one) => one.measure === "recall@10")) element("part-measure").value = "recall@10";
   element("part-measure").addEventListener("change", parts);
   parts();
 }

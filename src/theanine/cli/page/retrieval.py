@@ -109,14 +109,14 @@ def _intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
 
 def _item(item: Item, other: Item | None, names: Sequence[str]) -> dict[str, Any]:
     """A question. Its measures are in the order of ``names``; None is one that was not taken."""
-    ranks = [None] * len(item.evidence) if other is None else [e.rank for e in other.evidence]
+    ranks = {(one.speaker, one.text): one.rank for one in other.evidence} if other else {}
     return {
         "id": item.id,
         "category": item.category,
         "asked": item.asked,
         "evidence": [
-            (one.speaker, one.text, one.rank, rank)
-            for one, rank in zip(item.evidence, ranks, strict=False)
+            (one.speaker, one.text, one.rank, ranks.get((one.speaker, one.text)))
+            for one in item.evidence
         ],
         "measures": [item.measures.get(name) for name in names],
         "other": None if other is None else [other.measures.get(name) for name in names],
