@@ -138,7 +138,7 @@ def test_gold_of_persona_summaries_is_a_sentence_each(tmp_path: Path) -> None:
     assert {w.speaker for w in one.wanted} == {"Speaker 2"}
     assert one.wanted[2].turns == ("Speaker 2: Boats!",)
     lines(tmp_path / "session_3", "valid.jsonl", [{"dialog": []}])
-    with pytest.raises(BadInput, match=r"valid\.jsonl, line 1: no session of MSC"):
+    with pytest.raises(BadInput, match=r'valid\.jsonl, line 1: the field "initial_data_id" is'):
         read_gold(tmp_path)
 
 

@@ -30,7 +30,8 @@ _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "e
 """Where a probing question has its answer, by its kind."""
 Place = tuple[str, str]
 """A turn: its session's key (empty where turn keys are unique) and its own."""
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+_KINDS = ("multi-hop", "temporal", "open", "single-hop", "adversarial")
+_CATEGORIES = dict(zip("12345", _KINDS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,7 @@ def _locomo_question(one: object, id: str, where: str, dropped: Counter[str]) ->
     return Question(
         id=id,
         text=optional_text(fields, "question", where).strip(),
-        category=CATEGORIES.get(category, "") if isinstance(category, int) else str(category or ""),
+        category=_CATEGORIES.get(str(category), str(category)),
         answer=str(fields.get("answer", "")),
         answerable=category != _ADVERSARIAL,
         gold=_labels(fields.get("evidence"), dropped),
