@@ -99,7 +99,7 @@ def segmentation(
         console().print(said, markup=False)
     if html is not None:
         about = {"Segmenter": segmenter, "Guidance": str(guidance or ""), **_about(path, asked)}
-        _write_page(html, run, dialogues, path.name, about, again(context))
+        _write_page(html, run, dialogues, data.name, about, again(context))
 
 
 def _check(

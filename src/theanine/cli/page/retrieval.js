@@ -127,7 +127,7 @@ element("category").append(option("", "Every category"), ...categories.map((name
 element("category").hidden = categories.length < 2;
 element("measure").append(...names.map((name) => option(name, called(name))));
 element("measure").value = element("by-measure").value;
-element("only").append(option("", "All questions"), option("missed", "Something missed"), ...(theirs ? [option("better", "Better than the other run"), option("worse", "Worse than the other run")] : []));
+element("only").append(option("", "All questions"), option("missed", "Something missed"), ...(theirs ? [option("better", "Better"), option("worse", "Worse")] : []));
 element("order").append(option("", "As they were asked"), option("worst", "Lowest first"), ...(theirs ? [option("change", "Most changed first")] : []), option("slow", "Slowest first"));
 const words = data.items.map((item) => [item.id, item.asked, ...item.evidence.map(([, text]) => text)].join("\n").toLowerCase());
 const change = (item, place) => (item.other ? item.measures[place] - item.other[place] : 0);
@@ -149,7 +149,7 @@ function inside(item) {
   const values = names.map((name, place) => [called(name), item.other ? `${figure(item.other[place])} → ${figure(item.measures[place])}` : figure(item.measures[place])]);
   const list = make("dl", undefined, "facts");
   facts(list, values);
-  return [titled("The evidence", ...parts), titled("Measures", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
+  return [titled("The evidence", ...parts), titled(item.other ? `Measures: ${theirs.name} → ${ours.name}` : "Measures", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
 }
 
 const show = lazily(element("list"));
