@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.models.bundled import count_tokens
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import leading, within
 
 TEXTS = st.lists(
     st.text(min_size=1, max_size=60)
@@ -39,16 +41,22 @@ def test_as_much_as_fits_and_nothing_twice(texts: list[str], budget: int) -> Non
 
 @settings(deadline=None)
 @given(TEXTS, BUDGETS)
-def test_without_gaps_it_is_the_longest_beginning_that_fits(texts: list[str], budget: int) -> None:
-    kept = within([(place, text) for place, text in enumerate(texts)], budget, gaps=False)
+def test_leading_is_the_longest_beginning_that_fits(texts: list[str], budget: int) -> None:
+    kept = leading(enumerate(texts), budget)
     assert kept == list(range(len(kept)))
     assert sum(cost(texts[place]) for place in kept) <= budget
     if len(kept) < len(texts):
         assert sum(cost(text) for text in texts[: len(kept) + 1]) > budget
 
 
+def test_leading_looks_no_further_than_it_gives() -> None:
+    endless = ((place, "the boat") for place in count())
+    assert leading(endless, 10 * cost("the boat")) == list(range(10))
+
+
 def test_without_a_budget_everything_is_kept_as_it_is() -> None:
-    assert within([(1, "a"), (2, "a"), (3, "")], None) == [1, 2, 3]
+    ranked = [(1, "a"), (2, "a"), (3, "")]
+    assert within(ranked, None) == leading(ranked, None) == [1, 2, 3]
 
 
 def test_of_like_rank_the_shorter_goes_first() -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from theanine.conversation import Utterance
 from theanine.memory import Memory, Recollection
 from theanine.methods.base import Context, Reply
 from theanine.methods.behind import sessions_behind
-from theanine.models.base import Embedder, QuestionEmbedder, Vectors
+from theanine.models.base import QuestionEmbedder
 from theanine.retrieval.asking import Query
 from theanine.retrieval.view import Retrieval
 from theanine.steps.respond import respond
@@ -29,36 +26,46 @@ async def retrieve(
     context: Context,
     how: Retrieval,
     *,
-    among: NDArray[np.bool_] | None = None,
+    kinds: Sequence[str] = (),
 ) -> list[tuple[Memory, float]]:
     """The ``k`` memories that fit the query best, with their scores; none for an empty query.
 
-    ``among`` masks which of the view's memories may be found. The dialogue's last turn shows who
-    asks, about whom and about what days. A reranker, if there is one, puts the best in order.
+    With ``kinds``, only live memories of these kinds are found. A reranker, if there is one, puts
+    the best in order.
     """
     view = context.view
     if not query or not len(view):
         return []
-    topic = view.topic(query) if how == "hybrid" else query
-    if topic not in context.asked:
-        context.asked[topic] = await embed_question(topic, context.embedder)
-    vector = context.asked[topic][0]
-    last = dialogue[-1]
-    sought = Query(
-        text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
-    )
+    sought = await query_for(query, dialogue, context, how)
+    mask = view.live_of(*kinds) if kinds else None  # the view may have grown until now
     reranking = context.reranking
     if reranking is None:
-        return view.search(sought, k, how, among=among)
-    found = view.search(sought, max(k, reranking.top), how, among=among)
+        return view.search(sought, k, how, among=mask)
+    found = view.search(sought, max(k, reranking.top), how, among=mask)
     return (await reranking.reordered(query, found))[:k]
 
 
-async def embed_question(text: str, embedder: Embedder) -> Vectors:
-    """A question's vector, ``(1, d)``; as a question where the embedder tells them from texts."""
-    if isinstance(embedder, QuestionEmbedder):
-        return await embedder.embed_questions([text])
-    return await embedder.embed([text])
+async def query_for(
+    query: str, dialogue: Sequence[Utterance], context: Context, how: Retrieval
+) -> Query:
+    """What is looked for: the dialogue's last turn shows who asks, about whom, about what days.
+
+    A question is embedded once, as a question where the embedder tells them from texts.
+    """
+    topic = context.view.topic(query) if how == "hybrid" else query
+    if topic not in context.asked:
+        embedder = context.embedder
+        asks = isinstance(embedder, QuestionEmbedder)
+        embed = embedder.embed_questions if asks else embedder.embed
+        context.asked[topic] = await embed([topic])
+    last = dialogue[-1]
+    return Query(
+        text=query,
+        vector=context.asked[topic][0],
+        latest=last.words,
+        asker=last.speaker,
+        asked_at=last.at,
+    )
 
 
 async def reply(

@@ -18,7 +18,6 @@ from theanine.methods.behind import sessions_behind
 from theanine.methods.estimating import tokens_of, tokens_of_step
 from theanine.methods.retrieving import retrieve
 from theanine.methods.summarizing import statements_of
-from theanine.retrieval.budget import within
 from theanine.retrieval.view import View
 from theanine.steps.numbering import windows_of
 from theanine.steps.quoting import one_line, when
@@ -34,7 +33,7 @@ CHANGED_A_SESSION = 0.5
 
 def live_sentences(view: View) -> list[Memory]:
     """The summary as it stands, in time order."""
-    mask = view.live & view.of_kind(STATEMENT)
+    mask = view.live_of(STATEMENT)
     found = [memory for memory, live in zip(view.memories, mask, strict=True) if live]
     return sorted(found, key=lambda memory: memory.order)
 
@@ -82,17 +81,12 @@ async def sentence_parts(query: str, dialogue: Sequence[Utterance], context: Con
     Where there is no dialogue the newest comes first.
     """
     view = context.view
-    mask = view.live & view.of_kind(STATEMENT)
-    found = await retrieve(query, dialogue, int(mask.sum()), context, "hybrid", among=mask)
+    most = len(live_sentences(view))
+    found = await retrieve(query, dialogue, most, context, "hybrid", kinds=[STATEMENT])
     scores = {memory.id: score for memory, score in found}
     ranked = [memory for memory, _ in found]
     ranked += [one for one in reversed(live_sentences(view)) if one.id not in scores]
     return [await _part(memory, scores.get(memory.id, 0.0), context) for memory in ranked]
-
-
-def fitting(parts: Sequence[Part], budget: int | None, *, gaps: bool = True) -> list[Part]:
-    """The parts, best first, whose texts together fit the budget, as :func:`within` has it."""
-    return within([(part, part.text) for part in parts], budget, gaps=gaps)
 
 
 def summary_estimate(turns: Sequence[Turn], most: int) -> Estimate:

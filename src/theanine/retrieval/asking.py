@@ -62,32 +62,43 @@ def stands(text: str) -> bool:
 
 
 class Names:
-    """The speakers of a scope, found by name in a question."""
+    """The speakers of a scope, found by name in a question.
+
+    Patterns are made when a question is there to search, once for all speakers until then.
+    """
 
     def __init__(self) -> None:
-        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._forms: dict[str, set[str]] = {}
         self._any: re.Pattern[str] | None = None
 
     def add(self, speakers: Iterable[str]) -> None:
         """Take in speakers; those known change nothing."""
         for speaker in speakers:
-            if speaker in self._patterns or not speaker.strip():
-                continue
-            forms = sorted(_forms(speaker), key=len, reverse=True)
-            self._patterns[speaker] = _pattern(forms)
-            every = {form for known in self._patterns for form in _forms(known)}
-            self._any = _pattern(sorted(every, key=len, reverse=True))
+            if speaker not in self._forms and speaker.strip():
+                self._forms[speaker] = _forms(speaker)
+                self._any = None
 
     def in_(self, question: str) -> frozenset[str]:
         """The speakers whose names are in a question."""
-        if self._any is None or not self._any.search(question):
+        if not self._every.search(question):
             return frozenset()
-        return frozenset(s for s, pattern in self._patterns.items() if pattern.search(question))
+        return frozenset(
+            speaker
+            for speaker, forms in self._forms.items()
+            if any(form in question for form in forms) and _pattern(forms).search(question)
+        )
 
     def without(self, question: str) -> str:
         """A question without speakers' names; unchanged if nothing else is in it."""
-        rest = self._any.sub(" ", question) if self._any else question
+        rest = self._every.sub(" ", question)
         return rest if any(c.isalnum() for c in rest) else question
+
+    @property
+    def _every(self) -> re.Pattern[str]:
+        """Matches any speaker's name."""
+        if self._any is None:
+            self._any = _pattern(form for forms in self._forms.values() for form in forms)
+        return self._any
 
 
 def _forms(speaker: str) -> set[str]:
@@ -100,6 +111,6 @@ def _forms(speaker: str) -> set[str]:
 
 
 def _pattern(forms: Iterable[str]) -> re.Pattern[str]:
-    named = "|".join(re.escape(form) for form in forms)
-    # Nothing at all matches where there is no form.
+    """Matches any of the forms, the longest first; nothing at all where there is no form."""
+    named = "|".join(map(re.escape, sorted(set(forms), key=lambda form: (-len(form), form))))
     return re.compile(rf"(?<!\w)(?:{named})(?:['’]s)?(?!\w)" if named else r"(?!)")

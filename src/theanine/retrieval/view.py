@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from sys import maxsize
 from typing import Literal
 
 import numpy as np
@@ -29,8 +31,10 @@ from theanine.store.values import State
 Retrieval = Literal["hybrid", "dense", "lexical"]
 """By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
 
-CACHED_MEMORIES = 250_000
-"""Memories that all cached scopes may hold together before the least used scope is let go."""
+CACHED = 250_000
+"""What all cached scopes may weigh together, in memories, before the least used is let go."""
+EMPTY = 10
+"""What a view with nothing in it weighs, in memories."""
 
 BATCH = 1_000
 """Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
@@ -65,6 +69,7 @@ class View:
         self.marks: dict[int, Mark] = {}
         self._store = store
         self._read_upto = 0
+        self._sessions_upto = 0
         self._place: dict[int, int] = {}
         self._ranking = Ranking(ranking)
         self.approximate = Approximate(self._ranking)
@@ -108,8 +113,11 @@ class View:
 
     async def extend(self, state: State) -> None:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""
-        last = max(self.sessions, default=0)
-        self.meet(await self._store.sessions(self.scope, self.method, after=last))
+        # Of those met one by one there may be earlier ones that are not known yet.
+        last = self._sessions_upto
+        fresh = await self._store.sessions(self.scope, self.method, after=last)
+        self.meet(fresh)
+        self._sessions_upto = max([self._sessions_upto, *(session.id for session in fresh)])
         self._ranking.vectors.expect(len(self.memories) + state.memories - self._read_upto)
         for after in range(self._read_upto, state.memories, BATCH):
             await self._take(after, min(after + BATCH, state.memories))
@@ -164,6 +172,7 @@ class View:
 
         ``among`` masks what may be found: ``(rows, memories)``.
         """
+        self._check(among)
         if not self.memories:
             return [[] for _ in vectors]
         known = self._ranking.vectors.all
@@ -188,6 +197,7 @@ class View:
         among: NDArray[np.bool_] | None = None,
     ) -> list[tuple[Memory, float]]:
         """The ``k`` memories that fit the query best; ``among`` masks what may be found."""
+        self._check(among)
         if not self.memories:
             return []
         if how == "dense":
@@ -203,6 +213,24 @@ class View:
             scores = np.where(among, scores, -np.inf)
         return self._best(scores, k)
 
+    def _check(self, among: NDArray[np.bool_] | None) -> None:
+        """Raises ValueError for a mask that was made before the view grew."""
+        if among is not None and among.shape[-1] != len(self):
+            raise ValueError(
+                f"the mask is of {among.shape[-1]} memories, and the view has {len(self)}: make it "
+                "when it is used, with no await between"
+            )
+
+    @property
+    def weight(self) -> int:
+        """About what the view takes in memory, counted in memories and turns."""
+        return EMPTY + len(self.memories) + len(self._turns)
+
+    @property
+    def ranking(self) -> RankingConfig:
+        """The weights by which a search ranks."""
+        return self._ranking.config
+
     @property
     def live(self) -> NDArray[np.bool_]:
         """Which memories no mark stands on, as ``memories`` are ordered."""
@@ -214,6 +242,10 @@ class View:
         """Which memories are of any of these kinds, as ``memories`` are ordered."""
         codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
         return np.isin(self._kind_of.all, codes)
+
+    def live_of(self, *kinds: str) -> NDArray[np.bool_]:
+        """Which memories of any of these kinds no mark stands on, as ``memories`` are ordered."""
+        return self.live & self.of_kind(*kinds)
 
     def grounds(self, memory: Memory) -> tuple[int, ...]:
         """The turns that a memory rests on, its own and those behind what it was made of."""
@@ -285,21 +317,31 @@ class View:
 
 
 class Views:
-    """Views of many scopes, the least used let go first."""
+    """Views of many scopes; those least used are let go when all together pass ``room``."""
 
     def __init__(
-        self, store: Store, method: str, embedder: str, ranking: RankingConfig | None = None
+        self,
+        store: Store,
+        method: str,
+        embedder: str,
+        ranking: RankingConfig | None = None,
+        *,
+        room: int = CACHED,
     ) -> None:
-        self._ranking = ranking
+        self._ranking, self._room = ranking, room
         self._store, self._method, self._embedder = store, method, embedder
         self._views: OrderedDict[Scope, View] = OrderedDict()
-        self._sizes: dict[Scope, int] = {}
-        self._held = 0  # the sum of the sizes
+        self._weights: dict[Scope, int] = {}
+        self._held = 0  # the sum of the weights
         self._indexer = Indexer(store, method, embedder)
 
     def under(self, method: str) -> Views:
-        """Views of what another method made, in the same store."""
-        return Views(self._store, method, self._embedder, self._ranking)
+        """Views of what another method is making, in the same store.
+
+        For remembering, which compares and does not search: no index is made of them.
+        """
+        exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
+        return Views(self._store, method, self._embedder, exact)
 
     async def of(self, scope: Scope) -> View:
         """The scope's view as of now: one cheap read when nothing has changed.
@@ -322,11 +364,11 @@ class Views:
         self._indexer.tend(scope, state, view.approximate)
         self._views[scope] = view
         self._views.move_to_end(scope)
-        self._held += len(view) - self._sizes.get(scope, 0)
-        self._sizes[scope] = len(view)
-        while self._held > CACHED_MEMORIES and len(self._views) > 1:
+        self._held += view.weight - self._weights.get(scope, 0)
+        self._weights[scope] = view.weight
+        while self._held > self._room and len(self._views) > 1:
             gone, _ = self._views.popitem(last=False)
-            self._held -= self._sizes.pop(gone)
+            self._held -= self._weights.pop(gone)
         return view
 
     async def settled(self, scope: Scope) -> View:

@@ -14,7 +14,7 @@ from theanine.memory import Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.bounds import at_least
 from theanine.methods.retrieving import query_of, reply
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import leading
 from theanine.steps.quoting import dated_lines, sessions_of
 
 
@@ -106,7 +106,7 @@ class FullHistory(_Keepless):
         turns = [turn for turn in await context.view.log() if turn.session not in at_hand]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
         # Counted turn by turn with its day, which is more than a session's lines together take.
-        kept = within([(turn, dated_lines([turn], undated)) for turn in turns], budget, gaps=False)
+        kept = leading(((turn, dated_lines([turn], undated)) for turn in turns), budget)
         kept.sort(key=lambda turn: (turn.at, turn.id))
         parts = [
             Part(text=dated_lines(said, undated), memories=(), sources=tuple(said))

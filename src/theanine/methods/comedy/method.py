@@ -142,8 +142,8 @@ class Comedy:
 
 def _live(view: View, kinds: Sequence[str]) -> list[Memory]:
     """The memories of these kinds that nothing superseded, in order of number."""
-    mask = view.of_kind(*kinds) & view.live
-    return [memory for memory, wanted in zip(view.memories, mask, strict=True) if wanted]
+    wanted = view.live_of(*kinds)
+    return [memory for memory, one in zip(view.memories, wanted, strict=True) if one]
 
 
 def _since(view: View, *, compressing: bool) -> list[Memory]:

@@ -130,11 +130,8 @@ class Conditional:
         """The K best of each kind that is kept, and of the ready-made ones, best first."""
         found: list[tuple[Memory, float]] = []
         for kind in (*self.config.views, STATEMENT):
-            among = context.view.of_kind(kind)
-            if among.any():
-                most = self.config.most(kind)
-                how = self.config.retrieval
-                found += await retrieve(query, dialogue, most, context, how, among=among)
+            most, how = self.config.most(kind), self.config.retrieval
+            found += await retrieve(query, dialogue, most, context, how, kinds=[kind])
         return sorted(found, key=lambda one: (-one[1], one[0].id))
 
 

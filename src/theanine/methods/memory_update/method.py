@@ -86,11 +86,10 @@ class MemoryUpdate:
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The best-fitting live statements, in time order, within the budget."""
-        config, view = self.config, context.view
+        config = self.config
         query = query_of(dialogue, config.query_turns)
-        among = view.live & view.of_kind(*self._kinds)
         found = await retrieve(
-            query, dialogue, config.retrieved, context, config.retrieval, among=among
+            query, dialogue, config.retrieved, context, config.retrieval, kinds=self._kinds
         )
         parts = [await _part(memory, score, context) for memory, score in found]
         budget = config.budget if context.budget is None else context.budget
@@ -123,7 +122,7 @@ class MemoryUpdate:
             return []
         view = context.view
         earlier = [known.id for known in view.sessions.values() if known.order < session.order]
-        before = np.isin(view.session_of, earlier) & view.live & view.of_kind(*self._kinds)
+        before = np.isin(view.session_of, earlier) & view.live_of(*self._kinds)
         times = np.array([micros(memory.at) for memory in made], np.int64)
         among = before & (view.times <= times[:, None])
         found = view.nearest(vectors, self.config.compared, among=among)

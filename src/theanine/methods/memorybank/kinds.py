@@ -37,7 +37,7 @@ async def day_of_session(session: Session, view: View) -> Day:
 
 def live_of(kind: str, view: View) -> list[Memory]:
     """The live memories of a kind, in order of time."""
-    places = np.flatnonzero(view.live & view.of_kind(kind))
+    places = np.flatnonzero(view.live_of(kind))
     return sorted((view.memories[place] for place in places), key=lambda memory: memory.order)
 
 

@@ -120,15 +120,15 @@ class MemoryBank:
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[tuple[Memory, float]]:
         """The best pieces with how well they fit: 1 for the best, 0 for the worst found."""
-        config, view = self.config, context.view
-        among = view.live & view.of_kind(EXCHANGE, DAY_EVENTS, STATEMENT)
+        config = self.config
         most = config.retrieved * (POOL if config.forgetting else 1)
+        kinds = (EXCHANGE, DAY_EVENTS, STATEMENT)
         found = _levelled(
-            await retrieve(query, dialogue, most, context, config.retrieval, among=among)
+            await retrieve(query, dialogue, most, context, config.retrieval, kinds=kinds)
         )
         if not config.forgetting or not found:
             return found
-        recalls, now = await view.recalls(), dialogue[-1].at
+        recalls, now = await context.view.recalls(), dialogue[-1].at
         faded = [
             (memory, fit * self._left(memory, recalls.get(memory.id, ()), now, context), fit)
             for memory, fit in found

@@ -25,12 +25,12 @@ from theanine.methods.recursive_summary.few_shot import respond_few_shot
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.running_summary import (
     bring_up_to_date,
-    fitting,
     sentence_parts,
     summary_estimate,
 )
 from theanine.methods.summarizing import embedded
 from theanine.methods.utterances import UTTERANCE, utterances_of
+from theanine.retrieval.budget import within
 from theanine.steps.quoting import spoken, when
 
 
@@ -68,7 +68,7 @@ class RecursiveSummary:
         parts = await sentence_parts(query, dialogue, context)
         parts += await self._said(query, dialogue, context)
         budget = self.config.budget if context.budget is None else context.budget
-        kept = fitting(parts, budget)
+        kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: (part.memories[0].kind == UTTERANCE, part.memories[0].order))
         return Recollection(query=query, parts=tuple(kept))
 
@@ -104,7 +104,7 @@ class RecursiveSummary:
             self.config.utterances,
             context,
             self.config.retrieval,
-            among=view.of_kind(UTTERANCE),
+            kinds=[UTTERANCE],
         )
         parts: list[Part] = []
         for memory, score in found:

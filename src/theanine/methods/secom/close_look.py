@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from theanine.conversation import Turn, Utterance
 from theanine.memory import Memory
 from theanine.methods.base import Context
-from theanine.methods.retrieving import embed_question
-from theanine.models.base import Embedder, Vectors
+from theanine.methods.retrieving import query_for
+from theanine.models.base import Vectors
 from theanine.models.bundled import count_tokens
 from theanine.retrieval.asking import Query
 from theanine.retrieval.fusion import standard
@@ -69,7 +69,7 @@ class _Known:
     def __init__(self) -> None:
         self.lines: dict[int, _Lines] = {}
         self.ranked: tuple[int, ...] = ()
-        self.ranking = Ranking()
+        self.ranking = Ranking()  # of nothing yet
 
 
 class CloseLook:
@@ -92,7 +92,7 @@ class CloseLook:
         known = self._known.setdefault(context.view, _Known())
         lines = await self._lines(memories, known, context)
         ranking = _ranking(memories, lines, known, context.view)
-        scores = await _scores(ranking, query, dialogue, context.embedder, how)
+        scores = _scores(ranking, await query_for(query, dialogue, context, how), how)
         own = standard(np.array([score for _, score in ranked], np.float32))
         return _looked(memories, lines, own, standard(scores))
 
@@ -124,7 +124,7 @@ def _ranking(
     ids = tuple(memory.id for memory in memories)
     if ids != known.ranked:
         units = [_unit(turn, view) for one in lines for turn in one.turns]
-        ranking = Ranking()
+        ranking = Ranking(view.ranking)
         if units:
             ranking.extend(units, np.concatenate([one.vectors for one in lines if one.turns]))
         known.ranked, known.ranking = ids, ranking
@@ -146,20 +146,12 @@ def _unit(turn: Turn, view: View) -> Unit:
     )
 
 
-async def _scores(
-    ranking: Ranking, query: str, dialogue: Sequence[Utterance], embedder: Embedder, how: Retrieval
-) -> Scores:
+def _scores(ranking: Ranking, query: Query, how: Retrieval) -> Scores:
     if how == "lexical":
-        return ranking.lexical.scores(query)
-    topic = ranking.topic(query) if how == "hybrid" else query
-    vector = (await embed_question(topic, embedder))[0]
+        return ranking.lexical.scores(query.text)
     if how == "dense":
-        return np.asarray(np.vecdot(ranking.vectors.all, vector), np.float32)
-    last = dialogue[-1]
-    sought = Query(
-        text=query, vector=vector, latest=last.words, asker=last.speaker, asked_at=last.at
-    )
-    return ranking.scores(sought)
+        return np.asarray(np.vecdot(ranking.vectors.all, query.vector), np.float32)
+    return ranking.scores(query)
 
 
 def _looked(

@@ -6,15 +6,15 @@ compared with. They share its summaries, so that only the recall differs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
-from theanine.memory import Memory, Part, Recollection, Remembered
+from theanine.memory import LOCAL, Memory, Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
 from theanine.methods.summarizing import embedded, statements_of, summary_estimate
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import leading, within
 from theanine.steps.quoting import one_line, when
 
 
@@ -59,9 +59,10 @@ class AllMemories(_Statements):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Every statement; the newest are kept when a budget cuts."""
         newest = sorted(context.view.memories, key=lambda memory: memory.order, reverse=True)
-        ranked = [(memory, 0.0) for memory in newest]
-        query = query_of(dialogue, None)
-        return await _recollection(query, ranked, self.config.budget, context, gaps=False)
+        undated = context.view.undated
+        budget = self.config.budget if context.budget is None else context.budget
+        kept = leading(((memory, _shown(memory, undated)) for memory in newest), budget)
+        return await _recollection(query_of(dialogue, None), [(one, 0.0) for one in kept], context)
 
 
 class MemoryRetrieval(_Statements):
@@ -78,25 +79,30 @@ class MemoryRetrieval(_Statements):
         config = self.config
         query = query_of(dialogue, config.query_turns)
         ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
-        return await _recollection(query, ranked, config.budget, context)
+        undated = context.view.undated
+        budget = config.budget if context.budget is None else context.budget
+        kept = within([(one, _shown(one[0], undated)) for one in ranked], budget)
+        return await _recollection(query, kept, context)
 
 
 async def _recollection(
-    query: str,
-    ranked: Sequence[tuple[Memory, float]],
-    budget: int | None,
-    context: Context,
-    *,
-    gaps: bool = True,
+    query: str, kept: Sequence[tuple[Memory, float]], context: Context
 ) -> Recollection:
-    undated = context.view.undated
-    parts: list[tuple[Part, str]] = []
-    for memory, score in ranked:
-        text = one_line(memory.text)
-        if memory.made_by != "local":  # a local statement names its day itself
-            text = when(memory.at, memory.session, undated) + text
-        sources = tuple(await context.view.turns(memory.sources))
-        parts.append((Part(text=text, memories=(memory,), sources=sources, score=score), text))
-    kept = within(parts, budget if context.budget is None else context.budget, gaps=gaps)
-    kept.sort(key=lambda part: part.memories[0].order)
-    return Recollection(query=query, parts=tuple(kept))
+    """The statements in time order, with their scores."""
+    view = context.view
+    parts = [
+        Part(
+            text=_shown(memory, view.undated),
+            memories=(memory,),
+            sources=tuple(await view.turns(memory.sources)),
+            score=score,
+        )
+        for memory, score in sorted(kept, key=lambda one: one[0].order)
+    ]
+    return Recollection(query=query, parts=tuple(parts))
+
+
+def _shown(memory: Memory, undated: Collection[int]) -> str:
+    text = one_line(memory.text)
+    # A local statement names its day itself.
+    return text if memory.made_by == LOCAL else when(memory.at, memory.session, undated) + text

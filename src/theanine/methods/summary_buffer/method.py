@@ -20,7 +20,6 @@ from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.retrieving import query_of, reply, retrieve
 from theanine.methods.running_summary import (
     bring_up_to_date,
-    fitting,
     sentence_parts,
     summary_estimate,
 )
@@ -28,7 +27,7 @@ from theanine.methods.summarizing import embedded
 from theanine.methods.summary_buffer.config import SummaryBufferConfig
 from theanine.methods.utterances import UTTERANCE, utterances_of
 from theanine.models.bundled import count_tokens
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import leading, within
 from theanine.retrieval.view import View
 from theanine.steps.quoting import dated_lines, spoken
 
@@ -81,8 +80,8 @@ class SummaryBuffer:
         budget = self.config.budget if context.budget is None else context.budget
         if budget is not None:
             room = max(budget // 2, budget - _cost(sentences))
-            said = fitting(said, room, gaps=False)
-            sentences = fitting(sentences, budget - _cost(said))
+            said = leading(((part, part.text) for part in said), room)
+            sentences = within([(part, part.text) for part in sentences], budget - _cost(said))
         sentences.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=(*sentences, *_by_session(said, context.view)))
 
@@ -103,15 +102,15 @@ class SummaryBuffer:
         if self.config.unit == "turns":
             stays = min(room, len(ordered))
         else:
-            newest = [(turn, f"\n{spoken(turn)}") for turn in reversed(ordered)]
-            stays = len(within(newest, room, gaps=False))
+            newest = ((turn, f"\n{spoken(turn)}") for turn in reversed(ordered))
+            stays = len(leading(newest, room))
         first = len(ordered) - stays
         return ordered[:first], ordered[first:]
 
 
 def _buffered(view: View) -> list[Memory]:
     """What is in the buffer, in time order."""
-    mask = view.live & view.of_kind(UTTERANCE)
+    mask = view.live_of(UTTERANCE)
     found = [memory for memory, held in zip(view.memories, mask, strict=True) if held]
     return sorted(found, key=lambda memory: memory.order)
 
@@ -125,8 +124,8 @@ def _left(memory: Memory, made: Sequence[NewMemory]) -> NewMark:
 async def _verbatim(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
     """A part for each turn in the buffer, the newest first."""
     view = context.view
-    mask = view.live & view.of_kind(UTTERANCE)
-    found = await retrieve(query, dialogue, int(mask.sum()), context, "hybrid", among=mask)
+    most = len(_buffered(view))
+    found = await retrieve(query, dialogue, most, context, "hybrid", kinds=[UTTERANCE])
     scores = {memory.id: score for memory, score in found}
     parts: list[Part] = []
     for memory in reversed(_buffered(view)):
