@@ -16,7 +16,7 @@ from recalling import many_scopes, recalling
 from remembering import histories, sessions
 from sampling import sampling
 from starting import starting
-from steps import steps
+from stepping import steps
 
 from theanine.cli.show import console, show_table
 

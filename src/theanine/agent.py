@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+import anyio
+
 from theanine.clock import Clock, system_clock
 from theanine.conversation import History, Scope, Turn, Utterance
-from theanine.errors import RememberingFailed, SettingsError, TheanineError
+from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
 from theanine.memory import LOCAL, Recollection
 from theanine.methods.base import Method, Reply
 from theanine.methods.registry import DEFAULT, open_method
@@ -24,6 +27,9 @@ from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
 from theanine.upkeep import Upkeep
+
+TRIES = 3
+"""How often a reply is made anew when something was forgotten while it was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +73,8 @@ class AsyncAgent(Upkeep):
         reranking: Reranking | None = None,
     ) -> None:
         chat = Chat(model, store, clock, limits) if model else None
-        super().__init__(store, method, embedder, chat, clock, seed, ranking, reranking)
+        method_now = method or open_method(DEFAULT)  # until the store says which is its own
+        super().__init__(store, method_now, embedder, chat, clock, seed, ranking, reranking)
         self._is_stores_own, self._config = method is None, config
 
     @property
@@ -115,13 +122,14 @@ class AsyncAgent(Upkeep):
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the store and of all connections."""
-        await self._views.close()
-        if self._chat:
-            await self._chat.close()
-        if isinstance(self._embedder, Closable):
-            await self._embedder.close()
-        await self._store.close()
+        """Let go of the store and of all connections, also when the caller is cancelled."""
+        with anyio.CancelScope(shield=True):
+            await self._views.close()
+            if self._chat:
+                await self._chat.close()
+            if isinstance(self._embedder, Closable):
+                await self._embedder.close()
+            await self._store.close()
 
     # the path
 
@@ -167,11 +175,21 @@ class AsyncAgent(Upkeep):
         budget: int | None = None,
     ) -> Reply:
         """What the agent, as ``speaker``, says next; with what it recalled for that."""
-        context = await self._context(
-            scope, budget
-        )  # one for both: nothing erased between slips through
+        return (await self.answer(dialogue, scope, speaker, budget=budget))[0]
+
+    async def answer(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        *,
+        budget: int | None = None,
+    ) -> tuple[Reply, int]:
+        """:meth:`reply`, and the epoch of the scope that it was made in, for whoever logs it."""
+        context = await self._context(scope, budget)  # one for both: what is erased stays out
         found = await self._method.recall(dialogue, context)
-        return await self._method.respond(dialogue, found, speaker, context)
+        reply = await self._method.respond(dialogue, found, speaker, context)
+        return reply, context.view.state.epoch
 
     async def remember(
         self,
@@ -230,7 +248,9 @@ class AsyncAgent(Upkeep):
     async def _end_abandoned(self, scope: Scope | None) -> None:
         """End sessions left open by a process that died."""
         for owner, session in await self._store.abandoned(scope):
-            await self._store.end_session(owner, session.id, self._clock(), self._method.name)
+            with suppress(NotFound):  # another process was at it at the same time
+                start = session.started_at  # it ended with its last turn, which the store knows
+                await self._store.end_session(owner, session.id, start, self._method.name)
 
     async def log(
         self,
@@ -288,7 +308,7 @@ class AsyncTalk:
     ) -> Turn:
         """Log what the user, or another ``speaker``, says: it is on disk before this returns."""
         return await self._log(
-            Utterance(text=text, speaker=speaker or self._speaker, at=at or self._clock())
+            Utterance(text=text, speaker=speaker or self._speaker, at=at or self._now())
         )
 
     async def recall(self) -> Recollection:
@@ -296,12 +316,24 @@ class AsyncTalk:
         return await self._agent.recollect(self._turns, self._scope)
 
     async def reply(self, *, at: datetime | None = None) -> Reply:
-        """Recall, say what the agent says next, and log it. Raises ModelError; nothing is lost."""
+        """Recall, say what the agent says next, and log it. Raises ModelError; nothing is lost.
+
+        Made anew if something is forgotten meanwhile; Stale if that does not end.
+        """
+        for tried in range(1, TRIES + 1):
+            try:
+                return await self._answer(at)
+            except Stale:
+                if tried == TRIES:
+                    raise
+        raise AssertionError
+
+    async def _answer(self, at: datetime | None) -> Reply:
         name = self._scope.agent if self._scope.agent != "default" else "assistant"
-        answer = await self._agent.reply(self._turns, self._scope, name)
-        said = Utterance(text=answer.text, speaker=name, at=at or self._clock(), role="agent")
+        answer, epoch = await self._agent.answer(self._turns, self._scope, name)
+        said = Utterance(text=answer.text, speaker=name, at=at or self._now(), role="agent")
         recalled = tuple(memory.id for memory in answer.recollection.memories)
-        await self._log(replace(said, recalled=recalled, notes=answer.notes))
+        await self._log(replace(said, recalled=recalled, notes=answer.notes), epoch)
         return answer
 
     async def end(
@@ -316,8 +348,9 @@ class AsyncTalk:
             return []
         last = self._turns[-1].at if self._turns else self._clock()
         method = self._agent.method_name
-        await self._store.end_session(self._scope, self.id, at or last, method)
-        self.id = None
+        with anyio.CancelScope(shield=True):  # or nobody would end it while this process lives
+            await self._store.end_session(self._scope, self.id, at or last, method)
+        self.id, self._turns = None, []
         if not remember:
             return []
         scope = self._scope
@@ -330,9 +363,16 @@ class AsyncTalk:
             )
         return reports
 
-    async def _log(self, said: Utterance) -> Turn:
-        if self.id is None:
-            self.id = await self._store.start_session(self._scope, said.at, holder=process_holder())
-        turn = (await self._store.hear(self._scope, self.id, [said]))[0]
-        self._turns.append(turn)
+    async def _log(self, said: Utterance, epoch: int | None = None) -> Turn:
+        with anyio.CancelScope(shield=True):  # what is on disk is also known here
+            if self.id is None:
+                holder = process_holder()
+                self.id = await self._store.start_session(self._scope, said.at, holder=holder)
+            turn = (await self._store.hear(self._scope, self.id, [said], epoch=epoch))[0]
+            self._turns.append(turn)
         return turn
+
+    def _now(self) -> datetime:
+        """The present, but never before what was said last: clocks are set back at times."""
+        now = self._clock()
+        return max(now, self._turns[-1].at) if self._turns else now

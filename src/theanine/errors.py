@@ -11,7 +11,8 @@
     │   ├── NotAStore        the file is no store of ours, or a newer theanine wrote it
     │   └── EmbedderMismatch the store's vectors come from another embedder
     ├── StoreError           the disk or the database failed at run time
-    │   └── LeaseLost        another process took over this scope's remembering
+    │   ├── LeaseLost        another process took over this scope's remembering
+    │   └── Stale            what this was made of was forgotten meanwhile
     ├── ModelError           the language model or the embedder failed at run time
     │   ├── ModelUnavailable no answer within the retry budget (429, 5xx, time-out, dropped line)
     │   ├── ModelRejected    the provider refused the request itself (key, name, size)
@@ -81,6 +82,10 @@ class StoreError(TheanineError):
 
 class LeaseLost(StoreError):
     """Another process took over this scope's remembering; nothing was committed here."""
+
+
+class Stale(StoreError):
+    """Something was forgotten while words were made of what was known; they were not kept."""
 
 
 class ModelError(TheanineError):

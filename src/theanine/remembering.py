@@ -16,9 +16,9 @@ from random import Random
 
 import anyio
 
-from theanine.clock import Clock
+from theanine.clock import Clock, system_clock
 from theanine.conversation import Scope
-from theanine.errors import LeaseLost, ModelError, NotFound
+from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
 from theanine.memory import Remembered
 from theanine.methods.base import Context, Method
 from theanine.models.base import Embedder
@@ -26,7 +26,7 @@ from theanine.models.chat import Caller, Chat
 from theanine.models.usage import Usage
 from theanine.retrieval.view import Views
 from theanine.store.base import Store
-from theanine.store.leases import process_holder
+from theanine.store.leases import lease_holder
 from theanine.store.values import Pending
 
 LEASE = timedelta(minutes=2)
@@ -79,7 +79,7 @@ class Rememberer:
         self._store, self._method, self._embedder = store, method, embedder
         self._chat, self._views, self._clock, self._seed = chat, views, clock, seed
         self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
-        self._holder = process_holder()
+        self._holder = lease_holder()
 
     def under(self, method: Method, views: Views) -> Rememberer:
         """The same for another method: in one scope, one of the two waits for the other."""
@@ -108,7 +108,7 @@ class Rememberer:
     @asynccontextmanager
     async def _leased(self, scope: Scope) -> AsyncGenerator[None]:
         """Hold the scope's lease, renewed in the background; wait while another process has it."""
-        while not await self._renew(scope):
+        while not await self._lease(scope):
             if not await self._store.pending(self._method.name, scope):
                 break  # the other process has done it all
             await anyio.sleep(POLL)
@@ -124,23 +124,32 @@ class Rememberer:
         except ExceptionGroup as group:  # the caller's own error, not a group of one
             raise group.exceptions[0] from group
 
-    async def _renew(self, scope: Scope) -> bool:
-        now = self._clock()
+    # Processes agree on the system's time alone: the agent's clock may show another.
+
+    async def _lease(self, scope: Scope) -> bool:
+        now = system_clock()
         return await self._store.lease(scope, self._holder, now + LEASE, now)
 
     async def _keep(self, scope: Scope) -> None:
-        while True:
+        renewed = True
+        while renewed:  # once it is lost, the commit will say so
             await anyio.sleep(LEASE.total_seconds() / 4)
-            await self._renew(scope)
+            renewed = await self._store.renew(scope, self._holder, system_clock() + LEASE)
 
     async def _attempt(self, one: Pending) -> RememberReport:
         caller = self._chat.bound(one.scope, one.session) if self._chat else None
         done, failure = Remembered(), None
         try:
             done = await self._one(one, caller)
-        except ModelError as error:
+        except (ModelError, BadInput) as error:
             failure = str(error)
-            await self._store.record_failure(one.scope, one.session, self._method.name, failure)
+            await self._store.record_failure(
+                one.scope,
+                one.session,
+                self._method.name,
+                failure,
+                epoch=caller.epoch if caller else None,
+            )
         except (LeaseLost, NotFound) as error:
             failure = str(error)
         return RememberReport(

@@ -31,7 +31,7 @@ class Upkeep:
     def __init__(
         self,
         store: Store,
-        method: Method | None,
+        method: Method,
         embedder: Embedder,
         chat: Chat | None,
         clock: Clock,
@@ -42,8 +42,7 @@ class Upkeep:
         self._store, self._embedder, self._chat = store, embedder, chat
         self._clock, self._seed = clock, seed
         self._ranking, self._reranking = ranking, reranking
-        if method is not None:
-            self._use(method)
+        self._use(method)
 
     def _use(self, method: Method) -> None:
         """Remember and recall by this method."""

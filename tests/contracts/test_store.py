@@ -166,7 +166,7 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
     with pytest.raises(NotFound):
         await store.hear(ANA, 1, [said("x")])
     assert await store.scopes() == []
-    assert await export(store) == [{"type": "theanine", "format": 1}]
+    assert await export(store) == [{"type": "theanine", "format": 1, "method": ""}]
 
 
 async def test_sessions_open_continue_and_end(store: Store) -> None:

@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from theanine.models.bundled import clean
+
 T = TypeVar("T")
 _OBJECT_START = re.compile(r'\{\s*["}]')
 _REFUSAL = re.compile(
@@ -49,9 +51,21 @@ def read_reply(raw: str, result: type[T]) -> T:
         return cast(T, raw.strip())
     model = cast(type[BaseModel], result)
     try:
-        return cast(T, model.model_validate(find_object(raw)))
+        return cast(T, model.model_validate(_keepable(find_object(raw))))
     except ValidationError as error:
         raise UnfitError(f"it does not fit the schema: {_places(error)}") from error
+
+
+def _keepable(value: Any) -> Any:
+    """What JSON escapes may spell and no store can keep, replaced like everywhere else."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_keepable(one) for one in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {clean(name): _keepable(one) for name, one in fields.items()}
+    return value
 
 
 def find_object(raw: str) -> dict[str, Any]:

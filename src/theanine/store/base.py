@@ -51,11 +51,19 @@ class Store(Protocol):
         """
         ...
 
-    async def hear(self, scope: Scope, session: int, utterances: Sequence[Utterance]) -> list[Turn]:
+    async def hear(
+        self,
+        scope: Scope,
+        session: int,
+        utterances: Sequence[Utterance],
+        *,
+        epoch: int | None = None,
+    ) -> list[Turn]:
         """Append to an open session, durably. A known key gives the turn as it was logged.
 
         Raises BadInput for a turn earlier than the last one; NotFound for an unknown session, or
-        one that has ended.
+        one that has ended; Stale, for words made of memories, when ``epoch`` is the scope's
+        ``State.epoch`` as these were read and something was erased since.
         """
         ...
 
@@ -115,10 +123,17 @@ class Store(Protocol):
         ...
 
     async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
-        """Take or renew the right to remember in this scope. False while another holds it.
+        """Take the right to remember in this scope. False while another holds it.
 
         The lease of a process of this machine that is no longer alive counts as free. False as
         well for a scope that holds nothing, such as one that was forgotten meanwhile.
+        """
+        ...
+
+    async def renew(self, scope: Scope, holder: str, until: datetime) -> bool:
+        """Keep the lease for longer. False, and it stays free, once ``holder`` has lost it.
+
+        Whatever is erased in the scope takes the lease away: what its holder has read is stale.
         """
         ...
 
@@ -150,8 +165,20 @@ class Store(Protocol):
         """
         ...
 
-    async def record_failure(self, scope: Scope, session: int, method: str, reason: str) -> None:
-        """Note why remembering failed, for the user to see; the session stays pending."""
+    async def record_failure(
+        self,
+        scope: Scope,
+        session: int,
+        method: str,
+        reason: str,
+        *,
+        epoch: int | None = None,
+    ) -> None:
+        """Note why remembering failed, for the user to see; the session stays pending.
+
+        The reason may quote what was read: it is not kept when something was erased since
+        ``epoch``, the scope's ``State.epoch`` at that time.
+        """
         ...
 
     async def methods(self, scope: Scope | None = None) -> dict[str, int]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.conversation import Scope
 from theanine.store import schema as t
-from theanine.store.rows import chunks, dumps, find_scope, insert, keepable, scope_of
+from theanine.store.rows import chunks, dumps, erased_since, find_scope, insert, keepable, scope_of
 from theanine.store.values import CostLine, JournalEntry
 
 
@@ -96,7 +96,7 @@ def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
     if entry.session is not None and entry.session not in known:
         return
     row = _row(scope_id, entry)
-    if not known.issuperset(entry.touches) or _erased_since(db, scope_id, entry.epoch):
+    if not known.issuperset(entry.touches) or erased_since(db, scope_id, entry.epoch):
         row |= wordless()
     elif entry.rejected:
         row["key"] = aside(entry.key)
@@ -105,11 +105,6 @@ def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
             return
         row["key"] = aside(entry.key)
     insert(db, t.journal, [row])
-
-
-def _erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
-    query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
-    return epoch is not None and db.execute(query).scalar_one() != epoch
 
 
 def wordless() -> dict[str, str]:

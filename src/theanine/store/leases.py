@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from theanine.store import schema as t
 from theanine.store.rows import find_scope, scope_names, scope_of, session_of
 
 _ENDED = -1
+_OF_A_PROCESS = "/"
 
 
 def process_holder() -> str:
@@ -26,12 +28,17 @@ def process_holder() -> str:
     return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
 
 
+def lease_holder() -> str:
+    """A name of this process that nobody else in it has: two who remember here are told apart."""
+    return f"{process_holder()}{_OF_A_PROCESS}{secrets.token_hex(4)}"
+
+
 def is_dead(holder: str) -> bool:
     """True when the holder is a process of this machine that has ended.
 
     False for processes of other machines and for names of another form: nothing can be told.
     """
-    host, *numbers = holder.rsplit(":", 2)
+    host, *numbers = holder.partition(_OF_A_PROCESS)[0].rsplit(":", 2)
     if host != socket.gethostname() or len(numbers) != 2:
         return False
     if not all(number.isdigit() for number in numbers):
@@ -61,6 +68,8 @@ def _start_time(pid: int) -> int | None:
 def _alive(pid: int) -> bool:
     if pid <= 0:
         return False
+    if os.name == "nt":
+        return True  # there, asking would interrupt it
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -71,7 +80,7 @@ def _alive(pid: int) -> bool:
 
 
 def lease(db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
-    """Take or renew. A scope that holds nothing (any more) has nothing to lease."""
+    """Take it, if nobody else has it; of a scope that holds nothing, there is nothing to lease."""
     query = sa.select(t.scope.c.id, t.scope.c.lease_holder, t.scope.c.lease_until)
     row = db.execute(query.where(*_named(scope)).with_for_update()).one_or_none()
     if row is None:
@@ -85,6 +94,16 @@ def lease(db: sa.Connection, scope: Scope, holder: str, until: datetime, now: da
         .values(lease_holder=holder, lease_until=micros(until))
     )
     return True
+
+
+def renew(db: sa.Connection, scope: Scope, holder: str, until: datetime) -> bool:
+    """Hold it for longer; False when it is no longer the holder's, as after an erasure."""
+    renewed = db.execute(
+        t.scope.update()
+        .where(*_named(scope), t.scope.c.lease_holder == holder)
+        .values(lease_until=micros(until))
+    )
+    return renewed.rowcount > 0
 
 
 def release(db: sa.Connection, scope: Scope, holder: str) -> None:

@@ -10,12 +10,13 @@ import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.conversation import Scope, Session, Turn, Utterance
-from theanine.errors import BadInput, NotFound
+from theanine.errors import BadInput, NotFound, Stale
 from theanine.store import own_method
 from theanine.store import schema as t
 from theanine.store.rows import (
     chunks,
     ensure_scope,
+    erased_since,
     find,
     find_scope,
     insert,
@@ -84,7 +85,11 @@ def next_number(db: sa.Connection, scope_id: int, counter: str, count: int) -> i
 
 
 def hear(
-    db: sa.Connection, scope: Scope, session: int, utterances: Sequence[Utterance]
+    db: sa.Connection,
+    scope: Scope,
+    session: int,
+    utterances: Sequence[Utterance],
+    epoch: int | None,
 ) -> list[Turn]:
     """Append to an open session; known keys give the turn as logged."""
     scope_id = find_scope(db, scope)
@@ -92,6 +97,8 @@ def hear(
     if row.ended_at is not None:
         raise NotFound(f"session {session} has ended; start a new one")
     assert scope_id is not None
+    if erased_since(db, scope_id, epoch):
+        raise Stale(f"something of {scope} was forgotten while this was made of it; make it anew")
     known = keyed_turns(db, scope_id, session, utterances)
     fresh = _unknown(utterances, known)
     last = last_turn(db, scope_id, session)

@@ -14,6 +14,7 @@ from theanine.memory import Memory, Remembered
 from theanine.store import schema as t
 from theanine.store.batch import Batch, check
 from theanine.store.rows import (
+    erased_since,
     find_scope,
     given_of,
     insert,
@@ -177,7 +178,9 @@ def _set_mark(
     db.execute(t.remembering.update().where(*here).values(values))
 
 
-def record_failure(db: sa.Connection, scope: Scope, session: int, method: str, reason: str) -> None:
+def record_failure(
+    db: sa.Connection, scope: Scope, session: int, method: str, reason: str, epoch: int | None
+) -> None:
     """Count the attempt and keep the reason; nothing to note once the session is gone or done."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
@@ -188,5 +191,7 @@ def record_failure(db: sa.Connection, scope: Scope, session: int, method: str, r
     old = _mark(db, scope_id, session, method)
     if old is not None and old.remembered_at is not None:
         return
+    if erased_since(db, scope_id, epoch):
+        reason = "something was forgotten meanwhile"
     values = {"failure": keepable(reason), "attempts": (old.attempts if old else 0) + 1}
     _set_mark(db, scope_id, session, method, values, known=old is not None)

@@ -60,6 +60,12 @@ find = sa.select(t.scope.c.id).where(
 """Selects a scope's number; its bound values are :func:`scope_names`."""
 
 
+def erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
+    """Whether anything of the scope was erased since that ``State.epoch``; None asks nothing."""
+    query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
+    return epoch is not None and db.execute(query).scalar_one() != epoch
+
+
 def scope_names(scope: Scope) -> dict[str, str]:
     """The columns that name a scope."""
     return {"tenant": scope.tenant, "agent": scope.agent, "user": scope.user}

@@ -156,9 +156,16 @@ class SqlStore:
             validate.check_name(key, "the session's key", "")
         return await self._write(log.start_session, scope, at, key, holder)
 
-    async def hear(self, scope: Scope, session: int, utterances: Sequence[Utterance]) -> list[Turn]:
+    async def hear(
+        self,
+        scope: Scope,
+        session: int,
+        utterances: Sequence[Utterance],
+        *,
+        epoch: int | None = None,
+    ) -> list[Turn]:
         validate.check_utterances(utterances)
-        return await self._write(log.hear, scope, session, utterances)
+        return await self._write(log.hear, scope, session, utterances, epoch)
 
     async def end_session(self, scope: Scope, session: int, at: datetime, method: str) -> bool:
         validate.check_time(at, "the session's end")
@@ -205,6 +212,9 @@ class SqlStore:
     async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
         return await self._write(leases.lease, scope, holder, until, now)
 
+    async def renew(self, scope: Scope, holder: str, until: datetime) -> bool:
+        return await self._write(leases.renew, scope, holder, until)
+
     async def release(self, scope: Scope, holder: str) -> None:
         await self._write(leases.release, scope, holder)
 
@@ -232,8 +242,16 @@ class SqlStore:
             seen=seen,
         )
 
-    async def record_failure(self, scope: Scope, session: int, method: str, reason: str) -> None:
-        await self._write(remembering.record_failure, scope, session, method, reason)
+    async def record_failure(
+        self,
+        scope: Scope,
+        session: int,
+        method: str,
+        reason: str,
+        *,
+        epoch: int | None = None,
+    ) -> None:
+        await self._write(remembering.record_failure, scope, session, method, reason, epoch)
 
     async def methods(self, scope: Scope | None = None) -> dict[str, int]:
         return await self._read(drop.methods, scope)

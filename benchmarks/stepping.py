@@ -54,5 +54,6 @@ def _pair(number: int) -> Pair:
     earlier = Memory(
         id=number, session=1, text=f"Ana sailed boat {number % 50} in the storm.", at=AT, made_at=AT
     )
-    new = NewMemory(text=f"Ana sold boat {number}.", at=AT + timedelta(days=1), speakers=("Ana",))
+    later = AT + timedelta(days=1)
+    new = NewMemory(text=f"Ana sold boat {number}.", at=later, sources=(number,), speakers=("Ana",))
     return Pair(earlier, number, new, 0.5)

@@ -1,0 +1,175 @@
+"""What comes between while an agent is at work: forgetting, a second agent, cancelling, clocks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import anyio
+import pytest
+
+import theanine
+from theanine.testing import ScriptedServer, answer
+
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SECRET = "cormorant-4417"
+MODEL = "openai:gpt-4o-mini"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where the store is."""
+    return str(tmp_path / "memory.db")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_a_reply_is_made_anew_when_something_is_forgotten_meanwhile(path: str) -> None:
+    knew: list[bool] = []
+    with (
+        ScriptedServer(answer) as server,
+        theanine.open(path, method="session", model=MODEL, base_url=server.base_url) as agent,
+    ):
+        with agent.session("ana") as earlier:
+            earlier.hear(f"My password is {SECRET}.")
+        talk = agent.session("ana")
+        talk.hear("What is my password?")
+
+        def forgetting(request: Mapping[str, Any]) -> str:
+            knew.append(SECRET in str(request))
+            if knew == [True]:
+                assert agent.forget("ana", session=1).verified
+            return f"It is {SECRET}." if knew[-1] else "You never told me."
+
+        server.script(forgetting)
+        assert talk.reply().text == "You never told me."
+        assert knew == [True, False]
+        assert SECRET not in str(agent.turns("ana"))
+    for file in Path(path).parent.glob("memory.db*"):
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_what_no_store_can_keep_in_a_models_answer_stops_nobody(path: str) -> None:
+    """JSON may spell half a character, or NUL."""
+    said = [
+        {"text": r"Ana loves ships \ud83d and \u0000 trains.", "speakers": ["Ana"], "turns": [1]}
+    ]
+    reply = json.dumps({"statements": said}).replace("\\\\", "\\")
+    with (
+        ScriptedServer(lambda _: reply) as server,
+        theanine.open(
+            path, method="memory-retrieval", model=MODEL, base_url=server.base_url
+        ) as agent,
+    ):
+        for user in ("ana", "bo"):
+            with agent.session(user, speaker="Ana") as talk:
+                talk.hear("I love ships and trains.")
+            [kept] = agent.memories(user)
+            assert kept.text == "Ana loves ships \ufffd and \ufffd trains."
+
+
+def test_two_agents_of_one_process_wait_for_each_other(path: str) -> None:
+    """As two requests of one server have them: neither takes the other's work or pays it twice."""
+    with ScriptedServer(answer) as server:
+
+        async def talks(place: str) -> None:
+            async with theanine.aopen(
+                path, method="memory-retrieval", model=MODEL, base_url=server.base_url
+            ) as agent:
+                for number in range(4):
+                    async with agent.session("ana") as talk:
+                        await talk.hear(f"I saw the {place} {number} from the train.")
+
+        async def all_at_once() -> None:
+            async with anyio.create_task_group() as tasks:
+                for place in ("harbour", "bridge", "castle"):
+                    tasks.start_soon(talks, place)
+
+        anyio.run(all_at_once)
+        assert len(server.calls) == 12
+    with theanine.open(path) as agent:
+        assert agent.pending("ana") == []
+        assert len(agent.sessions("ana")) == len(agent.memories("ana")) == 12
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_talk_is_ended_and_the_next_run_remembers_it(path: str) -> None:
+    async with theanine.aopen(path) as agent:
+        with anyio.CancelScope() as gone:
+            async with agent.session("ana") as talk:
+                await talk.hear("I sold the boat because the engine died.")
+                gone.cancel()
+                await talk.reply()
+        assert gone.cancelled_caught
+        [session] = await agent.sessions("ana")
+        assert session.ended_at is not None
+        assert [report.failure for report in await agent.remember()] == [None]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_agent_lets_go_of_its_store(path: str) -> None:
+    agent = theanine.aopen(path)
+    with anyio.CancelScope() as gone:
+        async with agent:
+            gone.cancel()
+            await agent.users()
+    with pytest.raises(theanine.TheanineError, match="not open"):
+        await agent.users()
+
+
+def test_an_agent_that_was_never_entered_closes(path: str) -> None:
+    anyio.run(theanine.aopen(path).close)
+    assert not Path(path).exists()
+
+
+def test_a_clock_that_is_set_back_loses_no_turn(path: str) -> None:
+    times = iter([START, START - timedelta(seconds=3), START + timedelta(seconds=1)])
+    last = START
+
+    def clock() -> datetime:
+        nonlocal last
+        last = next(times, last)
+        return last
+
+    with theanine.open(path, clock=clock) as agent:
+        with agent.session("ana") as talk:
+            heard = [talk.hear(text).at for text in ("One.", "Two.", "Three.")]
+        assert heard == [START, START, START + timedelta(seconds=1)]
+
+
+def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
+    with (
+        ScriptedServer(answer) as server,
+        theanine.open(path, method="no-memory", model=MODEL, base_url=server.base_url) as agent,
+    ):
+        talk = agent.session("ana")
+        talk.hear("I love ships.")
+        talk.end()
+        talk.hear("Good morning.")
+        talk.reply()
+        assert "Good morning." in str(server.requests[-1])
+        assert "ships" not in str(server.requests[-1])
+
+
+def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str) -> None:
+    program = f"""
+        import os, theanine
+        from datetime import datetime
+        agent = theanine.open({path!r})
+        agent.session("ana").hear("I sold the boat.", at=datetime.fromisoformat("{START}"))
+        os._exit(0)
+        """
+    subprocess.run([sys.executable, "-c", dedent(program)], check=True)
+    with theanine.open(path) as agent:
+        [report] = agent.remember()
+        assert report.failure is None
+        assert [one.ended_at for one in agent.sessions("ana")] == [START]
