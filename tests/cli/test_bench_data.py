@@ -131,10 +131,10 @@ def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -
     assert state_of(one) == "incomplete"
     save(cache / one.name, one.reads, [record])
     assert state_of(one) == "by hand"
-    assert "1 questions, unit turn" in run.bare("bench", "retrieval", one.name).out
+    assert "1 question, unit turn" in run.bare("bench", "retrieval", one.name).out
     checked = run.bare("bench", "data", "--check").out
-    assert "mt-bench-plus, as `bench qa` reads it: 1 histories, 1 sessions, 1 turns" in checked
-    assert "odd, taken as it is: 1 questions without a reference answer" in checked
+    assert "mt-bench-plus, as `bench qa` reads it: 1 history, 1 session, 1 turn" in checked
+    assert "odd, taken as it is: 1 question without a reference answer" in checked
     listed = {row["name"]: row["here"] for row in run.bare("bench", "data", "--json").json}
     assert (listed[one.name], listed["locomo"]) == ("by hand", "absent")
 

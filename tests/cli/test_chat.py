@@ -16,7 +16,7 @@ def test_the_next_run_remembers(run: Terminal) -> None:
     first = run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
     assert first.code == 0, first
     assert "No language model is configured" in first.err
-    assert "Session 1 is remembered: 1 memories" in first.out
+    assert "Session 1 is remembered: 1 memory" in first.out
     text = "Shall I book a cruise on a ship?\n/exit\nnever heard\n"
     second = run.typed("chat", "--user", "ana", "--why", text=text)
     assert "terrified of ships" in second.out

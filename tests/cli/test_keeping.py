@@ -53,7 +53,7 @@ def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(
     assert (ill.code, "theanine remember" in ill.out) == (1, True)
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
-        assert "1 memories" in run("remember", *model).out
+        assert "1 memory, 0 links" in run("remember", *model).out
         well = run("doctor", *model)
         assert "openai:scripted answers" in well.out
         calls = len(server.calls)

@@ -173,7 +173,7 @@ def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path:
     assert part["text"].startswith("(9 March 2024) Ana: The dentist is at 9:30")
     assert [turn["id"] for turn in part["sources"]] == [1]
     ran = theanine(installed, tmp_path, "rebuild", "--method", "figures", "--again")
-    assert "2 memories that figures had made are gone" in ran.out, ran
+    assert "gone: 2 memories that figures had made" in ran.out, ran
     ran = theanine(installed, tmp_path, "sessions", "--method", "no-such")
     assert (ran.code, "figures" in ran.err) == (2, True)
     ran = theanine(installed, tmp_path, "recall", "When?", *method, "--set", "paper=true")

@@ -132,7 +132,7 @@ def test_one_run_has_both_scores_and_asks_nothing_twice(
         )
         assert len(server.calls) == asked + 1  # the verdict of what the key changed
         run.bare(*qa, "--answers", key, "--out", str(outset))
-    assert "dropped: 1 questions that the answer key rejects" in shown.out
+    assert "dropped: 1 question that the answer key rejects" in shown.out
     published, rescored, keyed = (RunFolder(one).items() for one in (first, again, outset))
     assert set(rescored) == set(keyed) == {"pair/2", "pair/3"}
     for id, item in rescored.items():

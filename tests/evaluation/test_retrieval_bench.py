@@ -87,7 +87,7 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     shown = run.bare("bench", "retrieval", str(data), *options).out
     assert "2 questions, unit turn, hybrid" in shown
     assert "session hit@10" in shown
-    assert "dropped: 1 labels of no turn, 1 questions without evidence" in shown
+    assert "dropped: 1 label of no turn, 1 question without evidence" in shown
     kept = read_retrieved(out)
     assert [item.id for item in kept.items] == ["pair/1", "pair/2"]
     assert kept.items[0].evidence == [Evidence(speaker="Ana", text=SAID[2][1], rank=1)]

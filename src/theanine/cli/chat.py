@@ -23,7 +23,7 @@ from theanine.cli.common import (
     opened,
     undated,
 )
-from theanine.cli.show import console, show_recollection
+from theanine.cli.show import console, counted, show_recollection
 
 if TYPE_CHECKING:
     from theanine.sync import Agent, Talk
@@ -131,9 +131,10 @@ class _Chat:
                 return
             try:
                 for report in talk.end():
+                    made = counted(report.memories, "memories")
                     console().print(
-                        f"(Session {report.session} is remembered: {report.memories} memories, "
-                        f"{report.links} links.)"
+                        f"(Session {report.session} is remembered: {made}, "
+                        f"{counted(report.links, 'links')}.)"
                     )
             except RememberingFailed as error:
                 self.failed = True

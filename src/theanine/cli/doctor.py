@@ -24,7 +24,7 @@ from theanine.cli.common import (
     opened,
     show_json,
 )
-from theanine.cli.show import console
+from theanine.cli.show import console, counted
 
 if TYPE_CHECKING:
     from theanine.sync import Agent
@@ -99,7 +99,7 @@ def _store(store: str, embedder: str) -> list[Finding]:
     with opened(store, embedder=embedder) as agent:
         size = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
         damage = agent.check()
-        found = f"{file}, {size / 1e6:.1f} MB, {len(agent.users())} users"
+        found = f"{file}, {size / 1e6:.1f} MB, {counted(len(agent.users()), 'users')}"
         mend = f"{damage}. Restore a copy, or `theanine export` what reads" if damage else ""
         return [Finding("store", found, mend), _vectors(agent), *_waiting(agent)]
 
@@ -119,9 +119,15 @@ def _vectors(agent: Agent) -> Finding:
 def _waiting(agent: Agent) -> list[Finding]:
     waiting = agent.pending()
     failed = [one for one in waiting if one.failure]
-    found = f"{len(waiting)} sessions wait to be remembered" if waiting else "all remembered"
+    left = f"to be remembered: {counted(len(waiting), 'sessions')}"
     mend = "; ".join(f"{one.scope}, session {one.session}: {one.failure}" for one in failed[:3])
-    return [Finding("sessions", found, f"{mend}. Then `theanine remember`" if mend else "")]
+    return [
+        Finding(
+            "sessions",
+            left if waiting else "all remembered",
+            f"{mend}. Then `theanine remember`" if mend else "",
+        )
+    ]
 
 
 def _embedder(name: str) -> list[Finding]:

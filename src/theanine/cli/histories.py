@@ -21,6 +21,7 @@ from theanine.cli.common import (
     StoreOption,
     opened,
 )
+from theanine.cli.show import counted
 
 if TYPE_CHECKING:
     from theanine.conversation import History
@@ -162,8 +163,8 @@ def _remember(agent: Agent, history: History, user: str | None) -> bool:
         reports = agent.remember(done.user, progress=lambda _: bar.update(1))
     made = sum(report.memories for report in reports)
     print(
-        f"{done.user}: {done.sessions_new} new sessions ({done.sessions_known} known), "
-        f"{done.turns_new} new turns, {made} new memories"
+        f"{done.user}: {counted(done.sessions_new, 'new sessions')} ({done.sessions_known} known), "
+        f"{counted(done.turns_new, 'new turns')}, {counted(made, 'new memories')}"
     )
     if done.forgotten:
         print(

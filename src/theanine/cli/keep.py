@@ -21,6 +21,7 @@ from theanine.cli.common import (
     opened,
     show_json,
 )
+from theanine.cli.show import counted
 
 
 def remember(
@@ -41,7 +42,8 @@ def remember(
     with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
         reports = agent.remember(user)
     for report in reports:
-        what = report.failure or f"{report.memories} memories, {report.links} links"
+        made = f"{counted(report.memories, 'memories')}, {counted(report.links, 'links')}"
+        what = report.failure or made
         notes = "".join(f" ({note})" for note in report.notes)
         print(f"{report.scope}, session {report.session}: {what}{notes}")
     if not reports:
@@ -76,17 +78,17 @@ def forget(
         show_json(asdict(receipt))
     else:
         print(
-            f"erased {receipt.sessions} sessions, {receipt.turns} turns, "
-            f"{receipt.memories} memories, {receipt.links} links, {receipt.vectors} vectors, "
-            f"the words of {receipt.journal} model calls"
+            f"erased {counted(receipt.sessions, 'sessions')}, {counted(receipt.turns, 'turns')}, "
+            f"{counted(receipt.memories, 'memories')}, {counted(receipt.links, 'links')}, "
+            f"{counted(receipt.vectors, 'vectors')}, "
+            f"the words of {counted(receipt.journal, 'model calls')}"
         )
         for kept in receipt.kept:
             print(f"kept: {kept}")
         if receipt.anew:
-            count = f"{receipt.anew} other session{'s' if receipt.anew > 1 else ''}"
             print(
-                f"{count} had memories made of that; these are gone too, and `theanine remember` "
-                "makes them anew from what is left"
+                f"{counted(receipt.anew, 'other sessions')} had memories made of that; these are "
+                "gone too, and `theanine remember` makes them anew from what is left"
             )
         print("verified gone from every file" if receipt.verified else "NOT verified: run it again")
     if not receipt.verified:
@@ -116,4 +118,4 @@ def reembed(
     """
     with opened(store, embedder=embedder) as agent:
         made = agent.reembed(lambda left: print(f"{left} to do", file=sys.stderr))
-        print(f"{made} vectors made by {agent.embedder_name}")
+        print(f"{counted(made, 'vectors')} made by {agent.embedder_name}")

@@ -21,7 +21,8 @@ from theanine.cli.common import (
     undated,
     with_dated,
 )
-from theanine.cli.show import DAY, console, show_table, show_timelines
+from theanine.cli.files import write_text
+from theanine.cli.show import DAY, console, counted, show_table, show_timelines
 
 if TYPE_CHECKING:
     from theanine.conversation import Session
@@ -191,7 +192,6 @@ def timeline(
 def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) -> None:
     """The graph of a user, or of the memories ``within`` one component."""
     from theanine.cli.page import timeline_page
-    from theanine.errors import SettingsError
 
     kept = [m for m in agent.memories(user) if within is None or m.id in within]
     numbers = {m.id for m in kept}
@@ -199,13 +199,9 @@ def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) ->
     sources = sorted({turn for m in kept for turn in m.sources})
     turns = agent.turns(user, ids=sources)
     page = timeline_page(kept, links, turns, agent.sessions(user), title=user)
-    try:
-        file.write_text(page, "utf-8")
-    except OSError as error:
-        raise SettingsError(
-            f"{file} can't be written ({error.strerror}); name another file"
-        ) from error
-    console().print(f"wrote {file}: {len(kept)} memories, {len(links)} links", markup=False)
+    write_text(file, page)
+    drawn = f"{counted(len(kept), 'memories')}, {counted(len(links), 'links')}"
+    console().print(f"wrote {file}: {drawn}", markup=False)
 
 
 def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from theanine.cli.common import JsonOption, show_json
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.rating.forms import Form
@@ -98,7 +98,9 @@ def _serve(ratings: dict[str, Ratings], port: int) -> None:
     listening = config.bind_socket()
     listening.listen()  # who opens the address at once is made to wait, not turned away
     place = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    print(f"{len(ratings)} forms at {place} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+    print(
+        f"{counted(len(ratings), 'forms')} at {place} (Ctrl-C ends it)", file=sys.stderr, flush=True
+    )
     server.run(sockets=[listening])
 
 

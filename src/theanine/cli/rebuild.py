@@ -17,6 +17,7 @@ from theanine.cli.common import (
     StoreOption,
     opened,
 )
+from theanine.cli.show import counted
 
 if TYPE_CHECKING:
     from theanine.rebuilding import Forecast, Rebuilt
@@ -91,12 +92,12 @@ def _foretell(forecast: Forecast) -> None:
         print(f"every session is remembered by {forecast.method}; --again makes it anew")
     else:
         print(
-            f"{_counted(forecast.sessions, 'session')} ({_counted(forecast.turns, 'turn')}) to be "
+            f"{counted(forecast.sessions, 'sessions')} ({counted(forecast.turns, 'turns')}) to be "
             f"remembered by {forecast.method}"
         )
         print(_takes(forecast))
     for name, count in forecast.replaced.items():
-        print(f"then {_counted(count, 'memory')} that {name} made will go")
+        print(f"then {counted(count, 'memories')} that {name} made will go")
 
 
 def _takes(forecast: Forecast) -> str:
@@ -105,9 +106,9 @@ def _takes(forecast: Forecast) -> str:
         return f"no language model is asked; {time}"
     cost = "money unknown" if forecast.cost is None else f"about ${forecast.cost:.4f}"
     return (
-        f"{forecast.model}: about {_counted(forecast.calls, 'call')}, "
-        f"{forecast.input_tokens:,} tokens in and {forecast.output_tokens:,} out, {cost}, {time} "
-        "at most; what the journal holds is not asked again"
+        f"{forecast.model}: about {counted(forecast.calls, 'calls')}, "
+        f"{counted(forecast.input_tokens, 'tokens')} in and {forecast.output_tokens:,} out, "
+        f"{cost}, {time} at most; what the journal holds is not asked again"
     )
 
 
@@ -116,26 +117,21 @@ def _tell(forecast: Forecast, done: Rebuilt) -> None:
     if fine:
         made, links = sum(one.memories for one in fine), sum(one.links for one in fine)
         print(
-            f"{_counted(len(fine), 'session')} remembered by {forecast.method}: "
-            f"{_counted(made, 'memory')}, {_counted(links, 'link')}"
+            f"{counted(len(fine), 'sessions')} remembered by {forecast.method}: "
+            f"{counted(made, 'memories')}, {counted(links, 'links')}"
         )
     for name, count in done.replaced.items():
-        print(f"{_counted(count, 'memory')} that {name} had made are gone")
+        print(f"gone: {counted(count, 'memories')} that {name} had made")
     for one in done.waiting:
         why = one.failure or "it waits for an earlier one"
         print(f"{one.scope}, session {one.session} is not remembered: {why}", file=sys.stderr)
     if done.waiting:
         kept = " Nothing of the old was dropped." if forecast.replaced else ""
         print(
-            f"{_counted(len(done.waiting), 'session')} still to be remembered; the same command "
+            f"{counted(len(done.waiting), 'sessions')} still to be remembered; the same command "
             f"goes on.{kept}",
             file=sys.stderr,
         )
-
-
-def _counted(count: int, what: str) -> str:
-    many = "memories" if what == "memory" else f"{what}s"
-    return f"{count:,} {what if count == 1 else many}"
 
 
 def _time(seconds: float) -> str:

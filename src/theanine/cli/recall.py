@@ -25,7 +25,7 @@ from theanine.cli.common import (
     undated,
     with_dated,
 )
-from theanine.cli.show import console, show_recollection, show_timelines
+from theanine.cli.show import console, counted, show_recollection, show_timelines
 
 SHOWN = 4
 
@@ -77,9 +77,9 @@ def recall(
 
 def _hint(waiting: int, method: str) -> None:
     """What is not remembered can't be recalled: that is no empty memory."""
-    sessions = "1 session is" if waiting == 1 else f"{waiting} sessions are"
     print(
-        f"{sessions} not remembered by {method} yet: `theanine remember --method {method}`",
+        f"{counted(waiting, 'sessions')} not remembered by {method} yet: "
+        f"`theanine remember --method {method}`",
         file=sys.stderr,
     )
 
@@ -95,12 +95,14 @@ def demo() -> None:
     ):
         history = read_histories(HARBOUR).histories[0]
         logged = agent.log(history, "ana")
-        console().print(f"{logged.turns_new} turns in {logged.sessions_new} sessions, over a year")
+        said = counted(logged.turns_new, "turns")
+        console().print(f"{said} in {counted(logged.sessions_new, 'sessions')}, over a year")
         with typer.progressbar(length=logged.sessions_new, label="remembering") as bar:
             reports = agent.remember("ana", progress=lambda _: bar.update(1))
-        made, links = sum(r.memories for r in reports), sum(r.links for r in reports)
+        made = counted(sum(report.memories for report in reports), "memories")
+        links = counted(sum(report.links for report in reports), "links")
         lines = sorted(agent.timelines("ana"), key=lambda line: -len(line.memories))
-        console().print(f"{made} memories, {links} links, {len(lines)} timelines; the longest:")
+        console().print(f"{made}, {links}, {counted(len(lines), 'timelines')}; the longest:")
         starts = list(dict.fromkeys(line.memories[0].id for line in lines))[:SHOWN]
         show_timelines([line for line in lines if line.memories[0].id in starts])
         for question in questions():

@@ -22,7 +22,7 @@ from theanine.cli.common import (
 )
 from theanine.cli.files import check_place, write_text
 from theanine.cli.runs.options import again
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.datasets.evidence import Labelled
@@ -183,14 +183,15 @@ def _show_measures(run: Run, whole: Mapping[str, Interval]) -> None:
     by = {category: run.measures(category) for category in run.categories}
     reranker = f", reranked by {run.reranker}" if run.reranker else ""
     console().print(
-        f"{len(run.items)} questions, unit {run.unit}, {run.retrieval}, {run.embedder}{reranker}",
+        f"{counted(len(run.items), 'questions')}, unit {run.unit}, {run.retrieval}, "
+        f"{run.embedder}{reranker}",
         markup=False,
     )
     show_table(
         ["measure", "all", *(f"{name} ({by[name]['MRR'].n})" for name in by)],
         ([name, whole[name], *(f"{by[c][name].mean:.3f}" for c in by)] for name in whole),
     )
-    dropped = ", ".join(f"{count} {reason}" for reason, count in run.dropped.items())
+    dropped = ", ".join(counted(count, reason) for reason, count in run.dropped.items())
     console().print(
         f"recall p50 {run.seconds(0.5) * 1000:.1f} ms, p95 {run.seconds(0.95) * 1000:.1f} ms; "
         f"remembered in {run.remember_seconds:.1f} s; index {run.index_bytes / 1e6:.1f} MB; "

@@ -15,7 +15,7 @@ import typer
 from theanine.cli.common import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.files import check_place, write_text
 from theanine.cli.runs.options import again
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.datasets.segmentation import SegmentedDialogue
@@ -119,7 +119,7 @@ def _read(path: Path) -> list[SegmentedDialogue]:
     dropped = Counter[str]()
     dialogues = read_segmented(path, dropped)
     for reason, count in dropped.items():
-        print(f"dropped: {count} {reason}", file=sys.stderr)
+        print(f"dropped: {counted(count, reason)}", file=sys.stderr)
     return dialogues
 
 
@@ -189,11 +189,12 @@ def _show(
         show_json({**found, "turns_per_second": run.turns_per_second, **counts})
         return
     called = asked.model if asked else segmenter
-    show_table(["measure", f"{called}, {run.n} dialogues"], run.measures.items())
+    show_table(["measure", f"{called}, {counted(run.n, 'dialogues')}"], run.measures.items())
     console().print(f"{run.turns_per_second:,.0f} turns a second")
     if asked:
         console().print(
-            f"{asked.fallbacks} fallbacks to the local segmenter; {asked.calls} calls, "
-            f"{asked.replayed} replayed; {asked.input_tokens:,} tokens in, "
+            f"{counted(asked.fallbacks, 'fallbacks to the local segmenter')}; "
+            f"{counted(asked.calls, 'calls')}, {asked.replayed} replayed; "
+            f"{counted(asked.input_tokens, 'tokens')} in, "
             f"{asked.output_tokens:,} out"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,13 +21,27 @@ QUOTED = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
 
 
+def counted(count: int, things: str) -> str:
+    """So many of them: ``2,000 new memories``, ``1 label of no turn``.
+
+    ``things`` is the plural: its first word with an s at the end is what there is one of.
+    """
+    if count == 1:
+        things = re.sub(r"(?:(ie)|)s\b", lambda s: "y" if s[1] else "", things, count=1)
+    return f"{count:,} {things}"
+
+
 @cache
 def console() -> Console:
-    """Standard output; as wide as it takes when it isn't a terminal, so that lines stay whole."""
+    """Standard output, as wide as the terminal or as ``COLUMNS`` says.
+
+    Without either it is as wide as it takes, so that lines stay whole for other programs.
+    """
     from rich.console import Console
 
     plain = Console(highlight=False)
-    return plain if plain.is_terminal else Console(highlight=False, width=100_000)
+    told = os.environ.get("COLUMNS", "").strip("0").isdigit()
+    return plain if plain.is_terminal or told else Console(highlight=False, width=100_000)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import typer
 
 from theanine.cli.common import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.runs.options import RunOptions, with_run_options
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.outside import Known
@@ -147,7 +147,7 @@ async def _make(
 def _show_made(made: Sequence[Made], out: Path, blank: str) -> None:
     """How many questions were written, and who has none; exits with 1 where somebody has none."""
     written = sum(one.questions for one in made)
-    print(f"{out}: {written} question{'' if written == 1 else 's'}{blank}")
+    print(f"{out}: {counted(written, 'questions')}{blank}")
     for one in made:
         if one.failure:
             print(f"{one.user}: none: {one.failure}", file=sys.stderr)

@@ -165,7 +165,7 @@ def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
     for why, count in summary["failures"].items():
         console().print(f"failed {count} ×: {why}", markup=False)
     for reason, count in summary["dropped"].items():
-        console().print(f"dropped: {count} {reason}", markup=False)
+        console().print(f"dropped: {counted(count, reason)}", markup=False)
     if summary["done"] < summary["cases"]:
         console().print(
             f"done: {summary['done']} of {counted(summary['cases'], 'cases')}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from theanine.cli.common import JsonOption, show_json
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.evaluation.datasets.checking import Checked
@@ -84,7 +84,7 @@ def fetch(
         folder = folder_of(one)
         with _Line() as line:
             got = fetched(one, folder, told=line.show)
-        came = f"{len(got.came)} file{'' if len(got.came) == 1 else 's'} fetched"
+        came = f"{counted(len(got.came), 'files')} fetched"
         kept = f", {len(got.there)} there already" if got.there else ""
         print(f"{one.name}: {came}{kept}, in {folder}; licence: {one.licence}")
         if got.first:
@@ -149,7 +149,7 @@ def _show(name: str, part: Checked) -> None:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    return ", ".join(counted(count, what) for what, count in counts.items())
 
 
 def _several(places: Sequence[str]) -> str:
