@@ -181,6 +181,31 @@ def test_questions_that_make_no_sense_name_their_place(
         read_asked(HARBOUR, save(tmp_path, "q", text))
 
 
+def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path) -> None:
+    entries = [
+        {"question": "Which boat?", "sources": ["first-tea-1", "gone"]},
+        {"question": "Which knee?", "sources": ["gone", "nowhere"]},
+        {"question": "Which dog?", "sources": ["first-tea-2"]},
+    ]
+    asked = save(tmp_path, "q.json", json.dumps(entries))
+    chosen = ["--questions", str(asked), "--methods", "turn", "--data", str(HARBOUR)]
+    page = tmp_path / "page.html"
+    ran = run.bare("compare", *chosen, "--html", str(page))
+    assert "2 sources of questions not in the data, left out: gone, nowhere" in ran.err
+    assert '"unknown":["gone","nowhere"]' in page.read_text("utf-8")
+
+
+def test_a_source_of_one_history_is_known_to_a_question_of_all() -> None:
+    key = read_histories(HARBOUR).histories[0].transcripts[0].turns[0].key or ""
+    said = Utterance(text="Which boat?", speaker="Ana", at=two()[0].transcripts[-1].at)
+    asked = [
+        Ask(user=name, dialogue=(said,), gold=frozenset({("", key)})) for name in ("ana", "bo")
+    ]
+    found = compare_methods([Entrant(label="turn", method="turn")], two(), asked)
+    assert not found.unknown
+    assert [len(one.gold) for one in found.questions] == [1, 0]
+
+
 def test_data_without_questions_is_asked_before_each_session_is_remembered() -> None:
     histories, asked = read_asked(HARBOUR)
     transcripts = histories[0].transcripts

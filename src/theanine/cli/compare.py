@@ -20,7 +20,7 @@ from theanine.cli.common import (
     plain,
 )
 from theanine.cli.files import check_place, write_text
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
     from theanine.conversation import History
@@ -197,7 +197,8 @@ def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
 
 def _show(found: Comparison) -> None:
     console().print(
-        f"{found.said} turns in {found.sessions} sessions, {len(found.questions)} questions; "
+        f"{counted(found.said, 'turns')} in {counted(found.sessions, 'sessions')}, "
+        f"{counted(len(found.questions), 'questions')}; "
         f"the log alone takes {found.log / 1000:.0f} kB"
     )
     rows = ([column.label, *(value(column) for _, value in MEASURES)] for column in found.columns)
@@ -210,6 +211,9 @@ def _show(found: Comparison) -> None:
         for column in found.columns:
             for line in _lines(column, column.answers[place]):
                 console().print(line, markup=False)
+    if found.unknown:
+        named = counted(len(found.unknown), "sources of questions")
+        print(f"{named} not in the data, left out: {', '.join(found.unknown)}", file=sys.stderr)
     for column in found.columns:
         for where, why in column.failures.items():
             print(f"{column.label}: {where} is not remembered: {why}", file=sys.stderr)
@@ -217,7 +221,8 @@ def _show(found: Comparison) -> None:
 
 def _lines(column: Column, answer: Answer) -> Iterator[str]:
     found = "" if answer.found is None else f", {answer.found:.0%} of the evidence"
-    yield f"   {column.label}: {answer.tokens} tokens, {answer.seconds * 1000:.0f} ms{found}"
+    took = f"{counted(answer.tokens, 'tokens')}, {answer.seconds * 1000:.0f} ms"
+    yield f"   {column.label}: {took}{found}"
     if answer.failure is not None:
         yield f"     failed: {answer.failure}"
     elif not answer.pieces:
@@ -226,8 +231,7 @@ def _lines(column: Column, answer: Answer) -> Iterator[str]:
     for line in lines[:LINES]:
         yield f"     {line if len(line) <= WIDTH else line[:WIDTH].rstrip() + '…'}"
     if len(lines) > LINES:
-        left = len(lines) - LINES
-        yield f"     … {left} more line{'s' if left > 1 else ''}"
+        yield f"     … {counted(len(lines) - LINES, 'more lines')}"
 
 
 def _money(column: Column) -> str:

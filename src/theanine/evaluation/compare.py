@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from theanine.evaluation.compared import (
     Spent,
     With,
 )
+from theanine.evaluation.datasets.evidence import Place
 from theanine.evaluation.metrics.ranking import recall_at
 from theanine.evaluation.questions import Ask
 from theanine.methods.registry import open_method
@@ -80,6 +81,7 @@ def compare_methods(
         columns=columns,
         turns=_shown(log, asked, columns),
         undated=log.undated,
+        unknown=log.unknown,
     )
 
 
@@ -211,6 +213,7 @@ class _Log:
     turns: Mapping[str, Mapping[int, Turn]]
     undated: Mapping[str, frozenset[int]]
     gold: Gold
+    unknown: Sequence[str]
 
 
 def _logged(path: Path, histories: Sequence[History], asked: Sequence[Ask]) -> _Log:
@@ -234,7 +237,14 @@ def _logged(path: Path, histories: Sequence[History], asked: Sequence[Ask]) -> _
         frozenset(places[ask.user][one] for one in ask.gold if one in places[ask.user])
         for ask in asked
     ]
-    return _Log(_size(path), turns, undated, gold)
+    return _Log(_size(path), turns, undated, gold, _unknown(asked, places))
+
+
+def _unknown(asked: Sequence[Ask], places: Mapping[str, Container[Place]]) -> list[str]:
+    """Sources of questions that are in none of the histories of which the question is asked."""
+    named = {(ask.text, one) for ask in asked for one in ask.gold}
+    found = {(ask.text, one) for ask in asked for one in ask.gold if one in places[ask.user]}
+    return sorted({":".join(filter(None, place)) for _, place in named - found})
 
 
 def _warm(path: Path, common: With) -> None:

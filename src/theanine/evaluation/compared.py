@@ -137,6 +137,7 @@ class Comparison:
         log: bytes of a store that holds the log alone.
         turns: the turns that came back or are gold, by user and number.
         undated: by user, numbers of the sessions whose times only keep their order.
+        unknown: what questions name as their sources and no turn is called; it counts for nothing.
     """
 
     sessions: int
@@ -146,3 +147,4 @@ class Comparison:
     columns: Sequence[Column]
     turns: Mapping[str, Mapping[int, Turn]]
     undated: Mapping[str, frozenset[int]]
+    unknown: Sequence[str] = ()

@@ -143,6 +143,8 @@ function block(question) {
 element("title").textContent = data.title;
 const counted = `${plural(data.said, "turn")} in ${plural(data.sessions, "session")}, ${plural(data.questions.length, "question")}`;
 element("count").textContent = counted;
+element("unknown").textContent = `${plural(data.unknown.length, "source")} of questions not in the data, left out: ${data.unknown.join(", ")}`;
+element("unknown").hidden = !data.unknown.length;
 summary();
 const blocks = data.questions.map(block);
 element("questions").append(...blocks.map((one) => one.made));

@@ -23,6 +23,7 @@ def compare_page(found: Comparison, *, title: str) -> str:
         "said": found.said,
         "sessions": found.sessions,
         "log": found.log,
+        "unknown": list(found.unknown),
         "columns": [_column(column) for column in found.columns],
         "questions": [
             _question(question, [column.answers[place] for column in found.columns])
