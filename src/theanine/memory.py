@@ -38,7 +38,7 @@ class Memory:
         id: its number in the scope, from 1, in the order of commit.
         session: the number of the session that it came from.
         text: the statement.
-        at: the time of the last turn that supports it, aware, UTC.
+        at: the time of the last turn that supports it, aware, in that turn's own UTC offset.
         made_at: when its session ended (the paper's time of a memory), aware, UTC.
         kind: what sort of memory: ``statement``, or a name that its method gives it.
         speakers: who it is about.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 
 from theanine.conversation import Turn
 from theanine.memory import NewMemory
@@ -18,7 +17,7 @@ def utterances_of(turns: Sequence[Turn]) -> list[NewMemory]:
     return [
         NewMemory(
             text=dialogue_lines([turn]),
-            at=turn.at.astimezone(UTC),
+            at=turn.at,
             sources=(turn.id,),
             speakers=(turn.speaker,),
             kind=UTTERANCE,

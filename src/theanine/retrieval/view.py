@@ -287,8 +287,8 @@ class View:
         """
         wanted = {number for turn in turns for number in turn.recalled}
         found = {number: self[number].text for number in wanted if number in self}
-        for number in sorted(wanted - set(found)):
-            others = await self._store.memories(self.scope, after=number - 1, upto=number)
+        if missing := sorted(wanted - set(found)):
+            others = await self._store.memories(self.scope, ids=missing)
             found.update({memory.id: memory.text for memory in others})
         return found
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 
 from theanine.conversation import Turn
 from theanine.memory import NewMemory
@@ -91,7 +90,7 @@ def _memory(turn: Turn, quote: str, shared: str, dated: bool) -> NewMemory:
     what = f"{quote} (shares {shared})" if quote and shared else quote or shared
     return NewMemory(
         text=f"{turn.speaker} {verb}{on}: {what}",
-        at=turn.at.astimezone(UTC),
+        at=turn.at,
         sources=(turn.id,),
         speakers=(turn.speaker,),
     )

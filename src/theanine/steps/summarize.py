@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -141,7 +140,7 @@ def _memory(statement: Statement, turns: Sequence[Turn], model: str) -> NewMemor
     about = [names[name_of(speaker).casefold()] for speaker in statement.speakers]
     return NewMemory(
         text=" ".join(statement.text.split()),
-        at=max(turn.at for turn in supporting).astimezone(UTC),
+        at=max(turn.at for turn in supporting),
         sources=tuple(sorted(turn.id for turn in supporting)),
         speakers=tuple(dict.fromkeys(about or [turn.speaker for turn in supporting])),
         made_by=model,

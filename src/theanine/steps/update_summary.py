@@ -7,7 +7,6 @@ session i. Each sentence names the turns and the earlier sentences that it rests
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import UTC
 from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, Field, field_validator
@@ -162,7 +161,7 @@ def _sentence(
 ) -> Sentence:
     sources = {turn.id for turn in said} | {n for one in kept for n in one.sources}
     times = [(one.at, one.dated) for one in kept]
-    at, known = max([*times, *((turn.at.astimezone(UTC), dated) for turn in said)])
+    at, known = max([*times, *((turn.at, dated) for turn in said)])
     names = [*(turn.speaker for turn in said), *(name for one in kept for name in one.speakers)]
     return Sentence(
         text=text,

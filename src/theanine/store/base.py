@@ -226,8 +226,12 @@ class Store(Protocol):
         method: str | None = None,
         after: int = 0,
         upto: int | None = None,
+        ids: Sequence[int] | None = None,
     ) -> list[Memory]:
-        """Memories numbered above ``after`` and up to ``upto``, in order of number."""
+        """Memories numbered above ``after`` and up to ``upto``, and ``ids`` alone if given.
+
+        In order of number.
+        """
         ...
 
     async def vectors(

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from theanine.clock import micros, moment
+from theanine.clock import micros
 from theanine.errors import BadInput
 from theanine.memory import Memory, NewMark, Remembered
 from theanine.store import schema as t
 from theanine.store.embeddings import active_embedder, insert_vectors, need_embedder
 from theanine.store.log import next_number
-from theanine.store.rows import chunks, dumps, insert
+from theanine.store.rows import chunks, dumps, insert, local, minutes
 from theanine.store.validate import check_text
 
 
@@ -112,7 +112,7 @@ class Batch:
                 id=first + i,
                 session=self.session,
                 text=new.text,
-                at=moment(micros(new.at)),
+                at=local(micros(new.at), minutes(new.at)),
                 made_at=made_at,
                 kind=new.kind,
                 speakers=tuple(new.speakers),
@@ -133,6 +133,7 @@ class Batch:
             kind=memory.kind,
             text=memory.text,
             at=micros(memory.at),
+            zone=minutes(memory.at),
             made_at=micros(memory.made_at),
             speakers=dumps(memory.speakers),
             made_by=memory.made_by,

@@ -9,13 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from theanine.clock import moment
 from theanine.conversation import Scope
 from theanine.errors import BadInput, NotFound
 from theanine.store import hashes
 from theanine.store import schema as t
 from theanine.store.journal import wordless
-from theanine.store.rows import chunks, find_scope, need_session
+from theanine.store.rows import chunks, find_scope, local, need_session
 from theanine.store.values import Receipt
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
@@ -119,7 +118,7 @@ class Erasure:
             t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
         )
         self.kept += [
-            f"what {turn.speaker} said on {moment(turn.at):%Y-%m-%d} (turn {turn.id} of session "
+            f"what {turn.speaker} said on {_day(turn)} (turn {turn.id} of session "
             f"{turn.session}) with this in mind: forget that session too if it repeats it"
             for turn in self.db.execute(said)
             if not gone.isdisjoint(json.loads(turn.recalled))
@@ -205,6 +204,10 @@ class Erasure:
             self.texts.update(text for row in rows for text in row if text)
 
 
+def _day(turn: Any) -> str:
+    return f"{local(turn.at, turn.zone):%Y-%m-%d}"
+
+
 def _scope_column(table: sa.Table) -> sa.Column[Any]:
     return table.c.id if table is t.scope else table.c.scope
 
@@ -279,7 +282,7 @@ def _forget_memory(erasure: Erasure, memory: int) -> None:
     for turn in sources:
         if turn.id in others:
             erasure.kept.append(
-                f"what {turn.speaker} said on {moment(turn.at):%Y-%m-%d} (turn {turn.id}): "
+                f"what {turn.speaker} said on {_day(turn)} (turn {turn.id}): "
                 f"memory {others[turn.id]} also rests on it"
             )
     for some in chunks([turn.id for turn in gone]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ from theanine.conversation import Scope, Turn
 from theanine.memory import Link, Mark, Memory
 from theanine.store import schema as t
 from theanine.store.rows import (
+    chunks,
     find,
     find_scope,
     link_of,
@@ -50,21 +52,38 @@ def state(db: sa.Connection, scope: Scope) -> State:
 
 
 def memories(
-    db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int
+    db: sa.Connection,
+    scope: Scope,
+    method: str | None,
+    after: int,
+    upto: int,
+    ids: Sequence[int] | None,
 ) -> list[Memory]:
-    """Memories numbered above ``after`` and up to ``upto``, with their sources."""
+    """Memories numbered above ``after`` and up to ``upto``, or those of ``ids`` among them."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return []
-    query = (
-        sa.select(t.memory)
-        .where(t.memory.c.scope == scope_id, t.memory.c.id > after, t.memory.c.id <= upto)
-        .order_by(t.memory.c.id)
-    )
+    if ids is None:
+        return _memories(db, scope_id, method, lambda number: number.between(after + 1, upto))
+    wanted = sorted({number for number in ids if after < number <= upto})
+    return [
+        memory
+        for some in chunks(wanted)
+        for memory in _memories(db, scope_id, method, lambda number, some=some: number.in_(some))
+    ]
+
+
+_Where = Callable[[sa.Column[int]], sa.ColumnElement[bool]]
+"""Which memories are wanted, by the column that has their numbers."""
+
+
+def _memories(db: sa.Connection, scope_id: int, method: str | None, where: _Where) -> list[Memory]:
+    m = t.memory.c
+    query = sa.select(t.memory).where(m.scope == scope_id, where(m.id)).order_by(m.id)
     if method is not None:
-        query = query.where(t.memory.c.method == method)
-    sources = _by_memory(db, t.source.c.turn, scope_id, after, upto)
-    origins = _by_memory(db, t.origin.c.origin, scope_id, after, upto)
+        query = query.where(m.method == method)
+    sources = _by_memory(db, t.source.c.turn, scope_id, where)
+    origins = _by_memory(db, t.origin.c.origin, scope_id, where)
     return [
         memory_of(row, sources.get(row.id, ()), origins.get(row.id, ()))
         for row in db.execute(query)
@@ -72,13 +91,13 @@ def memories(
 
 
 def _by_memory(
-    db: sa.Connection, wanted: sa.Column[int], scope_id: int, after: int, upto: int
+    db: sa.Connection, wanted: sa.Column[int], scope_id: int, where: _Where
 ) -> dict[int, tuple[int, ...]]:
     """The numbers of a column for each memory, in order."""
     of = wanted.table.c
     rows = db.execute(
         sa.select(of.memory, wanted)
-        .where(of.scope == scope_id, of.memory > after, of.memory <= upto)
+        .where(of.scope == scope_id, where(of.memory))
         .order_by(of.memory, wanted)
     )
     return {

@@ -87,7 +87,8 @@ def _encode_value(name: str, value: Any, row: Mapping[Any, Any]) -> Any:
     if value is None:
         return None
     if name in TIMES:
-        at = local(value, row["zone"]) if "zone" in row else moment(value)
+        zoned = name == "at" and "zone" in row
+        at = local(value, row["zone"]) if zoned else moment(value)
         return at.isoformat()
     if name in STRINGS or name in NUMBERS or name in OBJECTS:
         return json.loads(value)
@@ -113,7 +114,7 @@ def decode(record: object, where: str) -> Decoded:
     row: dict[str, Any] = {
         name: _decode_value(column, fields[name], where) for name, column in columns.items()
     }
-    if type_ == "turn":
+    if "zone" in table.c:
         row["zone"] = minutes(datetime.fromisoformat(fields["at"]))
     rest = {name: fields[name] for name in extra}
     _check_row(type_, row, rest, where)

@@ -180,7 +180,7 @@ def memory_of(row: Any, sources: Iterable[int], origins: Iterable[int]) -> Memor
         id=row.id,
         session=row.session,
         text=row.text,
-        at=moment(row.at),
+        at=local(row.at, row.zone),
         made_at=moment(row.made_at),
         kind=row.kind,
         speakers=tuple(json.loads(row.speakers)),

@@ -1,7 +1,8 @@
 """The tables, as every SQL store has them. Every key begins with the scope.
 
 ``scope.epoch`` rises with each erasure; ``next_*`` are the counters that number a scope's rows.
-Times are microseconds since 1970 UTC; a turn also keeps its own UTC offset in minutes.
+Times are microseconds since 1970 UTC; a turn also keeps its own UTC offset in minutes, and a memory
+that of the turn that it has its time from.
 Alembic's ``migrations/`` create them; a test holds the two together.
 """
 
@@ -107,6 +108,7 @@ memory = _table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("zone", sa.Integer, nullable=False, server_default="0"),
     sa.Column("made_at", sa.BigInteger, nullable=False),
     sa.Column("speakers", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),

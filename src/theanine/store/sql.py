@@ -279,8 +279,9 @@ class SqlStore:
         method: str | None = None,
         after: int = 0,
         upto: int | None = None,
+        ids: Sequence[int] | None = None,
     ) -> list[Memory]:
-        return await self._read(memories.memories, scope, method, after, _last(upto))
+        return await self._read(memories.memories, scope, method, after, _last(upto), ids)
 
     async def vectors(
         self,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from theanine.errors import NotAStore
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision in ``migrations/versions``; a test holds the two together."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"

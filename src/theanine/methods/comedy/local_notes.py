@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC
 
 from theanine.conversation import Turn
 from theanine.memory import NewMemory
@@ -108,7 +107,7 @@ def _named(name: str) -> re.Pattern[str]:
 def _memory(aspect: Aspect, turn: Turn, text: str, session: Sequence[Turn]) -> NewMemory:
     return NewMemory(
         text=text,
-        at=turn.at.astimezone(UTC),
+        at=turn.at,
         sources=(turn.id,),
         speakers=about(aspect, [turn], session),
         kind=note_kind(aspect),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -101,7 +100,7 @@ def _memory(note: Note, aspect: Aspect, turns: Sequence[Turn], model: str) -> Ne
     supporting = [turns[number - 1] for number in sorted(set(note.turns))]
     return NewMemory(
         text=" ".join(note.text.split()),
-        at=max(turn.at for turn in supporting).astimezone(UTC),
+        at=max(turn.at for turn in supporting),
         sources=tuple(sorted(turn.id for turn in supporting)),
         speakers=about(aspect, supporting, turns),
         kind=note_kind(aspect),

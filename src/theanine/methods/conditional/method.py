@@ -16,7 +16,6 @@ ends the reflection. Ready-made memories are taken in as they are and searched l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 from functools import partial
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
@@ -101,7 +100,7 @@ class Conditional:
         memories = [
             NewMemory(
                 text=spoken(turn),
-                at=turn.at.astimezone(UTC),
+                at=turn.at,
                 sources=(turn.id,),
                 speakers=(turn.speaker,),
                 kind=HISTORY,

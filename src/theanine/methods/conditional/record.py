@@ -6,7 +6,6 @@ Source: section 3.1 and appendix C.2 of the paper.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -122,7 +121,7 @@ def _memory(draft: Draft, config: ConditionalConfig, made_by: str, prompt: str) 
     kept = (draft.turn, *(draft.related if config.context else ()))
     return NewMemory(
         text=_text(draft, config),
-        at=max(turn.at for turn in kept).astimezone(UTC),
+        at=max(turn.at for turn in kept),
         sources=tuple(sorted({turn.id for turn in kept})),
         speakers=(draft.turn.speaker,),
         kind=CONDITIONAL,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -85,7 +84,7 @@ def _local(turns: Sequence[Turn]) -> list[NewMemory]:
 def _memory(text: str, turns: Sequence[Turn], made_by: str, prompt: str) -> NewMemory:
     return NewMemory(
         text=text,
-        at=max(turn.at for turn in turns).astimezone(UTC),
+        at=max(turn.at for turn in turns),
         sources=tuple(sorted(turn.id for turn in turns)),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
         kind=SUMMARY,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import LOCAL, Memory, NewMemory, Part, Recollection, Remembered
@@ -167,7 +166,7 @@ def _others(turns: Sequence[Turn], session: Session) -> list[NewMemory]:
 def _of(text: str, turns: Sequence[Turn], kind: str, made_by: str, prompt: str) -> NewMemory:
     return NewMemory(
         text=text,
-        at=turns[-1].at.astimezone(UTC),
+        at=turns[-1].at,
         sources=tuple(turn.id for turn in turns),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
         kind=kind,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 from functools import partial
 from itertools import chain
 
@@ -120,7 +119,7 @@ def _day(
     speakers = [*(before.speakers if before else ()), *(turn.speaker for turn in turns)]
     return NewMemory(
         text="\n".join(digest.lines),
-        at=at.astimezone(UTC),
+        at=at,
         sources=digest.sources,
         speakers=tuple(dict.fromkeys(speakers)),
         origins=(before.id,) if before else (),

@@ -16,7 +16,7 @@ off by default: without recalls it only ranks by age, which costs evidence (see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import (
@@ -149,7 +149,7 @@ class MemoryBank:
 def _exchange(piece: Sequence[Turn]) -> NewMemory:
     return NewMemory(
         text=dialogue_lines(piece),
-        at=piece[-1].at.astimezone(UTC),
+        at=piece[-1].at,
         sources=tuple(turn.id for turn in piece),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
         kind=EXCHANGE,

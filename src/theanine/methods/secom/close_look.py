@@ -68,8 +68,7 @@ class _Known:
 
     def __init__(self) -> None:
         self.lines: dict[int, _Lines] = {}
-        self.ranked: tuple[int, ...] = ()
-        self.ranking = Ranking()  # of nothing yet
+        self.ranked: tuple[tuple[int, ...], Ranking] | None = None
 
 
 class CloseLook:
@@ -122,13 +121,13 @@ def _ranking(
 ) -> Ranking:
     """All turns of the segments as units; the last one is kept, as small scopes have no other."""
     ids = tuple(memory.id for memory in memories)
-    if ids != known.ranked:
+    if known.ranked is None or known.ranked[0] != ids:
         units = [_unit(turn, view) for one in lines for turn in one.turns]
         ranking = Ranking(view.ranking)
         if units:
             ranking.extend(units, np.concatenate([one.vectors for one in lines if one.turns]))
-        known.ranked, known.ranking = ids, ranking
-    return known.ranking
+        known.ranked = ids, ranking
+    return known.ranked[1]
 
 
 def line_cost(line: str) -> int:

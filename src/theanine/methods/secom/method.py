@@ -15,7 +15,6 @@ segments come with the turns that fit best (``whole=True`` and ``close_look=0``:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC
 from pathlib import Path
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
@@ -135,7 +134,7 @@ class Secom:
         lines = [f"{name_of(t.speaker)}: {text}" for t, text in zip(piece, kept, strict=True)]
         return NewMemory(
             text="\n".join(lines),
-            at=piece[-1].at.astimezone(UTC),
+            at=piece[-1].at,
             sources=tuple(turn.id for turn in piece),
             speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
             kind=config.granularity,

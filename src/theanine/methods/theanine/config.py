@@ -26,6 +26,8 @@ class TheanineConfig:
         rationale: reason first which memories apply and how, then reply (v1 of the paper).
         relation_aware: False links by similarity and order alone (ablation).
         refine: False hands over raw timelines (ablation).
+        whole: the model refines whole timelines (the paper); else what it is shown of one leaves
+            out near-duplicates and all but 40 statements.
         shuffle: True breaks timelines into randomly ordered memories (ablation).
     """
 
@@ -39,6 +41,7 @@ class TheanineConfig:
     rationale: bool = False
     relation_aware: bool = True
     refine: bool = True
+    whole: bool = False
     shuffle: bool = False
 
     def __post_init__(self) -> None:
@@ -46,5 +49,7 @@ class TheanineConfig:
 
     @classmethod
     def paper(cls) -> TheanineConfig:
-        """The paper's values: by pair, the whole dialogue as query, cosine, reasoned replies."""
-        return cls(relating="pairs", query_turns=None, retrieval="dense", rationale=True)
+        """The paper's values: by pair, whole dialogues and timelines, cosine, reasoned replies."""
+        return cls(
+            relating="pairs", query_turns=None, retrieval="dense", rationale=True, whole=True
+        )

@@ -4,10 +4,11 @@ Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) an
 
 Differences from the paper: statements keep the time of the last turn that supports them beside the
 time of their session; by default one call relates a whole session, the query is the dialogue's last
-six turns, and retrieval adds words, neighbours, speakers and days to the cosine
-(``TheanineConfig.paper()`` has the paper's ways); where a retrieved memory can't be reached from
-its component's oldest, its timeline starts at its oldest ancestor; the same timeline is never given
-twice.
+six turns, retrieval adds words, neighbours, speakers and days to the cosine, and a timeline is
+refined without near-duplicates and in at most 40 statements (``TheanineConfig.paper()`` has the
+paper's ways); a statement in which the agent only repeats what it had just been reminded of is not
+remembered again; where a retrieved memory can't be reached from its component's oldest, its
+timeline starts at its oldest ancestor; the same timeline is never given twice.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ class Theanine:
         caller = context.chat if self.config.refine else None
         undated = context.view.undated
         if self.config.refine:
-            text = await refine(timeline, dialogue, caller, undated=undated)
+            whole = self.config.whole
+            text = await refine(timeline, dialogue, caller, undated=undated, whole=whole)
         else:
             text = raw(timeline, undated=undated)
         sources = await context.view.turns([n for m in timeline.memories for n in m.sources])

@@ -15,9 +15,12 @@ from theanine.steps.quoting import dialogue_lines, one_line, sessions_of, when
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
 
+Step = tuple[Memory, Relation | None]
+"""A statement with its relation to the one before it."""
+
 REFINE = load_step("theanine.methods.theanine", "refine", 1, str)
 MOST_STATEMENTS = 40
-"""Statements of one path that the model is shown."""
+"""Statements of one path that the model is shown, unless it is shown the whole."""
 WORDS_PER_STATEMENT = 30
 
 
@@ -27,20 +30,25 @@ async def refine(
     caller: Caller | None,
     *,
     undated: Collection[int] = (),
+    whole: bool = False,
 ) -> str:
     """One connected account of the timeline, redundant parts dropped, useful parts stressed.
 
-    ``undated`` are sessions whose dates are not shown. Without a caller the local version works.
-    Raises ModelError when the model fails or answers nothing.
+    The model is shown the ``whole`` timeline, or what :func:`told` leaves of it. ``undated`` are
+    sessions whose dates are not shown. Without a caller the local version works. Raises ModelError
+    when the model fails or answers nothing.
     """
     if caller is None:
         return local_refine(timeline, dialogue, undated)
-    steps = told(timeline, dialogue, MOST_STATEMENTS)
+    steps = _whole(timeline)
+    if not whole:
+        left = told(timeline, dialogue, MOST_STATEMENTS)
+        steps = [(step.memory, step.relation) for step in left]
     text = await caller.ask(
         REFINE,
         touches={memory.session for memory in timeline.memories} | sessions_of(dialogue),
         check=lambda reply: None if reply.strip() else "the account is empty",
-        chain="\n".join(_chain([(step.memory, step.relation) for step in steps], undated)),
+        chain="\n".join(_chain(steps, undated)),
         most=str(min(150, 20 + WORDS_PER_STATEMENT * len(steps))),
         dialogue=dialogue_lines(dialogue) or "(nothing said yet)",
     )
@@ -52,11 +60,15 @@ def raw(timeline: Timeline, *, undated: Collection[int] = ()) -> str:
 
     What is handed over where refining is switched off (ablation "without refinement").
     """
+    return " ".join(_chain(_whole(timeline), undated))
+
+
+def _whole(timeline: Timeline) -> list[Step]:
     relations = [None, *(link.relation for link in timeline.links)]
-    return " ".join(_chain(list(zip(timeline.memories, relations, strict=True)), undated))
+    return list(zip(timeline.memories, relations, strict=True))
 
 
-def _chain(steps: Sequence[tuple[Memory, Relation | None]], undated: Collection[int]) -> list[str]:
+def _chain(steps: Sequence[Step], undated: Collection[int]) -> list[str]:
     """``(8 May 2023) statement``, and each after the first behind ``—Relation→``."""
     return [
         (f"—{relation or 'Then'}→ " if position else "")

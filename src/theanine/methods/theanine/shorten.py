@@ -81,5 +81,6 @@ def _repeated(places: Sequence[int], timeline: Timeline) -> set[int]:
 
 
 def _retrieved(timeline: Timeline) -> int:
+    """The place of the retrieved one; 0 where shuffling has parted the path that it was on."""
     ids = [memory.id for memory in timeline.memories]
-    return ids.index(timeline.retrieved)
+    return ids.index(timeline.retrieved) if timeline.retrieved in ids else 0

@@ -7,7 +7,6 @@ Source: the turn-level and session-level systems that SeCom (section 3) compares
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered
@@ -44,7 +43,7 @@ class Units:
         memories = [
             NewMemory(
                 text=dialogue_lines(piece),
-                at=piece[-1].at.astimezone(UTC),
+                at=piece[-1].at,
                 sources=tuple(turn.id for turn in piece),
                 speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
                 kind=self.name,
