@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,12 @@ def sample_run(
     judge: str = "local",
     measures: Sequence[str] = ("right", "f1"),
     method: str = "turn",
+    corpus: Mapping[str, object] | None = None,
 ) -> Path:
-    """A run's folder; without a summary where it is not finished, as a kill leaves it."""
+    """A run's folder; without a summary where it is not finished, as a kill leaves it.
+
+    ``corpus`` is what it measured over all answers together.
+    """
     folder = RunFolder(path)
     total = len(items) if cases is None else cases
     folder.begin(
@@ -73,5 +77,6 @@ def sample_run(
     (path / "times.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in times), "utf-8")
     if finished:
         summary = summarize_run(items, total=total, seconds=[0.5] * len(items))
+        summary["corpus"] = corpus or {}
         folder.write(SUMMARY, json.dumps(summary))
     return path

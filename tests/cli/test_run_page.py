@@ -9,6 +9,7 @@ import shlex
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,26 @@ def test_compared_runs_in_a_browser(run: Terminal, tmp_path: Path, scheme: str, 
         expect(row.locator("h3")).to_have_text(["a", "b", "c"])
         row.locator(".part summary").first.click()
         expect(row.locator(".part").first).to_contain_text("Ana sold")
+
+
+@pytest.mark.browser
+@needs_browser
+def test_what_failed_and_what_whole_runs_measure_is_compared(tmp_path: Path) -> None:
+    fine = [sample_item(n, category="", measures={"right": 1.0}) for n in range(1, 6)]
+    failed = [replace(one, measures={}, failures={"right": "no"}) for one in fine]
+    measured: Any = {"measures": ["right", "corpus-bleu-1", "mauve:m"], "corpus": {"mauve": 0.5}}
+    runs = [
+        sample_run(tmp_path / "a", fine, **measured),
+        sample_run(tmp_path / "b", failed, **measured),
+    ]
+    file = tmp_path / "compared.html"
+    file.write_text(compared(*runs), "utf-8")
+    with opened(file, "light", 390) as page:
+        means, rows = page.locator("#means tbody tr"), page.locator("#corpus tbody tr")
+        expect(means).to_have_text(["right0–0 failed–5 failed"])
+        expect(rows.first).to_have_text(re.compile(r"corpus-bleu-15(0\.\d{3})\1\+0\.000, p 1\.000"))
+        expect(rows.last).to_have_text("mauve–0.5000.500")
+        expect(page.locator("#untested li")).to_have_text(re.compile("^mauve: no p-value"))
 
 
 @pytest.mark.browser

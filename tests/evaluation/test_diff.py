@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from run_samples import sample_item, sample_run, unanswered
 from running import Terminal
 from theanine.errors import BadInput, SettingsError
 from theanine.evaluation.metrics.intervals import mcnemar, paired_bootstrap
+from theanine.evaluation.metrics.overlap_measures import CORPUS_BLEU
 from theanine.evaluation.runs.diff import Diff, diff_runs, losses
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.kept import Kept, read_run, read_runs
+from theanine.evaluation.runs.whole import UNTESTED, Whole
 
 TWELVE = range(1, 13)
 
@@ -60,6 +63,78 @@ def test_what_a_judge_failed_at_in_one_run_is_compared_in_none(tmp_path: Path) -
     assert found.means["f1"][0].n == 3
     assert [one.n for one in found.means["right"]] == [2, 2]  # no answer counts as wrong
     assert any("a: measures failed in 1 cases" in words for words in found.warnings)
+
+
+def test_a_judge_that_failed_for_all_is_named_beside_the_others(
+    run: Terminal, tmp_path: Path
+) -> None:
+    fine = sample_run(tmp_path / "a", [sample_item(n) for n in TWELVE])
+    why = {"right": "ModelError: no"}
+    failed = [sample_item(n, measures={"f1": 0.1}, failures=why) for n in TWELVE]
+    broken = sample_run(tmp_path / "b", failed)
+    found = diff_runs(read(fine, broken))
+    assert found.failing == {"right": [0, 12]}
+    assert list(found.means) == ["f1"]
+    assert found.record()["failing"] == {"right": [0, 12]}
+    with pytest.raises(SettingsError, match="it failed 0 times in a, 12 times in b"):
+        losses(found, {"right": 0.1})
+    shown = run.bare("bench", "diff", str(fine), str(broken), "--show=0")
+    assert re.search(
+        r"^right +– \(0 failed\) +– \(12 failed\) +– +– +0 *$", shown.out, re.MULTILINE
+    )
+    assert diff_runs(read(broken, broken)).failing == {"right": [12, 12]}
+
+
+def test_bleu_over_all_answers_is_held_against_the_first_runs(tmp_path: Path) -> None:
+    name = "corpus-bleu-1"
+    ours = [sample_item(n, answer="In the sea." if n % 4 else "In a harbour.") for n in TWELVE]
+    theirs = [sample_item(n, answer="In the harbour." if n % 3 else "Who?") for n in TWELVE]
+    one, other = (
+        sample_run(tmp_path / place, items, measures=["f1", name])
+        for place, items in (("a", [*ours, sample_item(99)]), ("b", theirs))
+    )
+    there, back = (diff_runs(read(*runs)).wholes for runs in ((one, other, one), (other, one)))
+    for place, items in enumerate(
+        (ours, theirs, ours)
+    ):  # as a run of the common cases alone has it
+        alone = CORPUS_BLEU[name].over(items)
+        assert {row: whole.values[place] for row, whole in there.items()} == pytest.approx(alone)
+    assert list(there) == [name, f"{name}/when", f"{name}/where", f"{name}/mean"]
+    assert [whole.against[0].n for whole in there.values()] == [12, 6, 6, 12]
+    for row, whole in there.items():
+        (held, same), [opposite] = whole.against, back[row].against
+        assert held.difference.low < held.difference.mean < held.difference.high
+        assert held.difference.mean == pytest.approx(-opposite.difference.mean)
+        assert held.p == pytest.approx(opposite.p)
+        assert (same.difference.mean, same.difference.high, same.p) == (0, 0, 1)
+
+
+def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
+    run: Terminal, tmp_path: Path
+) -> None:
+    items = [sample_item(n) for n in TWELVE]
+    folders = {
+        "a": ("mauve:gpt2", {"mauve": 0.5, "mauve/mean": 0.25}),
+        "b": ("mauve:gpt2", {"mauve": 0.75}),
+        "lacks": ("mauve:gpt2", {"mauve:gpt2": "torch is missing"}),
+        "large": ("mauve:gpt2-large", {"mauve": 0.5}),
+    }
+    for place, (label, corpus) in folders.items():
+        sample_run(tmp_path / place, items, measures=["f1", label], corpus=corpus)
+    a, b, lacks, large = (tmp_path / place for place in folders)
+    found = diff_runs(read(a, b))
+    assert found.wholes["mauve"] == Whole(values=[0.5, 0.75], why=UNTESTED)
+    assert found.wholes["mauve/mean"].values == [0.25, None]
+    assert losses(found, {"mauve": 0.1}) == []
+    assert losses(diff_runs(read(b, a)), {"mauve": 0.1}) == ["a: mauve went from 0.750 to 0.500"]
+    with pytest.raises(SettingsError, match="share a measure 'mauve'"):
+        losses(diff_runs(read(b, lacks)), {"mauve": 0.1})
+    whys = [diff_runs(read(a, other)).wholes["mauve"].why for other in (lacks, large)]
+    assert whys[0] == "lacks: torch is missing"
+    assert "a: mauve:gpt2, large: mauve:gpt2-large" in whys[1]
+    shown = run.bare("bench", "diff", str(a), str(b), "--show=0").out
+    assert re.search(r"^mauve +0.500 +0.750 +– +– +– *$", shown, re.MULTILINE)
+    assert shown.count("no p-value") == 1
 
 
 def test_what_makes_runs_hard_to_compare_is_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.errors import SettingsError
@@ -183,6 +183,16 @@ def test_bleu_keeps_to_its_bounds(answer: str, reference: str) -> None:
     for bleu in bleus():
         assert 0 <= bleu.sentence(answer, reference) <= 1
         assert 0 <= bleu.corpus([answer, reference], [reference, reference]) <= 1
+
+
+@settings(max_examples=40)
+@given(pairs=st.lists(st.tuples(anything, anything), min_size=1, max_size=4))
+def test_bleu_of_all_is_what_the_counts_of_each_add_up_to(pairs: list[tuple[str, str]]) -> None:
+    answers, references = zip(*pairs, strict=True)
+    for smoothing in get_args(Smoothing):
+        bleu = SacreBleu(smoothing=smoothing)
+        counts = zip(*(bleu.counts(*pair) for pair in pairs), strict=True)
+        assert bleu.of_counts([*map(sum, counts)]) == bleu.corpus(answers, references)
 
 
 @given(text=sentences.filter(lambda text: len(text.split()) >= 4))

@@ -2,7 +2,8 @@
 const colour = (place) => `var(--s${place % 8})`;
 const names = data.names;
 const tops = Object.fromEntries(names.map((name) => [name, nice(most([...data.cases.flatMap((one) => one.runs.map((run) => run.measures[name] ?? 0)), 0.001]))]));
-const first = data.runs[0].name;
+const runNames = data.runs.map((run) => run.name);
+const first = runNames[0];
 const signed = (value, top) => `${value < 0 ? "−" : "+"}${figure(Math.abs(value), top)}`;
 const sign = (name) => (data.less.includes(name) ? -1 : 1);
 
@@ -26,21 +27,25 @@ const ROWS = [
   ["Common cases without an answer", (run) => number(run.unanswered)],
 ];
 facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));
-element("about").append(table(["", ...data.runs.map((run) => run.name)], [
+element("about").append(table(["", ...runNames], [
   ...data.settings.filter(([, values]) => new Set(values).size > 1).map(([name, values]) => [name, ...values]),
   ...ROWS.map(([name, of]) => [name, ...data.runs.map(of)]).filter(([, ...values]) => values.some((value) => value !== "–")),
 ]));
 
 // Measures
-element("means").append(table(["", "n", ...data.runs.map((run) => run.name)], names.map((name) => [
-  data.less.includes(name) ? [name, "less is better"] : name,
-  number(data.means[name][0].n),
-  ...data.means[name].map((one, place) => {
-    const range = `${figure(one.low, tops[name])} – ${figure(one.high, tops[name])}`;
-    const told = place ? data.against[place - 1][name] : null;
-    return [figure(one.mean, tops[name]), told ? `${range}; ${signed(told.difference, tops[name])}, p ${told.p.toFixed(3)}` : range];
-  }),
-])));
+const tested = (difference, p, top) => `${signed(difference, top)}, p ${p.toFixed(3)}`;
+element("means").append(table(["", "n", ...runNames], [
+  ...names.map((name) => [
+    data.less.includes(name) ? [name, "less is better"] : name,
+    number(data.means[name][0].n),
+    ...data.means[name].map((one, place) => {
+      const range = `${figure(one.low, tops[name])} – ${figure(one.high, tops[name])}`;
+      const told = place ? data.against[place - 1][name] : null;
+      return [figure(one.mean, tops[name]), told ? `${range}; ${tested(told.difference, told.p, tops[name])}` : range];
+    }),
+  ]),
+  ...Object.entries(data.failing).map(([name, counts]) => [name, "0", ...counts.map((count) => ["–", `${number(count)} failed`])]),
+]));
 element("means").querySelectorAll("tbody tr").forEach((row, place) => {
   [...row.querySelectorAll("td")].slice(2).forEach((cell, run) => {
     const told = data.against[run][names[place]];
@@ -48,7 +53,22 @@ element("means").querySelectorAll("tbody tr").forEach((row, place) => {
     cell.classList.add("sure", told.difference * sign(names[place]) > 0 ? "good" : "bad");
   });
 });
-if (!names.length) element("means").replaceChildren(make("p", "The runs share no measure.", "dim"));
+if (!names.length && !Object.keys(data.failing).length) element("means").replaceChildren(make("p", "The runs share no measure.", "dim"));
+
+const corpus = Object.entries(data.corpus);
+element("corpus").append(table(["", "n", ...runNames], corpus.map(([name, one]) => [
+  name,
+  one.against_first.length ? number(one.against_first[0].difference.n) : "–",
+  ...one.values.map((value, place) => {
+    if (value === null) return "–";
+    const told = place ? one.against_first[place - 1] : null;
+    return [figure(value, value), told ? tested(told.difference.mean, told.p, value) : ""];
+  }),
+])));
+const untested = new Map();
+for (const [name, { why }] of corpus) if (why) untested.set(why, new Set([...(untested.get(why) ?? []), name.split("/")[0]]));
+element("untested").append(...[...untested].map(([why, kinds]) => make("li", `${[...kinds].join(", ")}: ${why}`, "dim")));
+for (const id of ["corpus-title", "corpus", "untested"]) element(id).hidden = !corpus.length;
 
 // Plots
 const COSTS = [

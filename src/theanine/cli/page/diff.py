@@ -26,6 +26,8 @@ def diff_page(found: Diff) -> str:
         "left": told["left_out"],
         "warnings": told["warnings"],
         "names": list(found.means),
+        "failing": told["failing"],
+        "corpus": told["corpus"],
         "less": [name for name in found.means if less_is_better(name)],
         "means": {name: list(map(asdict, means)) for name, means in found.means.items()},
         "against": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,10 @@ import typer
 
 from theanine.cli.common import JsonOption, show_json
 from theanine.cli.files import write_text
-from theanine.cli.show import console, show_table
+from theanine.cli.show import console, counted, show_table
 
 if TYPE_CHECKING:
+    from theanine.evaluation.metrics.paired import Comparison
     from theanine.evaluation.runs.diff import Change, Diff
 
 WIDTH = 150
@@ -55,7 +57,8 @@ def diff(
     """Compare runs over the cases that all of them have, question by question.
 
     Each measure's difference from the first run has a p-value: McNemar's where it is yes or no,
-    else of a paired bootstrap. What they took stands beside it.
+    else of a paired bootstrap. BLEU over all answers has one too; MAUVE and BERTScore stand side by
+    side without. What the runs took stands beside it.
 
     \b
     theanine bench diff runs/before runs/after
@@ -169,10 +172,14 @@ def _show(found: Diff) -> None:
     for one in found.warnings:
         console().print(f"careful: {one}", markup=False)
     for reason, count in found.left.items():
-        console().print(f"left out: {count} {reason}", markup=False)
-    console().print(f"\n{len(found.cases)} common cases")
+        console().print(f"left out: {counted(count, reason)}", markup=False)
+    console().print(f"\n{counted(len(found.cases), 'common cases')}")
     heads = [words for letter in letters[1:] for words in (letter, f"{letter} − A", "p")]
     show_table(["measure", "A", *heads, "n"], _rows(found))
+    if found.wholes:
+        show_table(["over all answers", "A", *heads, "n"], _whole_rows(found))
+    for why, names in _untested(found).items():
+        console().print(f"{', '.join(names)}: {why}", markup=False)
 
 
 def _tokens(spent: dict[str, Any]) -> list[str]:
@@ -184,14 +191,50 @@ def _tokens(spent: dict[str, Any]) -> list[str]:
 def _rows(found: Diff) -> list[list[object]]:
     rows: list[list[object]] = []
     for name, means in found.means.items():
-        row: list[object] = [name, f"{means[0].mean:.3f}"]
-        for mean, comparison in zip(means[1:], found.comparisons, strict=True):
-            one = next(one for one in comparison if one.measure == name)
-            low, high = one.difference.low, one.difference.high
-            difference = f"{one.difference.mean:+.3f} [{low:+.3f}, {high:+.3f}]"
-            row += [f"{mean.mean:.3f}", difference, f"{one.p:.4f}"]
-        rows.append([*row, means[0].n])
+        against = [
+            next(one for one in comparison if one.measure == name)
+            for comparison in found.comparisons
+        ]
+        rows.append(_row(name, [f"{one.mean:.3f}" for one in means], against, means[0].n))
+    for name, counts in found.failing.items():
+        rows.append(_row(name, [f"– ({count} failed)" for count in counts], (), 0))
     return rows
+
+
+def _whole_rows(found: Diff) -> list[list[object]]:
+    return [
+        _row(
+            name,
+            ["–" if value is None else f"{value:.3f}" for value in one.values],
+            one.against,
+            one.against[0].n if one.against else "–",
+        )
+        for name, one in found.wholes.items()
+    ]
+
+
+def _row(
+    name: str, values: Sequence[str], against: Sequence[Comparison], n: object
+) -> list[object]:
+    """The runs' values; behind each later one its difference from the first and p, if tested."""
+    row: list[object] = [name, values[0]]
+    for value, one in zip_longest(values[1:], against):
+        row += [value, *(_tested(one) if one else ("–", "–"))]
+    return [*row, n]
+
+
+def _tested(one: Comparison) -> tuple[str, str]:
+    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
+    return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]", f"{one.p:.4f}"
+
+
+def _untested(found: Diff) -> dict[str, list[str]]:
+    """Measures over all answers that have no test, by why."""
+    told: dict[str, dict[str, None]] = {}
+    for name, one in found.wholes.items():
+        if one.why:
+            told.setdefault(one.why, {})[name.split("/")[0]] = None
+    return {why: list(names) for why, names in told.items()}
 
 
 def _show_changes(found: Diff, changes: Changes, show: int) -> None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 RESAMPLES = 2_000
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,13 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
     if not values:
         raise ValueError("a mean over nothing is no figure")
     array = np.asarray(values, np.float64)
-    rng = np.random.default_rng(seed)
-    means = array[rng.integers(0, len(array), (RESAMPLES, len(array)))].mean(1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(float(array.mean()), float(low), float(high), len(array))
+    return spread(float(array.mean()), _means(array, seed), len(array))
+
+
+def spread(found: float, resampled: Floats, n: int) -> Interval:
+    """What was found over ``n`` items, with the middle 95 % of what resamples of them give."""
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Interval(found, float(low), float(high), n)
 
 
 def paired_bootstrap(ours: Sequence[float], theirs: Sequence[float], seed: int = 0) -> float:
@@ -40,10 +45,18 @@ def paired_bootstrap(ours: Sequence[float], theirs: Sequence[float], seed: int =
     difference = np.asarray(ours, np.float64) - np.asarray(theirs, np.float64)
     if not len(difference):
         raise ValueError("two runs without a common question can't be compared")
+    return two_sided(_means(difference, seed))
+
+
+def two_sided(differences: Floats) -> float:
+    """Two-sided p-value of a difference of 0, of the differences that resamples give."""
+    tail = min(float((differences <= 0).mean()), float((differences >= 0).mean()))
+    return min(1.0, 2 * max(tail, 1 / len(differences)))
+
+
+def _means(values: Floats, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
-    means = difference[rng.integers(0, len(difference), (RESAMPLES, len(difference)))].mean(1)
-    tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
-    return min(1.0, 2 * max(tail, 1 / RESAMPLES))
+    return values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(1)
 
 
 def mcnemar(ours: Sequence[bool], theirs: Sequence[bool]) -> float:

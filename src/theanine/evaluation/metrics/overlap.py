@@ -11,7 +11,7 @@ import string
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -141,6 +141,25 @@ class SacreBleu:
     def corpus(self, answers: Sequence[str], references: Sequence[str]) -> float:
         """Of all answers together: their counts are added up before any ratio is taken."""
         scored = _sacrebleu(self, effective=False).corpus_score(answers, [references])
+        return min(1.0, float(scored.score) / 100)
+
+    def counts(self, answer: str, reference: str) -> list[int]:
+        """What one answer adds: its length, the reference's, matches of each order, and all."""
+        plain = replace(self, smoothing="none")  # add-k is in the counts that it gives
+        one = _sacrebleu(plain, effective=True).sentence_score(answer, [reference])
+        return [one.sys_len, one.ref_len, *one.counts, *one.totals]
+
+    def of_counts(self, counts: Sequence[int]) -> float:
+        """:meth:`corpus` of the answers whose counts these are, added up."""
+        length, reference, *grams = counts
+        scored = _sacrebleu(self, effective=False).compute_bleu(
+            grams[: self.order],
+            grams[self.order :],
+            length,
+            reference,
+            smooth_method=self.smoothing,
+            max_ngram_order=self.order,
+        )
         return min(1.0, float(scored.score) / 100)
 
 

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from theanine.errors import SettingsError
 from theanine.evaluation.measures import CorpusMeasure, Measure, Scored
 from theanine.evaluation.metrics.categories import by_category
@@ -69,7 +72,7 @@ class CorpusBleu:
     """
 
     name: str
-    bleu: SacreBleu | NltkBleu
+    bleu: SacreBleu
     library: str = ""
     source: str = ""
 
@@ -83,6 +86,10 @@ class CorpusBleu:
             return self.bleu.corpus([answers[i] for i in rows], [references[i] for i in rows])
 
         return by_category(self.name, compared, of)
+
+    def counts(self, items: Iterable[Item]) -> NDArray[np.int64]:
+        """``(n, k)``: what each item adds; each has a reference. Raises MissingExtra."""
+        return np.array([self.bleu.counts(item.answer or "", item.reference) for item in items])
 
 
 def overlap_measures(names: Iterable[str] | None = None) -> list[Measure]:

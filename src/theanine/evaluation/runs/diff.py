@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.evaluation.metrics.intervals import Interval, interval
 from theanine.evaluation.metrics.paired import Comparison, compare
-from theanine.evaluation.runs.item import ANSWER, Item
+from theanine.evaluation.runs.item import ANSWER, Item, value_names
 from theanine.evaluation.runs.kept import Kept, common, ordered
+from theanine.evaluation.runs.whole import Whole, wholes
 
 LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "partly", "unsupported"})
 """Last parts of the names of measures of which less is better."""
@@ -52,6 +53,8 @@ class Diff:
         warnings: why the runs may not be comparable.
         means: by measure, each run's mean over the common cases.
         comparisons: of each run after the first with the first.
+        failing: measures that no case has of every run, as they failed: how often in each run.
+        wholes: measures over all answers together.
     """
 
     runs: Sequence[Kept]
@@ -60,6 +63,8 @@ class Diff:
     warnings: Sequence[str]
     means: Mapping[str, Sequence[Interval]]
     comparisons: Sequence[Sequence[Comparison]]
+    failing: Mapping[str, Sequence[int]]
+    wholes: Mapping[str, Whole]
 
     def categories(self) -> dict[str, dict[str, list[Interval]]]:
         """The means of each category, by measure; empty where there is one alone."""
@@ -102,6 +107,8 @@ class Diff:
                 }
                 for name, means in self.means.items()
             },
+            "failing": {name: list(counts) for name, counts in self.failing.items()},
+            "corpus": {name: one.record() for name, one in self.wholes.items()},
         }
 
 
@@ -112,6 +119,7 @@ def diff_runs(runs: Sequence[Kept]) -> Diff:
         raise SettingsError(f"these runs share no case: {', '.join(run.name for run in runs)}")
     cases = [_case(items) for items in found]
     average, measures = means(cases), runs[0].settings["measures"]
+    failing = _failing(found, average)
     first, *others = ([_Of(case.id, case.measures[i]) for case in cases] for i in range(len(runs)))
     return Diff(
         runs=runs,
@@ -120,6 +128,8 @@ def diff_runs(runs: Sequence[Kept]) -> Diff:
         warnings=_warnings(runs),
         means={name: average[name] for name in ordered(average, measures)},
         comparisons=[compare(other, first) for other in others],
+        failing={name: failing[name] for name in ordered(failing, measures)},
+        wholes=wholes(runs, found),
     )
 
 
@@ -135,6 +145,17 @@ def means(cases: Sequence[Case]) -> dict[str, list[Interval]]:
     }
 
 
+def _failing(cases: Sequence[tuple[Item, ...]], known: Container[str]) -> dict[str, Sequence[int]]:
+    """How often each measure failed in each run that every run was asked for and none compares."""
+    runs = list(zip(*cases, strict=True))
+    return {
+        name: [sum(item.failed(name) for item in run) for run in runs]
+        for name in value_names(item for run in runs for item in run)
+        if name not in known
+        and all(any(name in one.measures or one.failed(name) for one in run) for run in runs)
+    }
+
+
 def less_is_better(measure: str) -> bool:
     """Whether less of a measure is better."""
     return measure.split("/")[-1] in LESS_IS_BETTER
@@ -143,19 +164,31 @@ def less_is_better(measure: str) -> bool:
 def losses(diff: Diff, bounds: Mapping[str, float]) -> list[str]:
     """Where a run is worse than the first by more than the measure's bound, in words.
 
-    Raises SettingsError for a measure that the runs don't share: then nothing was checked.
+    Raises SettingsError for a measure that not every run has: then nothing was checked.
     """
     found: list[str] = []
     for measure, bound in bounds.items():
-        if measure not in diff.means:
-            known = ", ".join(diff.means) or "none"
-            raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {known}")
-        before, *after = (one.mean for one in diff.means[measure])
+        before, *after = _values(diff, measure)
         sign = 1 if less_is_better(measure) else -1
         for run, mean in zip(diff.runs[1:], after, strict=True):
             if sign * (mean - before) > bound:
                 found.append(f"{run.name}: {measure} went from {before:.3f} to {mean:.3f}")
     return found
+
+
+def _values(diff: Diff, measure: str) -> list[float]:
+    if measure in diff.means:
+        return [one.mean for one in diff.means[measure]]
+    if measure in diff.failing:
+        failed = zip(diff.runs, diff.failing[measure], strict=True)
+        told = ", ".join(f"{count} times in {run.name}" for run, count in failed)
+        raise SettingsError(f"no case has {measure!r} of every run: it failed {told}")
+    values = diff.wholes[measure].values if measure in diff.wholes else ()
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        shared = ", ".join((*diff.means, *diff.wholes)) or "none"
+        raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {shared}")
+    return known
 
 
 def about(run: Kept) -> dict[str, Any]:
