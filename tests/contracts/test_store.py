@@ -652,6 +652,19 @@ async def test_changing_the_embedder_resumes_and_switches_once_all_is_there(stor
         await store.add_vectors("new", [(ANA, 1)], unit(1, 4))
 
 
+async def test_caches_know_of_vectors_that_came_after_their_memories(store: Store) -> None:
+    await _life(store)
+    records = [one for one in await export(store) if one["type"] != "vector"]
+    await store.forget(ANA)
+    await store.restore(records)
+    before = await store.state(ANA), await store.state(BEN)
+    owners = [(scope, number) for scope, number, _ in (await store.reembed_batch("test", 9))[0]]
+    await store.add_vectors("test", owners, unit(len(owners)))
+    assert await store.use_embedder("test", 16)
+    after = await store.state(ANA), await store.state(BEN)
+    assert (after[0].epoch > before[0].epoch, after[1]) == (True, before[1])
+
+
 async def test_restore_gives_back_what_dump_gave(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:

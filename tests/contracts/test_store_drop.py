@@ -159,6 +159,15 @@ async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Stor
     assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
 
 
+async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: Store) -> None:
+    await lived(store, [ANA])
+    for session in (1, 2):
+        await commit(store, ANA, session, "new~1", made(f"new {session}"))
+    before = await store.state(ANA)
+    assert await store.put_in_place("new~1", "new") == 0
+    assert (await store.state(ANA)).epoch > before.epoch
+
+
 @pytest.mark.parametrize("way", ["instead", "again"])
 async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: str) -> None:
     await lived(store, [ANA])
@@ -180,10 +189,30 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
         assert await store.drop(["old"], ANA, once="new") == 2
     else:
         assert await store.put_in_place("old~1", "old", ANA) == 2
-    heirs = [memory.id for one in made_anew for memory in one]
     turns = await store.turns(ANA, session=talk)
-    assert [turn.recalled for turn in turns] == [(*heirs, other.id, 99), ()]
+    assert [turn.recalled for turn in turns] == [(made_anew[0][0].id, other.id, 99), ()]
     assert first.id not in turns[0].recalled
+
+
+async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: Store) -> None:
+    turns = [Utterance(text=text, speaker="Ana", at=AT) for text in "abcd"]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "old")
+
+    async def resting(method: str, *sources: tuple[int, ...]) -> list[int]:
+        new = [NewMemory(text=method, at=AT, sources=one) for one in sources]
+        what = Remembered(memories=new, vectors=unit(len(new)))
+        return [memory.id for memory in await commit(store, ANA, 1, method, what)]
+
+    whole, end, equal, apart = await resting("old", (1, 2, 3), (4,), (1, 3), ())
+    start, middle, _ = await resting("new", (1,), (2, 3, 4), (3,))
+    talk = await store.start_session(ANA, AT)
+    reminded: list[tuple[int, ...]] = [(end, apart, whole), (equal, whole), (apart,)]
+    for recalled in reminded:
+        said = Utterance(text="So?", speaker="bot", role="agent", at=AT, recalled=recalled)
+        await store.hear(ANA, talk, [said])
+    await store.drop(["old"], ANA, once="new")
+    reminded = [turn.recalled for turn in await store.recalls(ANA)]
+    assert reminded == [(middle, apart), (start, middle), (apart,)]
 
 
 async def test_its_own_method_is_the_first_until_another_takes_its_place_everywhere(

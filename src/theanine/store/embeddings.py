@@ -141,6 +141,10 @@ def add_vectors(
         if (key := (int(row.scope), int(row.id))) in places
     ]
     insert_vectors(db, number, wanted, np.asarray(vectors)[[places[key] for key in wanted]])
+    active = active_embedder(db)
+    if active is not None and active.id == number:  # caches have passed these memories already
+        here = t.scope.c.id.in_({scope_id for scope_id, _ in wanted})
+        db.execute(t.scope.update().where(here).values(epoch=t.scope.c.epoch + 1))
 
 
 def use_embedder(db: sa.Connection, name: str, dimension: int) -> bool:
