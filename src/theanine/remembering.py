@@ -6,6 +6,7 @@ replays what a model already answered.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -29,10 +30,14 @@ from theanine.store.base import Store
 from theanine.store.leases import lease_holder
 from theanine.store.values import Pending
 
+_log = logging.getLogger(__name__)
+
 LEASE = timedelta(minutes=2)
 """How long a lease lasts; it is renewed four times as often."""
 POLL = 0.1
 """Seconds between two tries for a lease that another process holds."""
+QUIET = 10
+"""Such tries before the wait is told of."""
 ATTEMPTS = 3
 """A session that failed this often no longer holds up the ones after it."""
 
@@ -108,9 +113,13 @@ class Rememberer:
     @asynccontextmanager
     async def _leased(self, scope: Scope) -> AsyncGenerator[None]:
         """Hold the scope's lease, renewed in the background; wait while another process has it."""
+        tries = 0
         while not await self._lease(scope):
             if not await self._store.pending(self._method.name, scope):
                 break  # the other process has done it all
+            tries += 1
+            if tries == QUIET:
+                _log.warning("somebody else is remembering %s: waiting until that is done", scope)
             await anyio.sleep(POLL)
         try:
             async with anyio.create_task_group() as tasks:

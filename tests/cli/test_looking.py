@@ -8,6 +8,7 @@ import pytest
 
 from formats.samples import line, save
 from running import Terminal
+from theanine.cli.show import counted
 from theanine.demo import HARBOUR
 
 
@@ -49,6 +50,26 @@ def test_memories_and_sessions_as_tables(ana: Terminal) -> None:
     assert "09 Mar 2024" in ana("memories", "--user", "ana").out
 
 
+def test_tables_are_as_wide_as_they_are_told(ana: Terminal) -> None:
+    ran = ana.typed("memories", "--user", "ana", environment={"COLUMNS": "60"})
+    assert max(map(len, ran.out.splitlines())) <= 60
+
+
+@pytest.mark.parametrize(
+    ("count", "things", "said"),
+    [
+        (0, "memories", "0 memories"),
+        (1, "new memories", "1 new memory"),
+        (1, "empty turns", "1 empty turn"),
+        (1, "labels of no turn", "1 label of no turn"),
+        (1, "questions without evidence", "1 question without evidence"),
+        (2000, "turns", "2,000 turns"),
+    ],
+)
+def test_one_is_counted_in_the_singular(count: int, things: str, said: str) -> None:
+    assert counted(count, things) == said
+
+
 def test_nothing_was_paid_for(ana: Terminal) -> None:
     assert ana("cost").out == "no language model was called\n"
     assert ana("cost", "--json").json == []
@@ -86,7 +107,7 @@ def test_a_file_that_is_no_store_is_a_mistake(tmp_path: Path) -> None:
 def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "turn")
     assert len(run("memories", "--user", "ana", "--method", "turn", "--json").json) == 65
-    assert run("memories", "--user", "ana", "--json").json == []
+    assert run("memories", "--user", "ana", "--method", "theanine", "--json").json == []
     found = run(
         *["recall", "What is Ana allergic to?", "--user", "ana", "--method", "turn"],
         *["--set", "retrieved=2", "--budget", "200", "--json"],

@@ -20,6 +20,7 @@ from theanine.demo import HARBOUR
 from theanine.testing import ScriptedServer, answer, by_step, status
 
 HISTORY = str(HARBOUR)
+WAITS = "somebody else is remembering ana: waiting until that is done\n"
 
 
 def texts(run: Terminal, method: str, user: str = "ana") -> list[str]:
@@ -123,6 +124,32 @@ def test_killed_half_way_it_goes_on_and_pays_nothing_twice(run: Terminal, tmp_pa
         assert len(server.calls) <= smooth + 1  # what was in flight was not answered to anybody
     assert texts(run, "memory-retrieval") == texts(other, "memory-retrieval")
     assert set(held(run)) == {"memory-retrieval"}
+
+
+def test_two_at_once_do_it_once_and_the_second_says_so(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
+    run("import", str(file), "--user", "ana", "--method", "turn")
+    second: list[subprocess.Popen[str]] = []
+    with ScriptedServer(answer) as server:
+        wanted = ["rebuild", "--method", "memory-retrieval", *on(server)]
+        command = [sys.executable, "-c", START, *wanted, "--store", str(run.store)]
+
+        def until_the_second_waits(request: Any) -> Any:
+            if not second:
+                pipe = subprocess.PIPE
+                second.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+                assert second[0].stderr
+                assert WAITS in iter(second[0].stderr.readline, "")
+            return answer(request)
+
+        server.script(until_the_second_waits)
+        first = run(*wanted)
+        told, _ = second[0].communicate(timeout=60)
+        assert len(server.calls) == 1
+    assert "1 session remembered by memory-retrieval: " in first.out
+    assert "1 session remembered meanwhile by another process" in told
+    assert second[0].returncode == 0
+    assert held(run)["memory-retrieval"] > 0
 
 
 def test_again_makes_anew_what_was_made_with_other_settings(run: Terminal, tmp_path: Path) -> None:

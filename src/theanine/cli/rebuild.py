@@ -57,7 +57,8 @@ def rebuild(
     """Remember all that was ever said by a method, beside what other methods made of it.
 
     Says first what it will take, and asks before a language model is paid, on a terminal. Stopped
-    half way, the same command goes on; no call is paid twice. What is replaced stays in use until
+    half way, the same command goes on; no call is paid twice. While another process remembers the
+    same user, it waits. What is replaced stays in use until
     all is remembered. The store's own method, used where none is named, stays what it was; with
     --instead it becomes this one.
 
@@ -120,6 +121,9 @@ def _tell(forecast: Forecast, done: Rebuilt) -> None:
             f"{counted(len(fine), 'sessions')} remembered by {forecast.method}: "
             f"{counted(made, 'memories')}, {counted(links, 'links')}"
         )
+    elsewhere = forecast.sessions - len(done.reports)
+    if elsewhere > 0 and done.complete:
+        print(f"{counted(elsewhere, 'sessions')} remembered meanwhile by another process")
     for name, count in done.replaced.items():
         print(f"gone: {counted(count, 'memories')} that {name} had made")
     for one in done.waiting:
