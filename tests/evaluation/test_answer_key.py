@@ -13,7 +13,7 @@ from running import Terminal
 from theanine.errors import BadInput
 from theanine.evaluation.datasets.answer_key import REJECTED, corrected, read_key
 from theanine.evaluation.datasets.qa import read_qa
-from theanine.evaluation.rescoring import rescore_plan
+from theanine.evaluation.rescoring import NOT_ASKED, rescore_plan
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.testing import ScriptedServer
 
@@ -60,6 +60,11 @@ def told(data: Path, key: object, tmp_path: Path) -> dict[str, str]:
         [audited(conversation="pair"), audited(question="what does ana like?", correct_answer=None,
                                                golden_answer="hazelnuts")],
         "\n".join(map(json.dumps, [audited(), {"id": "pair/1", "answer": None}])),
+        [
+            audited(),
+            {"id": "pair/1", "answer": None},
+            {"question": "Who is Cid?", "error_type": "WRONG_CITATION", "correct_answer": "Cid"},
+        ],
     ],
 )  # fmt: skip
 def test_keys_of_every_form_say_the_same(data: Path, tmp_path: Path, key: object) -> None:
@@ -142,6 +147,20 @@ def test_one_run_has_both_scores_and_asks_nothing_twice(
     assert rescored["pair/3"] == published["pair/3"]
     assert RunFolder(first).summary()["measures"]["right"]["n"] == 3
     assert RunFolder(again).summary()["measures"]["right"]["n"] == 2
+
+
+def test_a_key_may_have_more_than_a_run_was_asked(
+    run: Terminal, data: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "part"
+    run.bare("bench", "qa", str(data), "--measure", "f1", "--limit", "1", "--out", str(folder))
+    more = {"id": "pair/2", "answer": "x"}
+    key = save(tmp_path, "key.json", [{"id": "pair/1", "answer": "cashews"}, more])
+    plan = rescore_plan(folder, key)
+    assert plan.ready["pair/1"].reference == "cashews"
+    assert plan.groups[0].dropped == {NOT_ASKED: 1}
+    with pytest.raises(BadInput, match="no entry of it is about a question of the run"):
+        rescore_plan(folder, save(tmp_path, "key.json", [more]))
 
 
 def test_a_run_can_be_measured_by_something_else(run: Terminal, data: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -12,6 +13,7 @@ from theanine.evaluation.cases import limited
 from theanine.evaluation.datasets.answer_key import (
     REJECTED,
     Asked,
+    about,
     answers_of,
     read_key,
     with_answer,
@@ -25,6 +27,7 @@ from theanine.evaluation.runs.setup import Plan
 from theanine.memory import LOCAL
 
 BENCH = "rescore"
+NOT_ASKED = "entries of the answer key about questions that the run was not asked"
 
 
 def rescore_plan(
@@ -71,7 +74,11 @@ def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, 
         Asked(id=one.id, words=one.asked, conversation=one.group, answer=one.reference)
         for one in items
     ]
-    answers = answers_of(asked, read_key(key))
+    entries = read_key(key)
+    known = about(asked, entries)
+    if not known:
+        raise BadInput("no entry of it is about a question of the run", str(key))
+    answers = answers_of(asked, known)
     kept: list[Item] = []
     for item in items:
         answer = answers.get(item.id, item.reference)
@@ -81,8 +88,8 @@ def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, 
             extra = with_answer(item.extra, item.reference, answer)
             item = replace(item, reference=answer, extra=extra, measures={}, verdicts={})
         kept.append(item)
-    rejected = len(items) - len(kept)
-    return kept, {REJECTED: rejected} if rejected else {}
+    dropped = Counter({REJECTED: len(items) - len(kept), NOT_ASKED: len(entries) - len(known)})
+    return kept, dict(+dropped)
 
 
 def _bare(item: Item, kept: set[str]) -> Item:

@@ -5,7 +5,8 @@ list, or JSON Lines, has entries that name a question by its ``id``, or by its w
 with the ``conversation`` where several ask them, and say the right ``answer``, or null. The
 published audit of LoCoMo (https://github.com/dial481/locomo-audit) is such a list: its
 ``question_id`` is its own, its ``correct_answer`` the answer, and ``golden_answer`` the one that
-was published, to which the set's is held. A question without an entry keeps its answer.
+was published, to which the set's is held; its entries about evidence alone (``error_type``) change
+no answer. A question without an entry keeps its answer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ PUBLISHED = "published"
 """Where a case's ``extra`` keeps the answer that the key replaced."""
 _ANSWERS = ("answer", "correct_answer")
 _CONVERSATIONS = ("conversation", "sample_id")
+_EVIDENCE_ALONE = "WRONG_CITATION"
 _ABOUT_THE_OLD = ("rubric", "ordered")
 
 
@@ -67,7 +69,8 @@ def read_key(file: Path) -> list[Entry]:
         rows = cast("list[Any]", document if isinstance(document, list) else [document])
     if not rows:
         raise BadInput("it holds no answer", str(file))
-    return [_entry(row, f"{file}, entry {number}") for number, row in enumerate(rows, 1)]
+    entries = [_entry(row, f"{file}, entry {number}") for number, row in enumerate(rows, 1)]
+    return [entry for entry in entries if entry is not None]
 
 
 def corrected(groups: Sequence[Group], key: Iterable[Entry]) -> list[Group]:
@@ -88,6 +91,12 @@ def corrected(groups: Sequence[Group], key: Iterable[Entry]) -> list[Group]:
     ]
     answers = answers_of(asked, key)
     return [_group(group, answers) for group in groups]
+
+
+def about(asked: Iterable[Asked], key: Iterable[Entry]) -> list[Entry]:
+    """The entries that name one of these questions, by id or words."""
+    known = {name for one in asked for name in (one.id, _plain(one.words))}
+    return [entry for entry in key if known & {entry.id, _plain(entry.words)}]
 
 
 def answers_of(asked: Iterable[Asked], key: Iterable[Entry]) -> dict[str, str | None]:
@@ -127,10 +136,13 @@ def _row(id: str, value: object) -> object:
     }  # fmt: skip
 
 
-def _entry(row: object, where: str) -> Entry:
+def _entry(row: object, where: str) -> Entry | None:
+    """The entry; None for one that finds fault with a question's evidence and not its answer."""
     if not isinstance(row, dict):
         raise BadInput('an entry is an object with "id" or "question", and "answer"', where)
     fields = cast("dict[str, Any]", row)
+    if fields.get("error_type") == _EVIDENCE_ALONE:
+        return None
     name = next((field for field in _ANSWERS if field in fields), None)
     id, words = str(fields.get("id", fields.get("question_id", ""))), fields.get("question", "")
     if name is None or not (id or words):
