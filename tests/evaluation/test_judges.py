@@ -402,6 +402,19 @@ def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) 
     assert "wrong 0 1" in rows
 
 
+def test_a_judge_that_says_nothing_usable_has_its_row(tmp_path: Path) -> None:
+    file = labelled(tmp_path, right("yellow", 1))
+    with ScriptedServer("Fine.") as server:
+        done = CliRunner().invoke(
+            app,
+            ["bench", "judge", str(file), "--as", "right", "--judge", "openai:test",
+             "--judge-base-url", server.base_url, "--out", str(tmp_path / "run")],
+            env={"OPENAI_API_KEY": "none", "COLUMNS": "200"},
+        )  # fmt: skip
+    assert done.exit_code == 1
+    assert re.search(r"^right\W+–\W+–\W+0\W+1\W*$", done.output, re.MULTILINE)
+
+
 def p_request(prompt: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}]}
 

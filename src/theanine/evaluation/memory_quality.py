@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from theanine.conversation import Scope, Utterance
+from theanine.conversation import Utterance
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, limited
 from theanine.evaluation.datasets.gold import Golden
@@ -90,20 +90,13 @@ class ReadOut(Tested):
         super().__init__(agent_of(running, store))
         self._kinds = frozenset(kinds)
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """The live memories, one a line; no model is asked. Raises SettingsError for a budget."""
         if budget is not None:
             raise SettingsError("bench memory reads all that is remembered: leave --budget out")
-        found = await self._agent.memories(scope.user)
-        marked = {mark.memory for mark in await self._agent.marks(scope.user)}
-        turns = {turn.id: turn for turn in await self._agent.turns(scope.user)}
+        found = await self._agent.memories(user)
+        marked = {mark.memory for mark in await self._agent.marks(user)}
+        turns = {turn.id: turn for turn in await self._agent.turns(user)}
         known = {memory.id: memory for memory in found}
         parts = [
             Part(
@@ -115,7 +108,7 @@ class ReadOut(Tested):
             for memory in found
             if memory.id not in marked and (not self._kinds or memory.kind in self._kinds)
         ]
-        recollection = Recollection(query=dialogue[-1].words, parts=tuple(parts))
+        recollection = Recollection(query=case.dialogue[-1].words, parts=tuple(parts))
         model = self._agent.model_name
         return Reply(text=recollection.text, recollection=recollection, made_by=model)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from theanine.clock import system_clock
 from theanine.conversation import Scope, Session, Turn, Utterance
 from theanine.errors import ModelError
+from theanine.evaluation.cases import Case
 from theanine.evaluation.runs.running import Running
 from theanine.evaluation.runs.setup import RecordedModel
 from theanine.evaluation.runs.tested import Tested, log_alone
@@ -146,24 +147,17 @@ class OutsideAgent(Tested):
         self._done.add(user)
         return reports
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """What it says next. Raises ModelError."""
         before: Said = []
         touches: list[int] = []
         if self._known == "sent":
-            sessions = await self._sessions(scope.user)
+            sessions = await self._sessions(user)
             touches = [session.id for session in sessions]
-            before = [await self._told(scope.user, speaker, sessions)] if sessions else []
-        messages = [*before, *messages_of(dialogue, speaker)]
-        text = await self._ask(scope.user, speaker, messages, touches)
-        empty = Recollection(query=dialogue[-1].words)
+            before = [await self._told(user, case.speaker, sessions)] if sessions else []
+        messages = [*before, *messages_of(case.dialogue, case.speaker)]
+        text = await self._ask(user, case.speaker, messages, touches)
+        empty = Recollection(query=case.dialogue[-1].words)
         return Reply(text=text, recollection=empty, made_by=self._chat.model.name)
 
     async def _ask(

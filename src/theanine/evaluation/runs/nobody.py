@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theanine.conversation import Scope, Utterance
 from theanine.errors import SettingsError
 from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.runs.item import Item
@@ -21,14 +20,7 @@ class Nobody(Tested):
         super().__init__(log_alone(store))
         self._bench = running.plan.bench
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """Raises SettingsError: the plan of such a run has every case ready."""
         raise SettingsError(f"bench {self._bench} asks no agent; its plan leaves a case open")
 

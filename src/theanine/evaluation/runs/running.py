@@ -210,9 +210,7 @@ class _Desk:
 
     async def _answer(self, user: str, case: Case) -> tuple[Reply | None, str | None]:
         try:
-            budget = self.running.setup.budget
-            reply = await self.agent.reply(case.dialogue, Scope(user), case.speaker, budget=budget)
-            return reply, None
+            return await self.agent.reply(case, user, self.running.setup.budget), None
         except ModelError as error:
             return None, _said(error)
 

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from theanine.agent import AsyncAgent
-from theanine.conversation import History, Scope, Utterance
+from theanine.conversation import History, Scope
+from theanine.evaluation.cases import Case
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
 from theanine.models.open import open_embedder
@@ -48,16 +49,9 @@ class Tested:
         """Remember what is pending; a failure is in its report."""
         return await self._agent.remember(user)
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
-        """What the agent, as ``speaker``, says next. Raises ModelError."""
-        return await self._agent.reply(dialogue, scope, speaker, budget=budget)
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
+        """What the agent, as the case's speaker, says next. Raises ModelError."""
+        return await self._agent.reply(case.dialogue, Scope(user), case.speaker, budget=budget)
 
 
 def log_alone(store: Store) -> AsyncAgent:

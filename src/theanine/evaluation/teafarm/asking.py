@@ -14,6 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from theanine.conversation import Scope, Utterance
 from theanine.errors import SettingsError
+from theanine.evaluation.cases import Case
 from theanine.evaluation.outside import OUTSIDE, Known
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.perform import Bounds, perform
@@ -145,30 +146,24 @@ class InProcess(Tested):
         self._asked = asked
         self._turn = anyio.Lock()
 
-    async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        *,
-        budget: int | None = None,
-    ) -> Reply:
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """What it says; a function is called once at a time, and what it gives awaited aside."""
         if isinstance(self._asked, Agent):
             agent = self._asked
-            say = partial(agent.inner.reply, dialogue, scope, speaker, budget=budget)
+            say = partial(
+                agent.inner.reply, case.dialogue, Scope(user), case.speaker, budget=budget
+            )
             return cast("Reply", await anyio.to_thread.run_sync(agent.portal.call, say))
         async with self._turn:  # nobody promised that it may be called by two threads at once
-            said: Any = await anyio.to_thread.run_sync(self._asked, dialogue)
+            said: Any = await anyio.to_thread.run_sync(self._asked, case.dialogue)
         if inspect.isawaitable(said):
             said = await said
         if not isinstance(said, str):
             raise SettingsError(
                 f"the agent must give its reply as a str, not {type(said).__name__}"
             )
-        return Reply(
-            text=said, recollection=Recollection(query=dialogue[-1].words), made_by=OUTSIDE
-        )
+        empty = Recollection(query=case.dialogue[-1].words)
+        return Reply(text=said, recollection=empty, made_by=OUTSIDE)
 
 
 def _only(group: BaseException) -> BaseException:
