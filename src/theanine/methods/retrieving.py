@@ -13,10 +13,17 @@ from theanine.retrieval.asking import Query
 from theanine.retrieval.view import Retrieval
 from theanine.steps.respond import respond
 
+_WITHIN_A_BUDGET = 200
+
 
 def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
     """The dialogue's last ``turns`` turns as one text; all of it with None."""
     return "\n".join(said.words for said in (dialogue[-turns:] if turns else dialogue)).strip()
+
+
+def as_many(retrieved: int, budget: int | None) -> int:
+    """How many to look for: ``retrieved``, unless a token budget says how much is given back."""
+    return retrieved if budget is None else max(retrieved, _WITHIN_A_BUDGET)
 
 
 async def retrieve(

@@ -18,7 +18,7 @@ class MemoryUpdateConfig:
         asking: how a model is asked: one call for all pairs of a session, or one for each pair.
         endings: whether a statement that ends an older one ("the flu is over") is itself given
             back; Bae et al. keep neither.
-        retrieved: how many statements are given back.
+        retrieved: how many statements are given back, where no token budget says how much.
         retrieval: by cosine (``dense``), by BM25 (``lexical``), or by all evidence (``hybrid``).
         query_turns: how many of the dialogue's last turns make the query; None takes all.
         budget: tokens (of the bundled tokenizer) of the recollection, the best first.

@@ -40,7 +40,7 @@ from theanine.methods.memory_update.decision import ENDING, Pair
 from theanine.methods.memory_update.estimate import estimate
 from theanine.methods.memory_update.merge import MERGE, Group, merge
 from theanine.methods.memory_update.resolve import Fate, resolve
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import as_many, query_of, reply, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.models.base import Vectors
 from theanine.retrieval.budget import within
@@ -88,11 +88,10 @@ class MemoryUpdate:
         """The best-fitting live statements, in time order, within the budget."""
         config = self.config
         query = query_of(dialogue, config.query_turns)
-        found = await retrieve(
-            query, dialogue, config.retrieved, context, config.retrieval, kinds=self._kinds
-        )
-        parts = [await _part(memory, score, context) for memory, score in found]
         budget = config.budget if context.budget is None else context.budget
+        most = as_many(config.retrieved, budget)
+        found = await retrieve(query, dialogue, most, context, config.retrieval, kinds=self._kinds)
+        parts = [await _part(memory, score, context) for memory, score in found]
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))

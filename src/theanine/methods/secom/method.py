@@ -21,7 +21,7 @@ from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import LOCAL, Memory, NewMemory, Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.estimating import tokens_of, tokens_of_step
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import as_many, query_of, reply, retrieve
 from theanine.methods.secom.ask_segments import (
     SEGMENT,
     SEGMENT_GUIDED,
@@ -39,8 +39,6 @@ from theanine.retrieval.budget import within
 from theanine.steps.denoise import check_denoising, denoise
 from theanine.steps.quoting import dated_lines, name_of, one_line
 
-_MOST = 200
-"""Segments that are found where a token budget says how much is given back."""
 _TOKENS_A_SEGMENT = 14
 _TURNS_A_SEGMENT = 5
 
@@ -148,7 +146,7 @@ class Secom:
         """The segments, best first, with the turns to give back of each."""
         config = self.config
         close = 0 if context.reranking else config.close_look  # a reranker reads closely itself
-        limit = config.retrieved if budget is None else max(config.retrieved, _MOST)
+        limit = as_many(config.retrieved, budget)
         found = await retrieve(query, dialogue, max(limit, close), context, config.retrieval)
         if not close or not found:
             return await _whole(found[:limit], context)

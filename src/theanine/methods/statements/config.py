@@ -32,7 +32,7 @@ class MemoryRetrievalConfig:
     """How statements are found.
 
     Attributes:
-        retrieved: how many statements are given back.
+        retrieved: how many statements are given back, where no token budget says how much.
         retrieval: by cosine (``dense``), by BM25 (``lexical``), or by all evidence (``hybrid``).
         query_turns: how many of the dialogue's last turns make the query; None takes all.
         budget: tokens (of the bundled tokenizer) of the recollection, the best first.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import LOCAL, Memory, Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import as_many, query_of, reply, retrieve
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
 from theanine.methods.summarizing import embedded, statements_of, summary_estimate
 from theanine.retrieval.budget import leading, within
@@ -78,9 +78,10 @@ class MemoryRetrieval(_Statements):
         """The best-fitting statements, in time order, within the budget."""
         config = self.config
         query = query_of(dialogue, config.query_turns)
-        ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
-        undated = context.view.undated
         budget = config.budget if context.budget is None else context.budget
+        most = as_many(config.retrieved, budget)
+        ranked = await retrieve(query, dialogue, most, context, config.retrieval)
+        undated = context.view.undated
         kept = within([(one, _shown(one[0], undated)) for one in ranked], budget)
         return await _recollection(query, kept, context)
 

@@ -8,12 +8,14 @@ six turns, retrieval adds words, neighbours, speakers and days to the cosine, an
 refined without near-duplicates and in at most 40 statements (``TheanineConfig.paper()`` has the
 paper's ways); a statement in which the agent only repeats what it had just been reminded of is not
 remembered again; where a retrieved memory can't be reached from its component's oldest, its
-timeline starts at its oldest ancestor; the same timeline is never given twice.
+timeline starts at its oldest ancestor; the same timeline is never given twice; within a token budget
+each memory is told once, by the best of its timelines, and all in time order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -71,11 +73,15 @@ class Theanine:
         scores = {memory.id: score for memory, score in found}
         if self.config.shuffle:
             timelines = _shuffled(timelines, context)
+        if context.budget is not None:
+            timelines = told_once(timelines)
         await context.view.turns([n for t in timelines for m in t.memories for n in m.sources])
         calls = [partial(self._part, line, dialogue, scores, context) for line in timelines]
         # Tasks only pay where there is something to wait for.
         parts = await concurrently(calls) if context.chat else [await call() for call in calls]
         kept = within([(part, part.text) for part in parts], context.budget)
+        if context.budget is not None:
+            kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
     async def respond(
@@ -152,6 +158,26 @@ def timeline_of(path: Sequence[int], retrieved: int, context: Context) -> Timeli
         links=tuple(links[pair] for pair in pairwise(path)),
         retrieved=retrieved,
     )
+
+
+def told_once(timelines: Sequence[Timeline]) -> list[Timeline]:
+    """The timelines, best first, without what a better one tells already.
+
+    Of each there remains the run of new memories around its retrieved one; none where that is told.
+    """
+    told, kept = set[int](), list[Timeline]()
+    for line in timelines:
+        ids = [memory.id for memory in line.memories]
+        centre = ids.index(line.retrieved) if line.retrieved in ids else 0
+        if ids[centre] in told:
+            continue
+        start = max((n + 1 for n in range(centre) if ids[n] in told), default=0)
+        end = next((n for n in range(centre, len(ids)) if ids[n] in told), len(ids))
+        told.update(ids[start:end])
+        kept.append(
+            replace(line, memories=line.memories[start:end], links=line.links[start : end - 1])
+        )
+    return kept
 
 
 def _shuffled(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:

@@ -13,7 +13,7 @@ class UnitsConfig:
     """How many pieces are given back, and how they are found.
 
     Attributes:
-        retrieved: N, how many pieces at most.
+        retrieved: N, how many pieces at most, where no token budget says how much.
         budget: tokens (of the bundled tokenizer) that the recollection may have, or None.
         retrieval: by cosine (``dense``), by BM25 (``lexical``), or ``hybrid``: by all
             evidence of :class:`theanine.retrieval.ranking.RankingConfig`.

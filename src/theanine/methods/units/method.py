@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import as_many, query_of, reply, retrieve
 from theanine.methods.units.config import UnitsConfig
 from theanine.retrieval.budget import within
 from theanine.steps.exchanges import exchanges
@@ -59,11 +59,10 @@ class Units:
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The pieces that fit the dialogue best, in time order, within the budget."""
         query = query_of(dialogue, self.config.query_turns)
-        found = await retrieve(
-            query, dialogue, self.config.retrieved, context, self.config.retrieval
-        )
-        parts = [await self._part(memory, score, context) for memory, score in found]
         budget = self.config.budget if context.budget is None else context.budget
+        most = as_many(self.config.retrieved, budget)
+        found = await retrieve(query, dialogue, most, context, self.config.retrieval)
+        parts = [await self._part(memory, score, context) for memory, score in found]
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
