@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from theanine.conversation import GivenMemory, Scope, Transcript, Utterance
 from theanine.errors import BadInput, EmbedderMismatch, LeaseLost, NotFound
 from theanine.memory import Memory, NewLink, NewMemory, Relation, Remembered
-from theanine.store import Store
+from theanine.store import Store, open_store
 from theanine.store.leases import process_holder
 from theanine.store.values import JournalEntry, State
 
@@ -381,6 +381,26 @@ async def test_commit_makes_everything_visible_at_once_and_only_once(store: Stor
     state = await store.state(ANA)
     assert (state.memories, state.turns, state.embedder) == (3, 3, "test")
     assert all(session.remembered_at == AT for session in await store.sessions(ANA, METHOD))
+
+
+async def test_a_memory_keeps_the_day_where_it_was_said(store: Store, tmp_path: Path) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    [first] = await remember(store, ANA, 1, made("m1", sources=[1]))
+    [stored] = await store.memories(ANA, ids=[1, 1, 7])
+    assert stored == first
+    assert (stored.at.isoformat(), first.at.isoformat()) == (AT.isoformat(),) * 2
+    assert await store.memories(ANA, ids=[]) == []
+    [record] = [one for one in await export(store) if one["type"] == "memory"]
+    assert record["at"] == AT.isoformat()
+    assert record["made_at"].endswith("+00:00")
+    older = {**record, "at": stored.at.astimezone(UTC).isoformat()}  # as exports once had it
+    for number, one in enumerate([record, older]):
+        copy = open_store(str(tmp_path / f"{number}.db"))
+        await copy.open()
+        await copy.restore([one])
+        assert [memory.at for memory in await copy.memories(ANA)] == [AT]
+        assert [memory.at.isoformat() for memory in await copy.memories(ANA)] == [one["at"]]
+        await copy.close()
 
 
 async def test_turns_logged_while_remembering_stay_to_be_remembered(store: Store) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from answering import Answering, memory, turn
 from theanine.memory import Link, Memory, Relation, Timeline
+from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.local_refine import CONNECTIVES, MOST_STATEMENTS, local_refine
 from theanine.methods.theanine.refine import refine
 
@@ -69,6 +70,22 @@ async def test_near_duplicates_are_dropped_but_never_changes_or_what_was_retriev
     assert "loves" in local_refine(kept, [])
     denied = _timeline([SHIPS, FEAR, TRAIN], Relation.SAME_TOPIC, None)
     assert "don't" in local_refine(denied, [])
+
+
+async def test_the_whole_timeline_is_refined_where_that_is_set() -> None:
+    again = memory(4, "Ana loves ships.", session=2)
+    path = _timeline([SHIPS, again, TRAIN], Relation.SAME_TOPIC, None)
+    caller = Answering(["fine", "fine"])
+    await refine(path, DIALOGUE, caller)
+    await refine(path, DIALOGUE, caller, whole=TheanineConfig.paper().whole)
+    short, whole = (asked.prompt for asked in caller.asked)
+    assert "Ana loves ships." not in short
+    assert "\n—SameTopic→ (15 May 2023) Ana loves ships.\n—Then→ " in whole
+
+
+async def test_a_memory_alone_is_told_whatever_brought_it_up() -> None:
+    alone = _timeline([TRAIN], retrieved=1)  # shuffled: the path is parted
+    assert local_refine(alone, DIALOGUE) == "22 May 2023: Ana booked a train."
 
 
 async def test_of_a_long_path_what_helps_is_told_in_order() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.models.static import StaticEmbedder
-from theanine.retrieval.asking import Query, of_asker, stands
+from theanine.retrieval.asking import Names, Query, of_asker, stands
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 
 EMBEDDER = StaticEmbedder()
@@ -171,6 +171,17 @@ def test_a_unit_of_hardly_a_word_counts_less() -> None:
     units = [said("Ana", "Okay!"), said("Ana", "The red kiln cracked along its northern seam.")]
     found = scores(ranking(units, replace(OFF, substance=1.0)), "kiln")
     assert found[0] < found[1]
+
+
+def test_a_name_that_comes_later_is_known_from_then_on() -> None:
+    names = Names()
+    assert names.in_("Did Ana Silva call?") == frozenset()
+    names.add(("Ana Silva", "user", " "))
+    assert names.in_("Did Ana's brother call the user?") == {"Ana Silva"}
+    names.add(("ben", "Ana Silva"))
+    assert names.in_("Did Ben or Ana Silva call?") == {"Ana Silva", "ben"}
+    assert names.without("Did Ben or Ana Silva call?") == "Did   or   call?"
+    assert names.in_("Did Benjamin call the banana man?") == frozenset()
 
 
 def test_names_are_left_out_of_the_topic() -> None:

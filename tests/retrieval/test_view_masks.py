@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from sys import maxsize
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import pytest
 from theanine.conversation import Scope, Transcript, Utterance
 from theanine.memory import NewMark, NewMemory, Remembered
 from theanine.retrieval.asking import Query
-from theanine.retrieval.view import Retrieval, Views
+from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.view import EMPTY, Retrieval, Views
 from theanine.store import Store, open_store
 from theanine.store.leases import process_holder
 
@@ -78,6 +80,65 @@ async def test_search_finds_only_among_the_masked(store: Store, how: Retrieval) 
     found = view.search(query, 5, how, among=view.of_kind("a"))
     assert {memory.id for memory, _ in found} == {1, 3}
     assert view.search(query, 5, how, among=view.of_kind("none")) == []
+
+
+async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None:
+    views = Views(store, METHOD, "e")
+    await take(store, 1, "a")
+    view = await views.of(ANA)
+    before = view.live_of("a")
+    await take(store, 2, "a")
+    await views.of(ANA)
+    query = Query(text="boats", vector=np.full(4, 0.5, np.float32))
+    with pytest.raises(ValueError, match="1 memories, and the view has 2"):
+        view.search(query, 5, among=before)
+    with pytest.raises(ValueError, match="when it is used"):
+        view.nearest(query.vector[None], 5, among=before[None])
+
+
+async def test_a_session_that_was_open_as_a_later_one_was_met_is_met(store: Store) -> None:
+    views = Views(store, METHOD, "e")
+    await take(store, 1, "a")
+    view = await views.of(ANA)
+    still = await store.start_session(ANA, AT, key="open")
+    await take(store, 3, "a")
+    view.meet(await store.sessions(ANA, METHOD, only=still + 1))  # remembered in this process
+    await views.of(ANA)
+    assert sorted(view.sessions) == [1, still, still + 1]
+
+
+async def test_views_with_little_in_them_count_too(store: Store) -> None:
+    views = Views(store, METHOD, "e", room=2 * EMPTY)
+    ana, ben, cleo = [Scope(name) for name in ("ana", "ben", "cleo")]
+    held = [await views.of(scope) for scope in (ana, ben, ana)]
+    assert held[0] is held[2]
+    await views.of(cleo)  # ben's is the one not asked for lately
+    assert await views.of(ana) is held[0]
+    assert await views.of(ben) is not held[1]
+
+
+async def test_a_view_weighs_what_it_has_read(store: Store) -> None:
+    await take(store, 1, "a b")
+    view = await Views(store, METHOD, "e").of(ANA)
+    assert view.weight == EMPTY + 2
+    await view.turns([1])
+    assert view.weight == EMPTY + 3
+
+
+async def test_reminders_are_of_any_method(store: Store) -> None:
+    await take(store, 1, "a b a")
+    other = await Views(store, "other", "e").of(ANA)
+    at = Utterance(text="so", speaker="tea", at=AT, role="agent", recalled=(1, 3, 99))
+    session = await store.start_session(ANA, AT)
+    said = await store.hear(ANA, session, [at])
+    assert await other.reminders(said) == {1: WORDS[0], 3: WORDS[2]}
+
+
+async def test_a_method_under_another_name_gets_no_index(store: Store) -> None:
+    views = Views(store, METHOD, "e", RankingConfig(exact_upto=1, dense=0.5))
+    await take(store, 1, "a b a")
+    ranking = (await views.under(METHOD).of(ANA)).ranking
+    assert ranking == RankingConfig(exact_upto=maxsize, dense=0.5)
 
 
 async def test_grounds_are_the_turns_behind_what_it_was_made_of(store: Store) -> None:

@@ -218,6 +218,29 @@ async def test_an_older_store_learns_which_method_is_its_own(
     await store.close()
 
 
+async def test_memories_of_an_older_store_get_the_zone_of_their_last_turn(tmp_path: Path) -> None:
+    path = tmp_path / "older.db"
+    with older(path, "0004") as db:
+        db.exec_driver_sql(
+            "INSERT INTO scope (tenant, agent, user, next_memory) VALUES ('t', 'a', 'ana', 5)"
+        )
+        turn = "INSERT INTO turn VALUES (1, ?, ?, NULL, 'Ana', 'user', ?, ?, '', '', '[]', '{}')"
+        for number, session, zone in ((1, 1, -480), (2, 1, 60), (3, 2, 345)):
+            db.exec_driver_sql(turn, (number, session, number, zone))
+        memory = "INSERT INTO memory VALUES (1, ?, ?, 'm', 'k', '', 1, 1, '[]', 'local', '')"
+        # Of one turn, of two, of other memories alone, and of a session that has no turn.
+        for number, session in ((1, 1), (2, 1), (3, 2), (4, 9)):
+            db.exec_driver_sql(memory, (number, session))
+        for pair in ((1, 1), (2, 1), (2, 2)):
+            db.exec_driver_sql("INSERT INTO source VALUES (1, ?, ?)", pair)
+    store = SqliteStore(path)
+    await store.open()
+    memories = await store.memories(Scope("ana", agent="a", tenant="t"))
+    offsets = [memory.at.utcoffset() for memory in memories]
+    assert offsets == [timedelta(minutes=zone) for zone in (-480, 60, 345, 0)]
+    await store.close()
+
+
 def test_killed_while_migrating(tmp_path: Path) -> None:
     script = """
         import os, signal, sys, time, anyio, alembic.command

@@ -34,7 +34,7 @@ Retrieval = Literal["hybrid", "dense", "lexical"]
 CACHED = 250_000
 """What all cached scopes may weigh together, in memories, before the least used is let go."""
 EMPTY = 10
-"""What a view with nothing in it weighs, in memories."""
+"""What a view with nothing in it weighs, in memories: some 16 KB, where one takes 1.5 to 2."""
 
 BATCH = 1_000
 """Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
