@@ -272,6 +272,8 @@ def test_a_file_that_is_broken_is_named_with_its_line(tmp_path: Path) -> None:
         load(save(tmp_path, "a.jsonl", '{"a": 1}\n{"a"\n'))
     with pytest.raises(BadInput, match="can't be read as JSON"):
         load(save(tmp_path, "b.json", "words"))
+    with pytest.raises(BadInput, match="nested too deeply"):
+        load(save(tmp_path, "deep.json", "[" * 100_000))
     with pytest.raises(BadInput, match="can't be read: "):
         load(tmp_path / "missing.json")
 

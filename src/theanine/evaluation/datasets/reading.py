@@ -42,6 +42,8 @@ def load(path: Path) -> Any:
         raise BadInput("it is empty", str(path))
     try:
         return json.loads(text)
+    except RecursionError:
+        raise BadInput("its JSON is nested too deeply", str(path)) from None
     except ValueError as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2 or not lines[0].lstrip().startswith(("{", "[")):
