@@ -126,6 +126,7 @@ function resize(to) {
   const x = (view.scrollLeft + view.clientWidth / 2) / size, y = (view.scrollTop + view.clientHeight / 2) / size;
   size = to;
   graph.style.zoom = size;
+  graph.style.setProperty("--stroke", `${Math.min(5, Math.max(2, 1.3 / size))}px`); // seen from afar too
   graph.style.height = `${Math.max(data.height, (view.clientHeight - axis.offsetHeight) / size)}px`;
   drawAxis();
   view.scrollTo(x * size - view.clientWidth / 2, y * size - view.clientHeight / 2);
