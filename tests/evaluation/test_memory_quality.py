@@ -22,11 +22,11 @@ from theanine.errors import BadInput, UnusableReply
 from theanine.evaluation.datasets.gold import UNTRACED, Wanted, read_gold
 from theanine.evaluation.judges.memories import MATCH, SUPPORT, match, supports
 from theanine.evaluation.memory_quality import (
+    MATCHED,
+    REPEATED,
+    SUPPORTED,
     ByRule,
-    Matched,
     ReadOut,
-    Repeated,
-    Supported,
     data_hash,
     memory_plan,
 )
@@ -270,7 +270,7 @@ async def test_a_judge_matches_what_it_is_shown_and_faults_are_sent_back() -> No
 
 
 async def test_match_gives_precision_and_recall_with_its_rows() -> None:
-    scored = await Matched().of(item(), Answering([matches((1, [1, 2]))]))
+    scored = await MATCHED.of(item(), Answering([matches((1, [1, 2]))]))
     assert scored.values == {"match/precision": 0.5, "match/recall": 0.5, "match/f1": 0.5}
     assert scored.verdict["gold"][0] == {
         "gold": 1,
@@ -290,7 +290,7 @@ async def test_support_is_judged_against_the_memories_own_turns() -> None:
     labels = ["supported", "partly", "unsupported", "empty"]
     said = [{"memory": n, "explanation": "x", "label": label} for n, label in enumerate(labels, 1)]
     caller = Answering([{"verdicts": said[:3]}, {"verdicts": said}])
-    scored = await Supported().of(item([*WRITTEN, bare]), caller)
+    scored = await SUPPORTED.of(item([*WRITTEN, bare]), caller)
     assert scored.values == {
         "support/unsupported": 0.4,
         "support/partly": 0.2,
@@ -304,13 +304,13 @@ async def test_support_is_judged_against_the_memories_own_turns() -> None:
 
 async def test_repeats_are_judged_against_earlier_memories_alone() -> None:
     caller = Answering([matches((1, [1]))])
-    scored = await Repeated().of(item(), caller)
+    scored = await REPEATED.of(item(), caller)
     assert scored.values == {"repeat/duplicate": 0.25}
     assert scored.verdict["memories"] == [
         {"memory": 12, "text": WRITTEN[1].text, "turns": [1], "repeats": [11]}
     ]
     with pytest.raises(UnusableReply):
-        await Repeated().of(item(), Answering([]))
+        await REPEATED.of(item(), Answering([]))
 
 
 async def test_long_histories_are_asked_about_in_parts() -> None:

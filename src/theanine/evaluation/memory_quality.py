@@ -7,7 +7,7 @@ turns behind them. Each row of a verdict names the memory, its turns and what it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -56,7 +56,7 @@ def memory_plan(
 
     ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
     """
-    judged: list[Measure] = [] if judge == LOCAL else [Matched(), Supported(), Repeated()]
+    judged: list[Measure] = [] if judge == LOCAL else [MATCHED, SUPPORTED, REPEATED]
     told = f"{data}\0{','.join(sorted(kinds))}"
     return Plan(
         bench=BENCH,
@@ -237,86 +237,76 @@ class ByRule:
         return Scored(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
 
 
-def _asked(judge: Caller | None) -> Caller:
-    if judge is None:
-        raise SettingsError("memories are judged by a model: name one with --judge")
-    return judge
+Judged = tuple[Mapping[str, float], Mapping[str, Any]]
+"""Numbers by name, and a verdict's rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
-    """Precision, recall and F1 against the gold memories, by a judge."""
+class ByJudge:
+    """What a judge reads of it.
 
-    name: str = "match"
+    Attributes:
+        numbers: the names of its values. Each is 0 where nothing was written: nothing is found
+            then, and nothing is wrong.
+        read: asks the judge.
+    """
+
+    name: str
+    numbers: tuple[str, ...]
+    read: Callable[[_Case, Caller], Awaitable[Judged]]
     judging: bool = True
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """Nothing found."""
-        return {f"match/{name}": 0.0 for name in ("precision", "recall", "f1")}
+        """Nothing found; nothing written, so nothing wrong in it."""
+        return self._named(dict.fromkeys(self.numbers, 0.0))
 
     async def of(self, item: Item, judge: Caller | None) -> Scored:
-        """Which memories say which gold memory. Raises ModelError when the judge fails."""
-        case = _Case.of(item)
-        wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
-        texts = [one.text for one in case.written]
-        values, rows = _found(case, await match(wanted, texts, case.near(), _asked(judge)))
-        return Scored(values={f"match/{name}": one for name, one in values.items()}, verdict=rows)
+        """The values, with a row for each memory. Raises ModelError when the judge fails."""
+        if judge is None:
+            raise SettingsError("memories are judged by a model: name one with --judge")
+        values, rows = await self.read(_Case.of(item), judge)
+        return Scored(values=self._named(values), verdict=rows)
+
+    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
+        return {f"{self.name}/{name}": value for name, value in values.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Supported:
-    """Shares of memories that their own source turns do not bear out, by a judge."""
-
-    name: str = "support"
-    judging: bool = True
-
-    @property
-    def worst(self) -> Mapping[str, float]:
-        """Nothing was written, so nothing is wrong in it."""
-        return {f"support/{name}": 0.0 for name in ("unsupported", "partly", "empty")}
-
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
-        """A verdict on each memory. Raises ModelError when the judge fails."""
-        case = _Case.of(item)
-        verdicts = await supports(case.written, _asked(judge))
-        labels = [one.label for one in verdicts]
-        rates = ("unsupported", "partly", "empty")
-        values = {f"support/{name}": _rate(labels.count(name), case) for name in rates}
-        rows = [
-            case.row(place, label=one.label, explanation=one.explanation)
-            for place, one in enumerate(verdicts)
-        ]
-        return Scored(values=values, verdict={"memories": rows})
+async def _match(case: _Case, judge: Caller) -> Judged:
+    wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
+    texts = [one.text for one in case.written]
+    return _found(case, await match(wanted, texts, case.near(), judge))
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The share of memories that say again what an earlier one says, by a judge."""
+async def _support(case: _Case, judge: Caller) -> Judged:
+    verdicts = await supports(case.written, judge)
+    labels = [one.label for one in verdicts]
+    rows = [
+        case.row(place, label=one.label, explanation=one.explanation)
+        for place, one in enumerate(verdicts)
+    ]
+    return {name: _rate(labels.count(name), case) for name in UNSUPPORTED}, {"memories": rows}
 
-    name: str = "repeat"
-    judging: bool = True
 
-    @property
-    def worst(self) -> Mapping[str, float]:
-        """Nothing was written, so nothing is said twice."""
-        return {"repeat/duplicate": 0.0}
+async def _repeat(case: _Case, judge: Caller) -> Judged:
+    texts = [one.text for one in case.written]
+    table = says(case.written, [(text, "") for text in texts], case.names)
+    near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
+    rows = [
+        case.row(place, repeats=[case.written[one].id for one in places])
+        for place, places in enumerate(await match(texts, texts, near, judge))
+        if places
+    ]
+    return {"duplicate": _rate(len(rows), case)}, {"memories": rows}
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
-        """What each memory repeats, of the earlier ones that are like it. Raises ModelError."""
-        case = _Case.of(item)
-        texts = [one.text for one in case.written]
-        table = says(case.written, [(text, "") for text in texts], case.names)
-        near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
-        said = await match(texts, texts, near, _asked(judge))
-        rows = [
-            case.row(place, repeats=[case.written[one].id for one in places])
-            for place, places in enumerate(said)
-            if places
-        ]
-        return Scored(
-            values={"repeat/duplicate": _rate(len(rows), case)}, verdict={"memories": rows}
-        )
+
+UNSUPPORTED = ("unsupported", "partly", "empty")
+MATCHED = ByJudge("match", ("precision", "recall", "f1"), _match)
+"""Which memories say which gold memory."""
+SUPPORTED = ByJudge("support", UNSUPPORTED, _support)
+"""Shares of memories that their own source turns do not bear out."""
+REPEATED = ByJudge("repeat", ("duplicate",), _repeat)
+"""The share of memories that say again what an earlier one says."""
 
 
 def data_hash(data: Path, gold: Path | None) -> str:
