@@ -197,15 +197,17 @@ class AsyncAgent(Upkeep):
         *,
         agent: str = "default",
         tenant: str = "default",
+        elsewhere: bool = False,
         progress: Progress | None = None,
     ) -> list[RememberReport]:
         """Remember every session that ended and waits, of one user or of all; one report each.
 
-        Sessions left open by a process that died are ended first. A failure is in its report;
-        the session stays pending, and the next call resumes it.
+        Sessions left open by a process that died are ended first; with ``elsewhere`` also those of
+        other machines, such as a container that is no more: say so only when none of them still
+        talks. A failure is in its report; the session stays pending, and the next call resumes it.
         """
         scope = Scope(user, agent, tenant) if user is not None else None
-        await self._end_abandoned(scope)
+        await self._end_abandoned(scope, elsewhere=elsewhere)
         return await self._rememberer.remember(scope, progress)
 
     async def estimate(
@@ -245,9 +247,9 @@ class AsyncAgent(Upkeep):
         chat, views, rememberer = self._chat, self._views, self._rememberer
         return Rebuilder(self._store, self._method, chat, views, rememberer, again=again)
 
-    async def _end_abandoned(self, scope: Scope | None) -> None:
-        """End sessions left open by a process that died."""
-        for owner, session in await self._store.abandoned(scope):
+    async def _end_abandoned(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
+        """End sessions left open by a process that died, or by any of another machine."""
+        for owner, session in await self._store.abandoned(scope, elsewhere=elsewhere):
             with suppress(NotFound):  # another process was at it at the same time
                 start = session.started_at  # it ended with its last turn, which the store knows
                 await self._store.end_session(owner, session.id, start, self._method.name)

@@ -214,6 +214,9 @@ async def test_only_sessions_of_dead_processes_are_abandoned(store: Store) -> No
     found = await store.abandoned()
     assert [(scope, session.id) for scope, session in found] == [(ANA, gone)]
     assert await store.abandoned(BEN) == []
+    far = await store.start_session(BEN, AT, holder="container-1:7:9")
+    assert await store.abandoned(BEN) == []
+    assert [one.id for _, one in await store.abandoned(BEN, elsewhere=True)] == [far]
 
 
 async def test_turns_by_session_number_and_last(store: Store) -> None:

@@ -32,6 +32,14 @@ def remember(
     embedder: EmbedderOption = "local",
     method: MethodOption = None,
     settings: SettingsOption = None,
+    elsewhere: Annotated[
+        bool,
+        typer.Option(
+            "--elsewhere",
+            help="Also end what other machines, such as a former container, left open; only when "
+            "none of them still talks.",
+        ),
+    ] = False,
 ) -> None:
     """Remember every session that ended and waits; resumes what failed or was cut off.
 
@@ -40,7 +48,7 @@ def remember(
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
-        reports = agent.remember(user)
+        reports = agent.remember(user, elsewhere=elsewhere)
     for report in reports:
         made = f"{counted(report.memories, 'memories')}, {counted(report.links, 'links')}"
         what = report.failure or made

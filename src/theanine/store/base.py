@@ -82,8 +82,13 @@ class Store(Protocol):
         """
         ...
 
-    async def abandoned(self, scope: Scope | None = None) -> list[tuple[Scope, Session]]:
-        """Open sessions whose holder was a process of this machine that has ended since."""
+    async def abandoned(
+        self, scope: Scope | None = None, *, elsewhere: bool = False
+    ) -> list[tuple[Scope, Session]]:
+        """Open sessions whose holder was a process of this machine that has ended since.
+
+        With ``elsewhere`` also those of other machines, of which nothing can be told from here.
+        """
         ...
 
     async def scopes(self) -> list[Scope]:

@@ -50,6 +50,10 @@ def is_dead(holder: str) -> bool:
     return not _alive(pid)
 
 
+def _here(holder: str) -> bool:
+    return holder.partition(_OF_A_PROCESS)[0].rsplit(":", 2)[0] == socket.gethostname()
+
+
 def _start_time(pid: int) -> int | None:
     """Clock ticks between boot and the start of the process; None when it can't be read.
 
@@ -115,8 +119,10 @@ def release(db: sa.Connection, scope: Scope, holder: str) -> None:
     )
 
 
-def abandoned(db: sa.Connection, scope: Scope | None) -> list[tuple[Scope, Session]]:
-    """Open sessions whose process has ended without ending them."""
+def abandoned(
+    db: sa.Connection, scope: Scope | None, elsewhere: bool
+) -> list[tuple[Scope, Session]]:
+    """Open sessions whose process has ended without ending them, or is on another machine."""
     count = (
         sa.select(sa.func.count())
         .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
@@ -133,7 +139,11 @@ def abandoned(db: sa.Connection, scope: Scope | None) -> list[tuple[Scope, Sessi
     if scope is not None:
         query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     rows = db.execute(query).all()
-    return [(scope_of(row), session_of(row)) for row in rows if is_dead(row.holder)]
+    return [
+        (scope_of(row), session_of(row))
+        for row in rows
+        if is_dead(row.holder) or (elsewhere and not _here(row.holder))
+    ]
 
 
 def _named(scope: Scope) -> list[sa.ColumnElement[bool]]:

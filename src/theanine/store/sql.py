@@ -176,8 +176,10 @@ class SqlStore:
         validate.check_transcript(transcript)
         return await self._write(transcripts.log_transcript, scope, transcript, method)
 
-    async def abandoned(self, scope: Scope | None = None) -> list[tuple[Scope, Session]]:
-        return await self._read(leases.abandoned, scope)
+    async def abandoned(
+        self, scope: Scope | None = None, *, elsewhere: bool = False
+    ) -> list[tuple[Scope, Session]]:
+        return await self._read(leases.abandoned, scope, elsewhere)
 
     async def scopes(self) -> list[Scope]:
         return await self._read(log.scopes)
