@@ -10,6 +10,7 @@ from formats.samples import line, save
 from running import Terminal
 from theanine.cli.show import counted
 from theanine.demo import HARBOUR
+from theanine.models.bundled import count_tokens
 
 
 @pytest.fixture(scope="module")
@@ -108,12 +109,11 @@ def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "turn")
     assert len(run("memories", "--user", "ana", "--method", "turn", "--json").json) == 65
     assert run("memories", "--user", "ana", "--method", "theanine", "--json").json == []
-    found = run(
-        *["recall", "What is Ana allergic to?", "--user", "ana", "--method", "turn"],
-        *["--set", "retrieved=2", "--budget", "200", "--json"],
-    ).json
+    asked = ["recall", "What is Ana allergic to?", "--user", "ana", "--method", "turn", "--json"]
+    found = run(*asked, "--set", "retrieved=2").json
     assert 1 <= len(found["parts"]) <= 2
     assert "hazelnut" in found["text"]
+    assert count_tokens(run(*asked, "--budget", "60").json["text"]) <= 60
     for wrong, said in (("retrieved", "NAME=VALUE"), ("colour=1", "no setting colour")):
         ran = run("recall", "x", "--user", "ana", "--method", "turn", "--set", wrong, fine=False)
         assert (ran.code, said in ran.err) == (2, True)
