@@ -47,7 +47,7 @@ def test_traces_are_found_wherever_they_stand(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
         file.write_bytes(content)
-        found = traces.find([file, Path(folder) / "missing"], set(wanted))
+        found = traces.find(traces.blocks([file, Path(folder) / "missing"]), set(wanted))
     assert found == {probe for probe in wanted if probe in content}
 
 
@@ -55,7 +55,7 @@ def test_a_trace_across_two_blocks_is_found(tmp_path: Path) -> None:
     file = tmp_path / "file"
     probe = b"a secret of 24 bytes...."
     file.write_bytes(b"\0" * (8 * 1024 * 1024 - 11) + probe + b"\0" * 100)
-    assert traces.find([file], {probe}) == {probe}
+    assert traces.find(traces.blocks([file]), {probe}) == {probe}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))

@@ -39,6 +39,17 @@ TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
 )
 """Where people's words stand: all that is looked for in the files after an erasure."""
 
+NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
+    t.scope.c.agent,
+    t.scope.c.tenant,
+    t.setting.c.value,
+    t.remembering.c.method,
+    t.memory.c.method,
+    t.journal.c.model,
+    t.embedder.c.name,
+)
+"""Where names stand that aren't anyone's words, though someone may have said the very same."""
+
 
 @dataclass(slots=True)
 class Erasure:

@@ -18,18 +18,12 @@ import anyio.to_thread
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from theanine.conversation import (
-    GivenMemory,
-    Scope,
-    Session,
-    Transcript,
-    Turn,
-    Utterance,
-)
+from theanine.conversation import GivenMemory, Scope, Session, Transcript, Turn, Utterance
 from theanine.errors import StoreError
 from theanine.memory import Link, Mark, Memory, Remembered
 from theanine.models.base import Vectors
 from theanine.store import (
+    dangling,
     drop,
     dump,
     embeddings,
@@ -84,12 +78,16 @@ class SqlStore:
         """A database's error in our own terms."""
         raise NotImplementedError
 
-    def _damage(self, db: sa.Connection) -> str:
+    def _damage(self, db: sa.Connection) -> list[str]:
         """What the database itself finds damaged; empty when it is sound."""
         raise NotImplementedError
 
     def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
         """Get erased words out of every file; True when none is found afterwards."""
+        raise NotImplementedError
+
+    def _settle(self, engine: sa.Engine) -> None:
+        """Do what had to wait for the end of a long read."""
         raise NotImplementedError
 
     # running
@@ -328,20 +326,19 @@ class SqlStore:
     # upkeep
 
     async def check(self) -> str:
-        """What is damaged in the database, in its own words; empty when it is sound."""
-        return await self._read(self._damage)
+        return await self._read(lambda db: "; ".join(self._damage(db) or dangling.dangling(db)))
 
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
     ) -> Receipt:
-        receipt, texts = await self._write(self._erase, scope, session, memory)
         engine = self.engine
-        verified = False
-        with anyio.CancelScope(shield=True):  # what is erased must leave the files too
-            verified = await anyio.to_thread.run_sync(
-                self._translated, lambda: self._scrub(engine, texts)
-            )
-        return replace(receipt, verified=verified)
+
+        def run() -> Receipt:  # in one go: what is erased must leave the files too
+            with self._writing(engine) as db:
+                receipt, texts = self._erase(db, scope, session, memory)
+            return replace(receipt, verified=self._scrub(engine, texts))
+
+        return await anyio.to_thread.run_sync(self._translated, run)
 
     def _erase(
         self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
@@ -375,6 +372,11 @@ class SqlStore:
         engine = self.engine
         run = anyio.to_thread.run_sync
         reading = self._reading(engine)
+
+        def end() -> None:
+            reading.__exit__(None, None, None)
+            self._settle(engine)
+
         db = await run(self._translated, reading.__enter__)
         try:
             records = dump.records(db, scope)
@@ -383,7 +385,7 @@ class SqlStore:
                     yield record
         finally:
             with anyio.CancelScope(shield=True):
-                await run(lambda: reading.__exit__(None, None, None))
+                await run(self._translated, end)
 
     async def restore(self, records: Sequence[dict[str, Any]]) -> int:
         return await self._write(restore.restore, records)

@@ -6,9 +6,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,6 +28,9 @@ APPLICATION_ID = 0x74686561
 
 _WAIT = 30.0  # seconds that a writer waits for another process
 _PAUSE = 0.02
+_SHORT_WAIT = 1.0  # seconds that an opening or the end of an export may last longer
+_TRY = 0.05  # seconds that a try to empty the log keeps writers waiting
+_ROWS = 500  # read at once
 _STATES = 10_000  # scopes whose state is kept in memory
 _ERASING = "erasing"  # set with the deletion, removed once the files are clean
 
@@ -74,9 +78,7 @@ class SqliteStore(SqlStore):
                 self._check_owner(db)
                 self._use_wal(db)
                 self._migrate(db)
-                unfinished = self._unfinished(db)
-            if unfinished:
-                self._clean(engine)
+            self._settle(engine)
         except BaseException:
             engine.dispose()
             raise
@@ -250,32 +252,36 @@ class SqliteStore(SqlStore):
         erased = erase.forget(db, scope, session, memory)
         # While no other process can write: none can put back what was made before.
         beside.erase(self._beside, scope_id)
-        if not self._unfinished(db):
-            db.execute(t.setting.insert().values(name=_ERASING, value="1"))
+        db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
+        db.execute(t.setting.insert().values(name=_ERASING, value=token_hex(8)))
         return erased
 
-    def _unfinished(self, db: sa.Connection) -> bool:
-        query = sa.select(t.setting.c.name).where(t.setting.c.name == _ERASING)
-        return db.execute(query).one_or_none() is not None
+    def _unfinished(self, db: sa.Connection) -> str | None:
+        """Tells the last erasing from all others, until the files are clean of it."""
+        query = sa.select(t.setting.c.value).where(t.setting.c.name == _ERASING)
+        return db.execute(query).scalar_one_or_none()
 
-    def _damage(self, db: sa.Connection) -> str:
-        """What the database itself finds damaged; empty when it is sound."""
+    def _settle(self, engine: sa.Engine) -> None:
+        """Finish an erasing that was cut short, or that a long read such as this one held up."""
+        with engine.connect() as db:
+            unfinished = self._unfinished(db)
+        if unfinished:
+            self._clean(engine, _SHORT_WAIT)
+
+    def _damage(self, db: sa.Connection) -> list[str]:
         faults = [str(row[0]) for row in db.exec_driver_sql("PRAGMA quick_check(5)")]
-        lost = db.exec_driver_sql("PRAGMA foreign_key_check").all()
-        faults += [f"{len(lost)} rows refer to nothing"] if lost else []
-        return "; ".join(fault for fault in faults if fault != "ok")
+        return [fault for fault in faults if fault != "ok"]
 
     def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
-        self._clean(engine)
-        found = traces.find(self.files, traces.probes(texts))
-        if not found:
-            return True
+        self._clean(engine, _WAIT)
+        found = traces.find(traces.blocks(self.files), traces.probes(texts))
         with self._reading(engine) as db:  # the same words may stand in something that stays
-            return all(_still_said(db, probe) for probe in found)
+            return traces.find(_staying(db), found) == found
 
-    def _clean(self, engine: sa.Engine) -> None:
+    def _clean(self, engine: sa.Engine, wait: float) -> None:
         """Rewrite the file without what was deleted, and empty the write-ahead log."""
         with self._writer, engine.connect() as db:
+            erasing = self._unfinished(db)
             try:
                 db.exec_driver_sql("VACUUM")
             except exc.OperationalError as error:
@@ -283,22 +289,27 @@ class SqliteStore(SqlStore):
                 # overwritten with zeros all the same, and the search afterwards has the last word.
                 if not _is_busy(error) and _code(error) != sqlite3.SQLITE_FULL:
                     raise
-            if not self._empty_log(db):
-                return
-            db.exec_driver_sql("BEGIN IMMEDIATE")
-            db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
-            db.commit()
+        if self._empty_log(wait):
+            with self._writing(engine) as db:  # what was erased meanwhile has a cleaning of its own
+                name, value = t.setting.c.name, t.setting.c.value
+                db.execute(t.setting.delete().where(name == _ERASING, value == erasing))
 
-    def _empty_log(self, db: sa.Connection) -> bool:
-        """Move the log into the file; False when readers elsewhere hold on to it too long."""
-        deadline = time.monotonic() + _WAIT
-        while True:
-            busy = db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]
-            if not busy:
-                return True
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_PAUSE)
+    def _empty_log(self, wait: float) -> bool:
+        """Move the log into the file; False when readers anywhere hold on to it too long.
+
+        Whoever wants to write is let in between the tries.
+        """
+        deadline = time.monotonic() + wait
+        with closing(self._open_file()) as db:
+            db.execute(f"PRAGMA busy_timeout={_TRY * 1000:.0f}")
+            while True:
+                with self._writer:
+                    busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                if not busy:
+                    return True
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(_TRY)
 
 
 _ADVICE = {
@@ -325,10 +336,13 @@ def _in_transaction(db: sa.Connection) -> bool:
     return bool(getattr(db.connection.dbapi_connection, "in_transaction", False))
 
 
-def _still_said(db: sa.Connection, probe: bytes) -> bool:
-    """True when the bytes stand in a row that stays."""
-    for column in erase.TEXT_COLUMNS:
-        place = sa.func.instr(sa.cast(column, sa.LargeBinary), probe)
-        if db.execute(sa.select(sa.literal(1)).where(place > 0).limit(1)).one_or_none():
-            return True
-    return False
+def _staying(db: sa.Connection) -> Iterator[bytes]:
+    """All text that stands in the database, the schema's own included, block by block."""
+    columns = (*erase.TEXT_COLUMNS, *erase.NAME_COLUMNS)
+    queries: list[sa.Executable] = [sa.text("SELECT name, sql FROM sqlite_master")]
+    for table in t.metadata.tables.values():
+        if here := [column for column in columns if column.table is table]:
+            queries.append(sa.select(*here))
+    for query in queries:
+        for rows in db.execute(query).partitions(_ROWS):
+            yield "\0".join(text for row in rows for text in row if text).encode()

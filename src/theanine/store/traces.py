@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ SHORTEST = 8
 """Texts below this many bytes aren't looked for: vectors hold such bytes by chance."""
 
 _BLOCK = 8 * 1024 * 1024
+_BITS = 20
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: neighbours come far apart
 
 
 def probes(texts: Iterable[str]) -> set[bytes]:
@@ -28,45 +30,50 @@ def probes(texts: Iterable[str]) -> set[bytes]:
     return found
 
 
-def find(paths: Iterable[Path], wanted: set[bytes]) -> set[bytes]:
-    """Those probes that stand in any of the files; missing files hold none."""
-    heads: dict[int, list[bytes]] = defaultdict(list)
-    for probe in wanted:
-        heads[int.from_bytes(probe[:8], "little")].append(probe)
-    if not heads:
-        return set()
-    known = np.array(sorted(heads), dtype="<u8")
+def find(blocks: Iterable[bytes], wanted: set[bytes]) -> set[bytes]:
+    """Those probes that stand in any of the blocks; no more is read once all are found."""
     found: set[bytes] = set()
+    if wanted:
+        heads = _Heads(wanted)
+        lengths = {len(probe) for probe in wanted}
+        for block in blocks:
+            for start in heads.places(block):
+                found |= wanted & {block[start : start + length] for length in lengths}
+            if len(found) == len(wanted):
+                break
+    return found
+
+
+def blocks(paths: Iterable[Path]) -> Iterator[bytes]:
+    """Files, if they are there, in blocks that overlap by one probe: none is cut in two."""
     for path in paths:
-        for block in _blocks(path):
-            for shift in range(8):
-                found |= _in_block(block, shift, known, heads)
-    return found
+        try:
+            with path.open("rb") as file:
+                tail = b""
+                while block := file.read(_BLOCK):
+                    yield tail + block
+                    tail = block[-PROBE:]
+        except FileNotFoundError:
+            continue
 
 
-def _blocks(path: Path) -> Iterable[bytes]:
-    """The file in blocks that overlap by one probe, so that none is cut in two."""
-    try:
-        with path.open("rb") as file:
-            tail = b""
-            while block := file.read(_BLOCK):
-                yield tail + block
-                tail = block[-PROBE:]
-    except FileNotFoundError:
-        return
+class _Heads:
+    """The first eight bytes of probes as numbers, with a table that most others aren't in."""
 
+    def __init__(self, probes: set[bytes]) -> None:
+        self._known = np.array(
+            sorted({int.from_bytes(probe[:8], "little") for probe in probes}), dtype="<u8"
+        )
+        self._table = np.zeros(2**_BITS, dtype=np.bool_)
+        self._table[self._row(self._known)] = True
 
-def _in_block(
-    block: bytes, shift: int, known: np.ndarray, heads: dict[int, list[bytes]]
-) -> set[bytes]:
-    """Every eighth place of the block is compared at once, by the first eight bytes of a probe."""
-    count = (len(block) - shift) // 8
-    if count <= 0:
-        return set()
-    words = np.frombuffer(block, dtype="<u8", count=count, offset=shift)
-    nearest = np.minimum(np.searchsorted(known, words), len(known) - 1)
-    found: set[bytes] = set()
-    for place in np.nonzero(known[nearest] == words)[0].tolist():
-        start = shift + 8 * place
-        found.update(probe for probe in heads[int(words[place])] if block.startswith(probe, start))
-    return found
+    def places(self, block: bytes) -> Iterator[int]:
+        """Where one of them begins; every eighth place of the block is compared at once."""
+        for shift in range(min(8, len(block))):
+            words = np.frombuffer(block, "<u8", (len(block) - shift) // 8, offset=shift)
+            likely = np.flatnonzero(self._table[self._row(words)])
+            there = likely[np.isin(words[likely], self._known)]
+            yield from (shift + 8 * there).tolist()
+
+    def _row(self, words: np.ndarray[Any, np.dtype[np.uint64]]) -> Any:
+        return (words * _SPREAD) >> np.uint64(64 - _BITS)
