@@ -22,9 +22,11 @@ from theanine.evaluation.cases import Case, Group, Stage, count, limited, merged
 from theanine.evaluation.measures import Scored
 from theanine.evaluation.runs.folder import ITEMS, RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item
+from theanine.evaluation.runs.perform import Bounds, perform
 from theanine.evaluation.runs.replay import replay
 from theanine.evaluation.runs.running import Progress, Running
 from theanine.evaluation.runs.setup import Models, Plan, Setup, settings_of
+from theanine.evaluation.runs.spending import Spending
 from theanine.evaluation.runs.summary import summarize_run
 from theanine.models.base import RawReply
 from theanine.models.chat import Caller
@@ -202,14 +204,42 @@ async def test_a_replay_is_the_same_to_the_byte_and_asks_nobody(tmp_path: Path) 
         await replay(asked, replace(setup, seed=1), run.folder)
 
 
-async def test_the_budget_stops_it_and_more_money_goes_on(tmp_path: Path) -> None:
-    first = running(tmp_path / "r", models(), plan("a"), money=0.0, concurrency=1)
-    items = await first.run()
-    assert "budget of $0.00 is spent" in first.stopped
-    assert len(items) == 1
-    rest = running(tmp_path / "r", models(), plan("a"), money=1.0)
-    assert len(await rest.run()) == 3
-    assert rest.stopped == ""
+async def test_no_call_is_begun_beyond_the_budget(tmp_path: Path) -> None:
+    def priced(prompt: str) -> RawReply:
+        return RawReply(text=talk(prompt), cost=1.0)
+
+    async def ran(most: float, **more: Any) -> tuple[int, int, str]:
+        """Cases done, calls made, why it stopped."""
+        with_, spending = models(priced), Spending(most)
+        run = running(tmp_path / "r", with_, plan("a"), spending=spending, **more)
+        return len(await run.run()), prompts(with_), spending.over
+
+    whole = models(priced)
+    await running(tmp_path / "whole", whole, plan("a"), concurrency=1).run()
+    calls = prompts(whole)
+    assert await ran(0.0) == (0, 0, "the budget of $0 is spent ($0.0000)")
+    assert (await ran(0.5, concurrency=1))[:2] == (0, 1)  # remembering is a call like any other
+    assert (await ran(0.5))[:2] == (0, 0)  # what was spent before counts
+    done, made, why = await ran(calls - 1.0, concurrency=1)
+    assert (done, made) == (2, calls - 2)  # answered but not judged: begun, and not done
+    assert why == f"the budget of ${calls - 1} is spent (${calls - 1:.4f})"
+    assert await ran(99.0) == (3, 1, "")
+    assert RunFolder(tmp_path / "r").items() == RunFolder(tmp_path / "whole").items()
+
+
+async def test_what_cant_be_remembered_counts_with_the_worst_value(tmp_path: Path) -> None:
+    def forgetful(prompt: str) -> Any:
+        lost = task_of(prompt) not in ("respond", "toy-judge") and "boat number 3" in prompt
+        return ModelRejected("no") if lost else talk(prompt)
+
+    asked = plan("a")
+    items = await running(tmp_path / "r", models(forgetful), asked).run()
+    assert [item.answer is None for item in items] == [False, True, True]
+    summary = summarize_run(items, total=count(asked.groups))
+    assert [summary["measures"][name]["n"] for name in ("length", "right")] == [3, 3]
+    assert summary["measures"]["right"]["mean"] == pytest.approx(1 / 3)
+    again = await running(tmp_path / "r", models(), asked).run()
+    assert all(item.complete for item in again)
 
 
 async def test_what_is_spent_is_what_the_journal_says(tmp_path: Path) -> None:
@@ -241,9 +271,19 @@ async def test_no_budget_is_kept_of_a_model_without_a_price(tmp_path: Path) -> N
     def unpriced(prompt: str) -> RawReply:
         return RawReply(text=talk(prompt))
 
-    first = running(tmp_path / "r", models(unpriced), plan("a"), money=9.0, concurrency=1)
-    assert len(await first.run()) == 1
-    assert "price is unknown" in first.stopped
+    spending = Spending(9.0)
+    run = running(tmp_path / "r", models(unpriced), plan("a"), spending=spending, concurrency=1)
+    assert await run.run() == []
+    assert "price is unknown" in spending.over
+
+
+async def test_a_model_known_to_have_no_price_is_refused_before_it_is_asked(tmp_path: Path) -> None:
+    pytest.importorskip("pydantic_ai")
+    setup = Setup(method="turn", model="nobodys", base_url="http://127.0.0.1:9/v1", judge="local")
+    asked, bounds = replace(plan("a"), measures=[Length()]), Bounds(money=9.0)
+    with pytest.raises(SettingsError, match="price of openai:nobodys is unknown"):
+        await perform(asked, setup, RunFolder(tmp_path / "r"), bounds=bounds)
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_folder_is_one_runs(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from theanine.evaluation.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import Item
 from theanine.evaluation.runs.running import Opener, Progress, Running, ours, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
+from theanine.evaluation.runs.spending import Spending
 from theanine.evaluation.runs.summary import Summary, summarize_run
 from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
@@ -24,7 +25,7 @@ from theanine.store import open_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How a run may go: cases and calls at once, and the dollars at which it stops."""
+    """How a run may go: cases and calls at once, and the dollars beyond which no call is begun."""
 
     concurrency: int = 8
     money: float | None = None
@@ -44,13 +45,17 @@ async def perform(
 
     Without a folder it is one in ``runs`` that the data and the settings name: the same call goes
     on with the same run. ``tested`` makes the agent that is asked; ``command``, which repeats the
-    run, is kept with it. Raises SettingsError for the folder of another run, and where a measure
-    needs a judge that the set-up doesn't name.
+    run, is kept with it. Raises SettingsError for the folder of another run, where a measure needs
+    a judge that the set-up doesn't name, and for a budget where a model's price is unknown.
     """
     bounds = bounds or Bounds()
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
         raise SettingsError(f"{judges[0]} is judged by a model: name one with --judge")
     models = open_models(setup)
+    asked = [model for model in (models.agent, models.judge) if model]
+    spending = Spending(bounds.money if asked else None)
+    for model in asked:
+        spending.check(model)
     if tested is ours:  # a name that makes no sense is told before anything is begun
         open_method(setup.method, dict(setup.settings) or None)
         open_embedder(setup.embedder)
@@ -66,9 +71,9 @@ async def perform(
         folder=folder,
         concurrency=bounds.concurrency,
         limits=Limits(concurrency=bounds.concurrency),
-        money=bounds.money,
         progress=progress,
         tested=tested,
+        spending=spending,
     )
     summary = await _summary(await running.run(), running)
     folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
@@ -86,14 +91,15 @@ async def _summary(items: Sequence[Item], running: Running) -> Summary:
     dropped: Counter[str] = Counter()
     for group in plan.groups:
         dropped.update(group.dropped)
+    total = count(plan.groups)
     return summarize_run(
         items,
-        total=count(plan.groups),
+        total=total,
         corpus=plan.corpus,
         costs=costs,
         seconds=list(times(folder.path).values()),
         dropped=dropped,
-        stopped=running.stopped,
+        stopped=running.spending.over if len(items) < total else "",
     )
 
 

@@ -82,10 +82,8 @@ class Running:
         folder: where it lives.
         tested: makes the agent that is asked, over the run's store.
         concurrency: cases that are asked at once.
-        money: dollars at which no further case is begun, or None.
         progress: told after each case.
-        spending: dollars so far; what asks a model of the run has it watched.
-        stopped: why cases are left, or empty.
+        spending: dollars so far and their bound; what asks a model of the run has it watched.
     """
 
     plan: Plan
@@ -94,9 +92,7 @@ class Running:
     folder: RunFolder
     concurrency: int = 8
     limits: Limits = field(default_factory=Limits)
-    money: float | None = None
     progress: Callable[[Progress], None] = lambda _: None
-    stopped: str = ""
     tested: Opener = ours
     spending: Spending = field(default_factory=Spending)
     _done: dict[str, Item] = field(default_factory=dict[str, Item])
@@ -133,15 +129,11 @@ class Running:
         return item
 
     def keep(self, item: Item) -> None:
-        """Keep an item and tell of it; stop where the money is spent."""
+        """Keep an item and tell of it."""
         self.folder.add(item)
         self._done[item.id] = item
         items, spent = self._done.values(), self.spending.total
         self.progress(Progress(done=len(items), total=self._total, spent=spent, items=items))
-        if self.money is not None and spent is None:
-            self.stopped = "a model's price is unknown, so no budget in dollars can be kept"
-        elif self.money is not None and spent is not None and spent >= self.money:
-            self.stopped = f"the budget of ${self.money:,.2f} is spent (${spent:,.2f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +156,20 @@ class _Desk:
     async def _stage(self, group: Group, stage: Stage) -> bool:
         """Whether nothing of it is left for another run."""
         waiting = [case for case in stage.cases if not self._finished(case)]
-        if self.running.stopped and (waiting or stage.histories):
+        spending = self.running.spending
+        if spending.over and (waiting or stage.histories):
             return False
         if failure := await self._remember(group.id, stage):
-            for case in waiting:
-                self.running.keep(of_case(case, group.id, None, failure))
+            for case in () if spending.over else waiting:
+                item = await self._measured(of_case(case, group.id, None, failure))
+                self.running.keep(item)
             return False
         slots = anyio.CapacityLimiter(self.running.concurrency)
         left: list[str] = []
 
         async def one(case: Case) -> None:
             async with slots:
-                if self.running.stopped or not await self._case(group.id, case):
+                if spending.over or not await self._case(group.id, case):
                     left.append(case.id)
 
         async with anyio.create_task_group() as tasks:
@@ -205,8 +199,16 @@ class _Desk:
             item = of_case(case, user, reply, why)
             _note_time(self.running.folder.path, case.id, time.perf_counter() - started)
         item = await self._measured(item)
+        if self._cut_off(item):
+            return False
         self.running.keep(item)
         return not any(why.startswith(PASSING) for why in item.failures.values())
+
+    def _cut_off(self, item: Item) -> bool:
+        """Whether the money ended before it was done: what was paid for it is in the journal."""
+        whys = item.failures.values()
+        over = self.running.spending.over
+        return bool(over) and any(why.startswith(BudgetExceeded.__name__) for why in whys)
 
     async def _answer(self, user: str, case: Case) -> tuple[Reply | None, str | None]:
         try:

@@ -1,11 +1,16 @@
-"""What a run has spent, added up reply by reply: to sum the journal takes longer as it grows."""
+"""What a run has spent, added up reply by reply: to sum the journal takes longer as it grows.
+
+No call is begun beyond the budget; those under way can pass it by their own cost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from theanine.errors import BudgetExceeded, SettingsError
 from theanine.models.base import ChatModel, Closable, Message, RawReply
+from theanine.models.price import Priced
 from theanine.store import Store
 
 
@@ -13,11 +18,32 @@ class Spending:
     """Dollars that a run has spent, in this process and before.
 
     Attributes:
+        most: at which no further call is begun, or None.
         total: None as soon as a reply has no known price.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float | None = None) -> None:
+        self.most = most
         self.total: float | None = 0.0
+
+    @property
+    def over(self) -> str:
+        """Why no further call may begin, or empty."""
+        if self.most is None:
+            return ""
+        if self.total is None:
+            return "a model's price is unknown, so no budget in dollars can be kept"
+        if self.total < self.most:
+            return ""
+        return f"the budget of ${self.most:,.12g} is spent (${self.total:,.4f})"
+
+    def check(self, model: ChatModel) -> None:
+        """Raises SettingsError where a budget is set and the model is known to have no price."""
+        if self.most is None or not isinstance(model, Priced) or model.price(1, 1) is not None:
+            return
+        raise SettingsError(
+            f"the price of {model.name} is unknown, so no budget in dollars can be kept"
+        )
 
     async def resume(self, store: Store) -> None:
         """Begin with what the journal says. To be called before the first reply."""
@@ -29,7 +55,7 @@ class Spending:
         self.total = None if self.total is None or cost is None else self.total + cost
 
     def watch(self, model: ChatModel) -> ChatModel:
-        """The same model, each reply of which is added."""
+        """The same model, each reply of which is added. Raises BudgetExceeded beyond ``most``."""
         return _Watched(model, self)
 
 
@@ -48,6 +74,8 @@ class _Watched:
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
+        if why := self._spending.over:
+            raise BudgetExceeded(why)
         reply = await self._inner.complete(messages, schema)
         self._spending.add(reply.cost)
         return reply
