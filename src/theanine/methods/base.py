@@ -40,6 +40,10 @@ class Context:
     reranking: Reranking | None = None
     asked: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
+    def room(self, own: int | None) -> int | None:
+        """The budget, or else the method's own."""
+        return own if self.budget is None else self.budget
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:

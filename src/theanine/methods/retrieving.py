@@ -84,6 +84,7 @@ async def reply(
     rationale: bool = False,
 ) -> Reply:
     """What ``speaker`` says next, from the dialogue and what was recalled."""
+    asks = context.chat is not None
     spoken = await respond(
         dialogue,
         recollection,
@@ -91,7 +92,7 @@ async def reply(
         context.chat,
         rationale=rationale,
         undated=context.view.undated,
-        behind=sessions_behind(recollection.memories, context.view),
+        behind=sessions_behind(recollection.memories, context.view) if asks else (),
     )
     return Reply(
         text=spoken.text,
@@ -99,3 +100,17 @@ async def reply(
         recollection=recollection,
         made_by=spoken.made_by,
     )
+
+
+class Replying:
+    """A method that replies from the dialogue and what was recalled, and from nothing else."""
+
+    async def respond(
+        self,
+        dialogue: Sequence[Utterance],
+        recollection: Recollection,
+        speaker: str,
+        context: Context,
+    ) -> Reply:
+        """What ``speaker`` says next: worded by the model, or quoted where there is none."""
+        return await reply(dialogue, recollection, speaker, context)

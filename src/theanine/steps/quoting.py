@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from theanine.conversation import Turn, Utterance
+from theanine.memory import LOCAL, Memory
 from theanine.steps.words import day
 
 NAME_LIMIT = 80
@@ -75,6 +76,12 @@ def dated_lines(turns: Iterable[Turn], undated: Collection[int] = ()) -> str:
 def when(at: datetime, session: int, undated: Collection[int]) -> str:
     """The day in round brackets with a space after it, or nothing for an undated session."""
     return "" if session in undated else f"({day(at)}) "
+
+
+def shown(memory: Memory, undated: Collection[int], limit: int | None = None) -> str:
+    """``(8 May 2023) statement`` on one line; what was made locally names its day itself."""
+    date = "" if memory.made_by == LOCAL else when(memory.at, memory.session, undated)
+    return date + one_line(memory.text, limit)
 
 
 def rough_tokens(text: str) -> int:

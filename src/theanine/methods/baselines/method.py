@@ -11,9 +11,9 @@ from itertools import groupby
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.bounds import at_least
-from theanine.methods.retrieving import query_of, reply
+from theanine.methods.retrieving import Replying, query_of
 from theanine.retrieval.budget import leading
 from theanine.steps.quoting import dated_lines, sessions_of
 
@@ -48,7 +48,7 @@ class FullHistoryConfig:
         return cls()
 
 
-class _Keepless:
+class _Keepless(Replying):
     """Makes no memories: what was said is in the log already."""
 
     async def remember(
@@ -64,16 +64,6 @@ class _Keepless:
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Nothing: no model is asked."""
         return Estimate()
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and what was recalled."""
-        return await reply(dialogue, recollection, speaker, context)
 
 
 class NoMemory(_Keepless):
@@ -101,7 +91,7 @@ class FullHistory(_Keepless):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The turns of all sessions but the one at hand, in time order, a part a session."""
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         at_hand, undated = sessions_of(dialogue), context.view.undated
         turns = [turn for turn in await context.view.log() if turn.session not in at_hand]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)

@@ -10,7 +10,7 @@ from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of
 from theanine.models.bundled import count_tokens
 from theanine.retrieval.view import View
 from theanine.steps.local_summarize import own_words
-from theanine.steps.quoting import name_of, one_line, when
+from theanine.steps.quoting import name_of, one_line, shown
 from theanine.steps.words import contained, content
 
 NAMES_SHOWN = 4
@@ -70,20 +70,17 @@ def _fitting(
 
 def _line(memory: Memory, view: View) -> str:
     """The words; a note that a model made of one session with its day, which it may not name."""
-    text = one_line(memory.text)
-    if memory.made_by == LOCAL or memory.kind in ASPECTS:
-        return text
-    return when(memory.at, memory.session, view.undated) + text
+    return one_line(memory.text) if memory.kind in ASPECTS else shown(memory, view.undated)
 
 
 def _heading(aspect: Aspect, memories: Sequence[Memory]) -> str:
     names = list(dict.fromkeys(name_of(name) for memory in memories for name in memory.speakers))
-    shown = _listed(names[:NAMES_SHOWN])
+    some = _listed(names[:NAMES_SHOWN])
     if aspect == "events":
         return "What happened:"
     if aspect == "portrait":
-        return f"About {shown or 'the user'}:"
-    return f"Between {shown if len(names) > 1 else 'user and agent'}:"
+        return f"About {some or 'the user'}:"
+    return f"Between {some if len(names) > 1 else 'user and agent'}:"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMark, NewMemory, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.behind import sessions_behind
 from theanine.methods.comedy.aspects import ASPECTS, aspect_of, note_kind
 from theanine.methods.comedy.compress import COMPRESS, LINE_TOKENS, Piece, compress
@@ -27,7 +27,7 @@ from theanine.methods.comedy.local_compress import local_compress
 from theanine.methods.comedy.local_notes import local_aspect, local_notes
 from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
 from theanine.methods.estimating import STATEMENT, statements_in, tokens_of, tokens_of_step
-from theanine.methods.retrieving import query_of, reply
+from theanine.methods.retrieving import Replying, query_of
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.retrieval.view import View
 from theanine.steps.numbering import windows_of
@@ -37,7 +37,7 @@ NOTES = tuple(note_kind(aspect) for aspect in ASPECTS)
 """The kinds of session memories."""
 
 
-class Comedy:
+class Comedy(Replying):
     """The method, in its three steps."""
 
     name = "comedy"
@@ -91,18 +91,8 @@ class Comedy:
         shown = _since(context.view, compressing=self.config.compress)[::-1]
         if self.config.compress:
             shown += _live(context.view, ASPECTS)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         return Recollection(query=query, parts=await hand_over(shown, query, budget, context.view))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the compressed memory."""
-        return await reply(dialogue, recollection, speaker, context)
 
     async def _notes(
         self,

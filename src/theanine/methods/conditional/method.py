@@ -79,7 +79,7 @@ class Conditional:
             context.chat,
         )
         parts = [await _part(memory, score, context) for memory, score in found]
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))

@@ -17,18 +17,18 @@ from dataclasses import replace
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import LOCAL, Memory, NewMemory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.estimating import tokens_of, tokens_of_step
 from theanine.methods.memochat.config import MemoChatConfig
 from theanine.methods.memochat.local_memos import local_memos, local_summary, telling
 from theanine.methods.memochat.memos import MEMOS, Memo, memos_of, uncovered
-from theanine.methods.memochat.pick import headline, pick_memos
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.memochat.pick import pick_memos
+from theanine.methods.retrieving import Replying, query_of, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.models.bundled import count_tokens
 from theanine.steps.local_segment import segment_locally
 from theanine.steps.numbering import windows_of
-from theanine.steps.quoting import dialogue_lines
+from theanine.steps.quoting import dialogue_lines, shown
 from theanine.steps.segment import exchange_starts
 
 MEMO = "memo"
@@ -40,7 +40,7 @@ _MEMO_TOKENS = 90
 _TURNS_PER_MEMO = 6
 
 
-class MemoChat:
+class MemoChat(Replying):
     """The method, in its three steps."""
 
     name = "memochat"
@@ -77,7 +77,7 @@ class MemoChat:
         """The picked memos with their turns, in time order, within the budget."""
         query = query_of(dialogue, self.config.query_turns)
         picked = await self._picked(query, dialogue, context)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         parts: list[Part] = []
         for memory, score in picked:
             part, left = await self._part(memory, score, budget, context)
@@ -86,16 +86,6 @@ class MemoChat:
                 budget = left
         parts.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(parts))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the picked memos."""
-        return await reply(dialogue, recollection, speaker, context)
 
     async def _memos(
         self, session: Session, turns: Sequence[Turn], context: Context
@@ -137,7 +127,7 @@ class MemoChat:
     ) -> tuple[Part | None, int | None]:
         """The memo with its turns, or without them where they don't fit; and what is left."""
         sources = tuple(await context.view.turns(memory.sources))
-        text = headline(memory, context.view.undated)
+        text = shown(memory, context.view.undated)
         whole = f"{text}\n{dialogue_lines(sources)}" if self.config.evidence and sources else text
         part = Part(
             text=whole, memories=(memory,), sources=sources, score=score, made_by=memory.made_by

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from theanine.conversation import Utterance
-from theanine.memory import LOCAL, Memory
+from theanine.memory import Memory
 from theanine.methods.memochat.memos import LONGEST_SUMMARY, LONGEST_TOPIC
 from theanine.models.step import load_step
-from theanine.steps.quoting import dialogue_lines, one_line, sessions_of, when
+from theanine.steps.quoting import dialogue_lines, sessions_of, shown
 
 if TYPE_CHECKING:
     from theanine.models.chat import Caller
@@ -50,19 +50,13 @@ async def pick_memos(
         touches={memo.session for memo in memos} | sessions_of(dialogue),
         check=check,
         memos="\n".join(
-            f"[{number}] {headline(memo, undated, LONGEST_SHOWN)}"
+            f"[{number}] {shown(memo, undated, LONGEST_SHOWN)}"
             for number, memo in enumerate(memos, 1)
         ),
         dialogue=dialogue_lines(dialogue),
         most=str(most),
     )
     return [memos[number - 1] for number in picked.memos]
-
-
-def headline(memo: Memory, undated: Collection[int], limit: int | None = None) -> str:
-    """``(8 May 2023) topic: summary`` on one line; a local memo names its day itself."""
-    date = "" if memo.made_by == LOCAL else when(memo.at, memo.session, undated)
-    return date + one_line(memo.text, limit)
 
 
 def _fault(numbers: Sequence[int], shown: int, most: int) -> str | None:

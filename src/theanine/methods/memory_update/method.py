@@ -32,7 +32,7 @@ from theanine.memory import (
     Recollection,
     Remembered,
 )
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.behind import sessions_behind
 from theanine.methods.memory_update.config import MemoryUpdateConfig
 from theanine.methods.memory_update.decide import decide
@@ -40,14 +40,14 @@ from theanine.methods.memory_update.decision import ENDING, Pair
 from theanine.methods.memory_update.estimate import estimate
 from theanine.methods.memory_update.merge import MERGE, Group, merge
 from theanine.methods.memory_update.resolve import Fate, resolve
-from theanine.methods.retrieving import as_many, query_of, reply, retrieve
+from theanine.methods.retrieving import Replying, as_many, query_of, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.models.base import Vectors
 from theanine.retrieval.budget import within
-from theanine.steps.quoting import one_line, when
+from theanine.steps.quoting import shown
 
 
-class MemoryUpdate:
+class MemoryUpdate(Replying):
     """Summarize, compare with what is live, and give back what is live."""
 
     name = "memory-update"
@@ -88,23 +88,13 @@ class MemoryUpdate:
         """The best-fitting live statements, in time order, within the budget."""
         config = self.config
         query = query_of(dialogue, config.query_turns)
-        budget = config.budget if context.budget is None else context.budget
+        budget = context.room(config.budget)
         most = as_many(config.retrieved, budget)
         found = await retrieve(query, dialogue, most, context, config.retrieval, kinds=self._kinds)
         parts = [await _part(memory, score, context) for memory, score in found]
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the statements."""
-        return await reply(dialogue, recollection, speaker, context)
 
     @property
     def _kinds(self) -> tuple[str, ...]:
@@ -191,8 +181,6 @@ def _marks(fates: Sequence[Fate]) -> list[NewMark]:
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     """One statement, with the turns behind it and behind what it was made of."""
-    text = one_line(memory.text)
-    if memory.made_by != LOCAL:  # a local statement names its day itself
-        text = when(memory.at, memory.session, context.view.undated) + text
+    text = shown(memory, context.view.undated)
     sources = await context.view.turns(context.view.grounds(memory))
     return Part(text=text, memories=(memory,), sources=tuple(sources), score=score)

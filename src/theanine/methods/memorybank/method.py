@@ -29,7 +29,7 @@ from theanine.memory import (
     Recollection,
     Remembered,
 )
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.memorybank.config import MemoryBankConfig
 from theanine.methods.memorybank.diary import write
 from theanine.methods.memorybank.estimate import estimate
@@ -42,11 +42,11 @@ from theanine.methods.memorybank.kinds import (
     quoted_turns,
 )
 from theanine.methods.memorybank.retention import retained
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.retrieving import Replying, query_of, retrieve
 from theanine.methods.summarizing import embedded, statements_of
 from theanine.retrieval.budget import within
 from theanine.steps.exchanges import exchanges
-from theanine.steps.quoting import dated_lines, dialogue_lines, one_line, when
+from theanine.steps.quoting import dated_lines, dialogue_lines, one_line, shown
 
 POOL = 10
 """With forgetting, the best of so many times ``retrieved`` pieces are weighed by retention."""
@@ -55,7 +55,7 @@ BELOW_ALL = -1.0
 _HEADINGS = {EVENTS: "So far:", PORTRAIT: "What they are like:"}
 
 
-class MemoryBank:
+class MemoryBank(Replying):
     """Keep what was said, its digests, and its strength."""
 
     name = "memorybank"
@@ -101,20 +101,10 @@ class MemoryBank:
         kinds = (EVENTS, PORTRAIT) if self.config.personality else (EVENTS,)
         wholes = [memory for kind in kinds for memory in live_of(kind, context.view)[-1:]]
         parts += [await _whole(memory, context) for memory in wholes]
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: _place(part.memories[0]))
         return Recollection(query=query, parts=tuple(kept))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue, the digests and the pieces."""
-        return await reply(dialogue, recollection, speaker, context)
 
     async def _pieces(
         self, query: str, dialogue: Sequence[Utterance], context: Context
@@ -169,12 +159,8 @@ async def _piece(memory: Memory, score: float, context: Context) -> Part:
     """An exchange as it was said, or the digest of a day, under its date."""
     view = context.view
     sources = await view.turns(quoted_turns(memory, view))
-    if memory.kind == EXCHANGE:
-        text = dated_lines(sources, view.undated)
-    else:
-        text = one_line(memory.text)
-        if memory.made_by != LOCAL:  # a local line names its day itself
-            text = when(memory.at, memory.session, view.undated) + text
+    said = memory.kind == EXCHANGE
+    text = dated_lines(sources, view.undated) if said else shown(memory, view.undated)
     return Part(
         text=text,
         memories=(memory,),

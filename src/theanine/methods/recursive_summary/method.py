@@ -67,7 +67,7 @@ class RecursiveSummary:
         query = query_of(dialogue, self.config.query_turns)
         parts = await sentence_parts(query, dialogue, context)
         parts += await self._said(query, dialogue, context)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: (part.memories[0].kind == UTTERANCE, part.memories[0].order))
         return Recollection(query=query, parts=tuple(kept))

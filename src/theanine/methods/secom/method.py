@@ -19,9 +19,9 @@ from pathlib import Path
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import LOCAL, Memory, NewMemory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.base import Context, Estimate
 from theanine.methods.estimating import tokens_of, tokens_of_step
-from theanine.methods.retrieving import as_many, query_of, reply, retrieve
+from theanine.methods.retrieving import Replying, as_many, query_of, retrieve
 from theanine.methods.secom.ask_segments import (
     SEGMENT,
     SEGMENT_GUIDED,
@@ -49,7 +49,7 @@ Found = tuple[Memory, float, Sequence[Turn]]
 FELL_BACK = "no reply of the model divided the session; the local segmenter did"
 
 
-class Secom:
+class Secom(Replying):
     """The method, in its steps."""
 
     name = "secom"
@@ -99,7 +99,7 @@ class Secom:
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The segments that fit the dialogue best, in time order, within the budget."""
         query = query_of(dialogue, self.config.query_turns)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         found = await self._found(query, dialogue, budget, context)
         undated = context.view.undated
         parts = [
@@ -114,16 +114,6 @@ class Secom:
         kept = within([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the segments."""
-        return await reply(dialogue, recollection, speaker, context)
 
     async def _memory(self, piece: Sequence[Turn], divided: Divided) -> NewMemory:
         config = self.config

@@ -6,19 +6,19 @@ compared with. They share its summaries, so that only the recall differs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
-from theanine.memory import LOCAL, Memory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import as_many, query_of, reply, retrieve
+from theanine.memory import Memory, Part, Recollection, Remembered
+from theanine.methods.base import Context, Estimate
+from theanine.methods.retrieving import Replying, as_many, query_of, retrieve
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
 from theanine.methods.summarizing import embedded, statements_of, summary_estimate
 from theanine.retrieval.budget import leading, within
-from theanine.steps.quoting import one_line, when
+from theanine.steps.quoting import shown
 
 
-class _Statements:
+class _Statements(Replying):
     """Summarizes each session; what tells the two apart is their recall."""
 
     async def remember(
@@ -36,16 +36,6 @@ class _Statements:
         """One call: the summary."""
         return summary_estimate(turns)
 
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the statements."""
-        return await reply(dialogue, recollection, speaker, context)
-
 
 class AllMemories(_Statements):
     """Gives back every statement, in time order."""
@@ -60,8 +50,8 @@ class AllMemories(_Statements):
         """Every statement; the newest are kept when a budget cuts."""
         newest = sorted(context.view.memories, key=lambda memory: memory.order, reverse=True)
         undated = context.view.undated
-        budget = self.config.budget if context.budget is None else context.budget
-        kept = leading(((memory, _shown(memory, undated)) for memory in newest), budget)
+        budget = context.room(self.config.budget)
+        kept = leading(((memory, shown(memory, undated)) for memory in newest), budget)
         return await _recollection(query_of(dialogue, None), [(one, 0.0) for one in kept], context)
 
 
@@ -78,11 +68,11 @@ class MemoryRetrieval(_Statements):
         """The best-fitting statements, in time order, within the budget."""
         config = self.config
         query = query_of(dialogue, config.query_turns)
-        budget = config.budget if context.budget is None else context.budget
+        budget = context.room(config.budget)
         most = as_many(config.retrieved, budget)
         ranked = await retrieve(query, dialogue, most, context, config.retrieval)
         undated = context.view.undated
-        kept = within([(one, _shown(one[0], undated)) for one in ranked], budget)
+        kept = within([(one, shown(one[0], undated)) for one in ranked], budget)
         return await _recollection(query, kept, context)
 
 
@@ -93,7 +83,7 @@ async def _recollection(
     view = context.view
     parts = [
         Part(
-            text=_shown(memory, view.undated),
+            text=shown(memory, view.undated),
             memories=(memory,),
             sources=tuple(await view.turns(memory.sources)),
             score=score,
@@ -101,9 +91,3 @@ async def _recollection(
         for memory, score in sorted(kept, key=lambda one: one[0].order)
     ]
     return Recollection(query=query, parts=tuple(parts))
-
-
-def _shown(memory: Memory, undated: Collection[int]) -> str:
-    text = one_line(memory.text)
-    # A local statement names its day itself.
-    return text if memory.made_by == LOCAL else when(memory.at, memory.session, undated) + text

@@ -16,8 +16,8 @@ from itertools import groupby
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMark, NewMemory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.base import Context, Estimate
+from theanine.methods.retrieving import Replying, query_of, retrieve
 from theanine.methods.running_summary import (
     bring_up_to_date,
     sentence_parts,
@@ -32,7 +32,7 @@ from theanine.retrieval.view import View
 from theanine.steps.quoting import dated_lines, spoken
 
 
-class SummaryBuffer:
+class SummaryBuffer(Replying):
     """Keeps the last turns verbatim, and a summary of what has left that buffer."""
 
     name = "summary-buffer"
@@ -77,23 +77,13 @@ class SummaryBuffer:
         query = query_of(dialogue, self.config.query_turns)
         sentences = await sentence_parts(query, dialogue, context)
         said = await _verbatim(query, dialogue, context)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         if budget is not None:
             room = max(budget // 2, budget - _cost(sentences))
             said = leading(((part, part.text) for part in said), room)
             sentences = within([(part, part.text) for part in sentences], budget - _cost(said))
         sentences.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=(*sentences, *_by_session(said, context.view)))
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue, the summary and the buffer."""
-        return await reply(dialogue, recollection, speaker, context)
 
     def _parted(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
         """What leaves the buffer and what stays in it, both in time order."""

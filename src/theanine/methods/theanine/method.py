@@ -8,8 +8,8 @@ six turns, retrieval adds words, neighbours, speakers and days to the cosine, an
 refined without near-duplicates and in at most 40 statements (``TheanineConfig.paper()`` has the
 paper's ways); a statement in which the agent only repeats what it had just been reminded of is not
 remembered again; where a retrieved memory can't be reached from its component's oldest, its
-timeline starts at its oldest ancestor; the same timeline is never given twice; within a token budget
-each memory is told once, by the best of its timelines, and all in time order.
+timeline starts at its oldest ancestor; the same timeline is never given twice; within a token
+budget each memory is told once, by the best of its timelines, and all in time order.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from theanine.conversation import GivenMemory, Session, Turn, Utterance
 from theanine.memory import Memory, NewMemory, Part, Recollection, Remembered
-from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import as_many, query_of, reply, retrieve
+from theanine.methods.base import Context, Estimate
+from theanine.methods.retrieving import Replying, as_many, query_of, retrieve
 from theanine.methods.units.config import UnitsConfig
 from theanine.retrieval.budget import within
 from theanine.steps.exchanges import exchanges
@@ -19,7 +19,7 @@ from theanine.steps.local_summarize import own_words
 from theanine.steps.quoting import dated_lines, dialogue_lines
 
 
-class Units:
+class Units(Replying):
     """What the three have in common; ``pieces`` tells them apart."""
 
     name = "utterance"
@@ -59,7 +59,7 @@ class Units:
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The pieces that fit the dialogue best, in time order, within the budget."""
         query = query_of(dialogue, self.config.query_turns)
-        budget = self.config.budget if context.budget is None else context.budget
+        budget = context.room(self.config.budget)
         most = as_many(self.config.retrieved, budget)
         found = await retrieve(query, dialogue, most, context, self.config.retrieval)
         parts = [await self._part(memory, score, context) for memory, score in found]
@@ -70,16 +70,6 @@ class Units:
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Nothing: no model is asked."""
         return Estimate()
-
-    async def respond(
-        self,
-        dialogue: Sequence[Utterance],
-        recollection: Recollection,
-        speaker: str,
-        context: Context,
-    ) -> Reply:
-        """Reply from the dialogue and the pieces."""
-        return await reply(dialogue, recollection, speaker, context)
 
     async def _part(self, memory: Memory, score: float, context: Context) -> Part:
         turns = await context.view.turns(memory.sources)
