@@ -168,7 +168,8 @@ def _remember(agent: Agent, history: History, user: str | None) -> bool:
     )
     if done.forgotten:
         print(
-            f"{done.user}: {done.forgotten} turns or memories were forgotten before, and stay so",
+            f"{done.user}: what was forgotten before stays so: {done.forgotten} of the turns and "
+            "memories",
             file=sys.stderr,
         )
     for note, count in Counter(note for report in reports for note in report.notes).items():
