@@ -13,7 +13,7 @@ from theanine.conversation import Scope, Session, Turn, Utterance
 from theanine.errors import ModelError
 from theanine.evaluation.cases import Case
 from theanine.evaluation.runs.running import Running
-from theanine.evaluation.runs.setup import RecordedModel
+from theanine.evaluation.runs.setup import PassingModel, RecordedModel
 from theanine.evaluation.runs.tested import Tested, log_alone
 from theanine.memory import Recollection
 from theanine.methods.base import Reply
@@ -34,31 +34,22 @@ Said = list[dict[str, str]]
 """Messages of a chat request."""
 
 
-class OutsideModel:
+class OutsideModel(PassingModel):
     """Sends what the journal keeps as one text for the chat request that it is.
 
     ``inner`` gives the name and the settings; a recorded one answers for itself.
     """
 
     def __init__(self, inner: ChatModel, base_url: str) -> None:
-        self._inner, self._base_url = inner, base_url
-
-    @property
-    def name(self) -> str:
-        """The agent's full name."""
-        return self._inner.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What changes its answers."""
-        return self._inner.settings
+        super().__init__(inner)
+        self._base_url = base_url
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
         """One request, with the standard field ``user`` that tells whose conversation it is."""
         if isinstance(self._inner, RecordedModel):
-            return await self._inner.complete(messages, schema)
+            return await super().complete(messages, schema)
         request = json.loads(messages[0].text)
         return await _sent(self, self._base_url, request["user"], request["messages"])
 

@@ -14,7 +14,7 @@ from theanine.evaluation.cases import Group, count
 from theanine.evaluation.measures import CorpusMeasure, Measure
 from theanine.evaluation.runs.item import Item
 from theanine.memory import LOCAL
-from theanine.models.base import ChatModel, Message, RawReply
+from theanine.models.base import ChatModel, Closable, Message, RawReply
 from theanine.models.open import open_chat
 
 NOBODY = "nobody"
@@ -106,6 +106,34 @@ def hash_of(path: Path) -> str:
             digest.update(f"{file.relative_to(path)}\0".encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+class PassingModel:
+    """Stands before a chat model and passes all on to it; who differs overrides what differs."""
+
+    def __init__(self, inner: ChatModel) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """The model's own name."""
+        return self._inner.name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The model's own settings."""
+        return self._inner.settings
+
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+    ) -> RawReply:
+        """As the model does."""
+        return await self._inner.complete(messages, schema)
+
+    async def close(self) -> None:
+        """Let go of the model's connections, if it has any."""
+        if isinstance(self._inner, Closable):
+            await self._inner.close()
 
 
 class RecordedModel:

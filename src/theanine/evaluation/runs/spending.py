@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theanine.errors import BudgetExceeded, SettingsError
-from theanine.models.base import ChatModel, Closable, Message, RawReply
+from theanine.evaluation.runs.setup import PassingModel
+from theanine.models.base import ChatModel, Message, RawReply
 from theanine.models.price import Priced
 from theanine.store import Store
 
@@ -59,27 +60,16 @@ class Spending:
         return _Watched(model, self)
 
 
-class _Watched:
+class _Watched(PassingModel):
     def __init__(self, inner: ChatModel, spending: Spending) -> None:
-        self._inner, self._spending = inner, spending
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return self._inner.settings
+        super().__init__(inner)
+        self._spending = spending
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
         if why := self._spending.over:
             raise BudgetExceeded(why)
-        reply = await self._inner.complete(messages, schema)
+        reply = await super().complete(messages, schema)
         self._spending.add(reply.cost)
         return reply
-
-    async def close(self) -> None:
-        if isinstance(self._inner, Closable):
-            await self._inner.close()
