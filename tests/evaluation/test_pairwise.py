@@ -277,9 +277,9 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
     assert [one.measures["gsb/A"] for one in again.items] == [1.0] * 4
 
 
-def written(folder: Path, items: Sequence[Item]) -> str:
-    run = RunFolder(folder)
-    run.begin({"bench": "toy"})
+def written(folder: Path, items: Sequence[Item], bench: str = "qa") -> str:
+    run, setup = RunFolder(folder), {"method": "turn"}
+    run.begin({"bench": bench, "cases": len(items), "measures": [], "setup": setup})
     for one in items:
         run.add(one)
     return str(folder)
@@ -299,7 +299,7 @@ def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
         row = next(one for one in done.output.splitlines() if "gsb" in one)
         assert "100.0% [100.0%, 100.0%]" in row
         assert "0.0312" in row
-        assert "dropped: 1 cases that not every run has" in done.output
+        assert "dropped: 1 case that not every run has" in done.output
         calls = len(server.calls)
         replayed = CliRunner().invoke(app, [*line, "--replay"], env=env)
         assert "6 items, all the same to the byte" in replayed.output

@@ -31,7 +31,7 @@ def tasks(count: int, sides: tuple[str, ...] = ()) -> list[Task]:
 
 def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     run = RunFolder(folder)
-    run.begin({"setup": {"method": "turn"}})
+    run.begin({"bench": "qa", "cases": count, "measures": [], "setup": {"method": "turn"}})
     part = {"text": f"{words} part", "memories": [1], "sources": []}
     for n in range(count):
         said = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
@@ -95,12 +95,28 @@ def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes() + b'{"task": "t1", "ans')
     assert list(ratings.of("Ana/Bo")) == ["t0"]
     assert ratings.raters() == ["Ana/Bo"]
+    ratings.add("Ana/Bo", Rating(task="t2", answers={"entailment": "neutral"}, note="a\u2028b"))
+    file.write_bytes(file.read_bytes()[:-1])  # whole, but for the end of its line
+    ratings.add("Ana/Bo", Rating(task="t1", answers={}))
+    assert list(ratings.of("Ana/Bo")) == ["t0", "t2", "t1"]
+    file.write_text("{\n" + file.read_text("utf-8"), "utf-8")
+    with pytest.raises(BadInput, match="line 1: no JSON"):
+        ratings.results()
+
+
+def test_the_longest_names_are_kept(tmp_path: Path) -> None:
+    ratings = Ratings(tmp_path, ENTAILMENT, tasks(1))
+    names = ["雨" * 26, "%" * 80]
+    for name in names:
+        ratings.add(name, Rating(task="t0", answers={}))
+    assert ratings.raters() == sorted(names)
 
 
 @pytest.mark.parametrize(
     ("rater", "rating", "complaint"),
     [
-        (" ", Rating(task="t0", answers={}), "name has 1 to 60"),
+        (" ", Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
+        ("雨" * 27, Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
         ("A", Rating(task="t9", answers={}), "no task 't9'"),
         ("A", Rating(task="t0", answers={"entailment": "maybe"}), "'maybe' is no answer"),
         ("A", Rating(task="t0", answers={"mood": "good"}), "no answer to 'mood'"),

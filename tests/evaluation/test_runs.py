@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,8 +23,9 @@ from theanine.conversation import History, Transcript, Utterance
 from theanine.errors import BadInput, ModelRejected, ModelUnavailable, SettingsError
 from theanine.evaluation.cases import Case, Group, Stage, count, limited, merged
 from theanine.evaluation.measures import Scored
-from theanine.evaluation.runs.folder import ITEMS, RunFolder
+from theanine.evaluation.runs.folder import ITEMS, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item
+from theanine.evaluation.runs.lock import locked
 from theanine.evaluation.runs.perform import Bounds, perform
 from theanine.evaluation.runs.replay import replay
 from theanine.evaluation.runs.running import Progress, Running
@@ -298,6 +302,39 @@ def test_a_folder_is_one_runs(tmp_path: Path) -> None:
         RunFolder(tmp_path / "other").begin({})
     with pytest.raises(BadInput, match="holds no run"):
         RunFolder(tmp_path / "none").settings()
+    for read, complaint in ((place.settings, "lacks bench, cases"), (place.summary, "lacks done")):
+        (place.path / SUMMARY).write_text('{"cases": 1}')
+        with pytest.raises(BadInput, match=complaint):
+            read()
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(SettingsError, match="can't be a run's folder"):
+            RunFolder(path).begin({})
+
+
+async def test_items_of_another_run_are_refused_and_stay(tmp_path: Path) -> None:
+    with_ = models()
+    run = running(tmp_path / "r", with_, plan("a"))
+    run.folder.add(sample_item(7))
+    with pytest.raises(BadInput, match=r"holds 1 items that this run .* 'a/7'; name another"):
+        await run.run()
+    assert prompts(with_) == 0
+    assert list(run.folder.items()) == ["a/7"]
+
+
+def test_one_process_at_a_time_is_at_work_on_a_run(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        told = pytest.raises(SettingsError, match=f"another process is .*:{os.getpid()}:")
+        with told, locked(tmp_path):
+            pass
+        code = "import sys; from theanine.evaluation.runs.lock import locked; from pathlib import"
+        code += " Path; locked(Path(sys.argv[1])).__enter__()"
+        other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True)
+        assert b"SettingsError" in other.stderr
+    killed = subprocess.run([sys.executable, "-c", code + "; import os; os._exit(9)", tmp_path])
+    assert killed.returncode == 9
+    with locked(tmp_path):  # what died holds nothing
+        pass
 
 
 def test_an_item_that_was_cut_off_is_dropped_and_a_damaged_one_named(tmp_path: Path) -> None:

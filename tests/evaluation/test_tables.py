@@ -14,8 +14,11 @@ from theanine.evaluation.tables import ours, tables, with_ours
 
 
 def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
-    settings = {"bench": bench, "setup": {"method": method, "model": "openai:m"}}
+    setup = {"method": method, "model": "openai:m"}
+    settings: dict[str, Any] = {"bench": bench, "cases": 1, "measures": [], "setup": setup}
     summary = {
+        "cases": 1,
+        "done": 1,
         "measures": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
         "categories": {"session 4": {"rouge-l": {"mean": 0.25}}, "CC": {"success": {"mean": 0.75}}},
         "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},

@@ -36,6 +36,7 @@ def rating_app(ratings: Mapping[str, Ratings]) -> FastAPI:
     """
     app = FastAPI(title="theanine rate", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
+    app.add_exception_handler(BadInput, _bad_input)
     app.mount("/static", StaticFiles(directory=str(_pages() / "static")), name="static")
     desk = _Desk(ratings)
     app.get("/")(desk.start)
@@ -74,8 +75,6 @@ class _Desk:
             sent = await request.json()
             rating = Rating(task=sent["task"], answers=sent["answers"], note=sent.get("note", ""))
             self._of(form).add(sent["rater"], rating)
-        except BadInput as error:
-            raise HTTPException(422, str(error)) from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise HTTPException(422, f"that is no rating: {error}") from None
         return Response(status_code=204)
@@ -103,6 +102,10 @@ class _Desk:
     def _page(self, name: str, **values: Any) -> HTMLResponse:
         text = self._templates.get_template(name).render(**values)
         return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+def _bad_input(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 422)
 
 
 def as_csv(ratings: Ratings) -> str:

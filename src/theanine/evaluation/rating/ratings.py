@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,11 +11,13 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from theanine.errors import BadInput
+from theanine.evaluation.appending import append_line, read_lines
 from theanine.evaluation.metrics.agreement import fleiss_kappa, majority
 from theanine.evaluation.rating.forms import Ask, Form
 from theanine.evaluation.rating.tasks import Task
 
-LONGEST_NAME = 60
+LONGEST_NAME = 80
+"""Bytes in UTF-8; each may take three in the name of the rater's file."""
 LONGEST_NOTE = 2_000
 
 
@@ -66,9 +67,7 @@ class Ratings:
 
     def add(self, rater: str, rating: Rating) -> None:
         """Keep a rating, durably; the last one of a rater counts. Raises BadInput."""
-        name = rater.strip()
-        if not name or len(name) > LONGEST_NAME:
-            raise BadInput(f"a rater's name has 1 to {LONGEST_NAME} characters")
+        file = self._file(rater)
         if rating.task not in self._known:
             raise BadInput(f"there is no task {rating.task!r} in the form {self.form.name}")
         if len(rating.note) > LONGEST_NOTE:
@@ -78,24 +77,20 @@ class Ratings:
             if ask not in asks or choice not in {one.value for one in asks[ask].choices}:
                 raise BadInput(f"{choice!r} is no answer to {ask!r} in the form {self.form.name}")
         self.place.mkdir(parents=True, exist_ok=True)
-        with self._file(name).open("a", encoding="utf-8") as out:
-            out.write(json.dumps(asdict(rating), ensure_ascii=False, sort_keys=True) + "\n")
-            out.flush()
-            os.fsync(out.fileno())
+        append_line(file, json.dumps(asdict(rating), ensure_ascii=False, sort_keys=True))
 
     def raters(self) -> list[str]:
         """Who rated anything, sorted."""
         return sorted(unquote(file.stem) for file in self.place.glob("*.jsonl"))
 
     def of(self, rater: str) -> dict[str, Rating]:
-        """A rater's ratings by task. A line that a kill cut off is left out."""
-        file = self._file(rater.strip())
+        """A rater's ratings by task. Raises BadInput for a damaged file, or no name."""
         found: dict[str, Rating] = {}
-        for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+        for record, where in read_lines(self._file(rater)):
             try:
-                rating = Rating(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
+                rating = Rating(**record)
+            except TypeError:
+                raise BadInput("it is no rating", where) from None
             found[rating.task] = rating
         return found
 
@@ -140,7 +135,13 @@ class Ratings:
         return value
 
     def _file(self, rater: str) -> Path:
-        return self.place / f"{quote(rater, safe='')}.jsonl"
+        name = rater.strip()
+        if not name or len(name.encode()) > LONGEST_NAME:
+            raise BadInput(
+                f"a rater's name has 1 to {LONGEST_NAME} bytes: as many plain letters, or "
+                f"{LONGEST_NAME // 3} of Chinese or Japanese"
+            )
+        return self.place / f"{quote(name, safe='')}.jsonl"
 
 
 def _answered(ratings: Mapping[str, Rating], task: str, ask: Ask) -> bool:

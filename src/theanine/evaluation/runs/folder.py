@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
+from theanine.evaluation.appending import append_line, read_lines
 from theanine.evaluation.runs.item import Item
 
 SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND = (
@@ -36,8 +37,17 @@ class RunFolder:
     def begin(self, settings: Mapping[str, Any]) -> None:
         """Make the folder, or go on with a run of the same settings.
 
-        Raises SettingsError, naming what differs, for the folder of another run.
+        Raises SettingsError, naming what differs, for the folder of another run, and where there
+        can be no folder.
         """
+        try:
+            self._begin(settings)
+        except OSError as error:
+            raise SettingsError(
+                f"{self.path} can't be a run's folder: {error.strerror}; name another"
+            ) from None
+
+    def _begin(self, settings: Mapping[str, Any]) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         wanted = json.loads(json.dumps(dict(settings)))
         file = self.path / SETTINGS
@@ -48,7 +58,7 @@ class RunFolder:
                 )
             write_whole(file, _pretty(wanted))
             return
-        for name, old, new in _differences(self.settings(), wanted):
+        for name, old, new in _differences(_record(file, ()), wanted):
             raise SettingsError(
                 f"{self.path} holds a run with other settings ({name}: {old!r}, now {new!r}); give "
                 "the same ones to go on with it, or name a new folder"
@@ -59,41 +69,33 @@ class RunFolder:
         file = self.path / SETTINGS
         if not file.exists():
             raise BadInput("it holds no run: settings.json is missing", str(self.path))
-        return cast("dict[str, Any]", _json(file))
+        found = _record(file, ("bench", "cases", "measures", "setup"))
+        if not isinstance(found["setup"], dict) or "method" not in found["setup"]:
+            raise BadInput("it is not what a run writes: its setup names no method", str(file))
+        return found
 
     def items(self) -> dict[str, Item]:
         """What is done so far, by id; the last one counts. A line cut off by a kill is dropped.
 
         Raises BadInput for a damaged line that is not the last.
         """
-        file = self.path / ITEMS
-        if not file.exists():
-            return {}
-        found: dict[str, Item] = {}
-        lines = file.read_bytes().split(b"\n")
-        for place, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except ValueError:
-                if place == len(lines):
-                    break  # nothing follows it, not even the end of its line
-                raise BadInput("no JSON", f"{file}, line {place}") from None
-            item = read_item(record, f"{file}, line {place}")
-            found[item.id] = item
+        found = (read_item(*line) for line in read_lines(self.path / ITEMS))
+        return {item.id: item for item in found}
+
+    def items_of(self, ids: Collection[str]) -> dict[str, Item]:
+        """The same, of a run that asks these. Raises BadInput where it holds others."""
+        found = self.items()
+        if others := [id for id in found if id not in ids]:
+            raise BadInput(
+                f"it holds {len(others)} items that this run doesn't ask for, such as "
+                f"{others[0]!r}; name another folder, or move {ITEMS} away",
+                str(self.path),
+            )
         return found
 
     def add(self, item: Item) -> None:
         """Append an item, durably; a line that a kill cut off goes."""
-        with (self.path / ITEMS).open("ab+") as out:
-            out.seek(max(0, out.tell() - 1))
-            if out.read(1) not in (b"", b"\n"):
-                out.seek(0)
-                out.truncate(out.read().rfind(b"\n") + 1)
-            out.write(lines_of([item]).encode())
-            out.flush()
-            os.fsync(out.fileno())
+        append_line(self.path / ITEMS, lines_of([item])[:-1])
 
     def arrange(self, order: Iterable[str]) -> list[Item]:
         """Put the items in the plan's order, once each; gives them."""
@@ -112,7 +114,7 @@ class RunFolder:
         file = self.path / SUMMARY
         if not file.exists():
             raise BadInput("the run is not finished: summary.json is missing", str(self.path))
-        return cast("dict[str, Any]", _json(file))
+        return _record(file, ("cases", "done", "measures", "categories", "corpus"))
 
 
 def _differences(
@@ -159,8 +161,13 @@ def _pretty(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 
 
-def _json(file: Path) -> Any:
+def _record(file: Path, names: Collection[str]) -> dict[str, Any]:
+    """The object in a file. Raises BadInput where it lacks one of these names."""
     try:
-        return json.loads(file.read_text("utf-8"))
+        found = json.loads(file.read_text("utf-8"))
     except ValueError as error:
         raise BadInput(f"no JSON ({error})", str(file)) from None
+    record = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    if lacking := [name for name in names if name not in record]:
+        raise BadInput(f"it is not what a run writes: it lacks {', '.join(lacking)}", str(file))
+    return record

@@ -13,6 +13,7 @@ from theanine.errors import SettingsError
 from theanine.evaluation.cases import count
 from theanine.evaluation.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import Item
+from theanine.evaluation.runs.lock import locked
 from theanine.evaluation.runs.running import Opener, Progress, Running, ours, times
 from theanine.evaluation.runs.setup import Plan, Setup, open_models, settings_of
 from theanine.evaluation.runs.spending import Spending
@@ -44,9 +45,9 @@ async def perform(
     """Begin the run, or go on with it, and write its summary; gives its folder and summary.
 
     Without a folder it is one in ``runs`` that the data and the settings name: the same call goes
-    on with the same run. ``tested`` makes the agent that is asked; ``command``, which repeats the
-    run, is kept with it. Raises SettingsError for the folder of another run, where a measure needs
-    a judge that the set-up doesn't name, and for a budget where a model's price is unknown.
+    on with the same run. ``tested`` makes the agent that is asked; ``command`` is kept with it.
+    Raises SettingsError for the folder of another run or process, where a measure needs a judge
+    that the set-up doesn't name, and for a budget where a model's price is unknown.
     """
     bounds = bounds or Bounds()
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
@@ -62,8 +63,6 @@ async def perform(
     settings = settings_of(plan, setup, models)
     folder = folder or default_folder(plan.bench, setup.method, settings)
     folder.begin(settings)
-    if command:
-        folder.write(COMMAND, command + "\n")
     running = Running(
         plan=plan,
         setup=setup,
@@ -75,8 +74,11 @@ async def perform(
         tested=tested,
         spending=spending,
     )
-    summary = await _summary(await running.run(), running)
-    folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    with locked(folder.path):
+        if command:
+            folder.write(COMMAND, command + "\n")
+        summary = await _summary(await running.run(), running)
+        folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     return folder, summary
 
 

@@ -14,7 +14,8 @@ from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
 from theanine.conversation import Scope
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
-from theanine.evaluation.cases import Case, Group, Stage, count
+from theanine.evaluation.appending import append_line, read_lines
+from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.runs.folder import RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item, of_case
 from theanine.evaluation.runs.setup import Models, Plan, Setup
@@ -100,7 +101,8 @@ class Running:
 
     async def run(self) -> list[Item]:
         """Do what is not done yet; gives all items so far, in the plan's order."""
-        self._done, self._total = self.folder.items(), count(self.plan.groups)
+        order = [case.id for group in self.plan.groups for case in group.cases]
+        self._done, self._total = self.folder.items_of(set(order)), len(order)
         store = open_store(str(self.folder.store))
         agent = self.tested(self, store)
         async with agent:
@@ -119,7 +121,7 @@ class Running:
                     tasks.start_soon(desk.ask_all, group, gate)
             if chat:
                 await chat.close()
-        return self.folder.arrange([case.id for g in self.plan.groups for case in g.cases])
+        return self.folder.arrange(order)
 
     def known(self, case: Case) -> Item | None:
         """What became of the case in an earlier run, if that stands."""
@@ -246,20 +248,9 @@ def _said(error: Exception) -> str:
 
 def _note_time(folder: Path, case: str, seconds: float) -> None:
     """Beside the items: a replay takes another time and is the same run all the same."""
-    with (folder / TIMES).open("a", encoding="utf-8") as out:
-        out.write(json.dumps({"id": case, "seconds": round(seconds, 6)}) + "\n")
+    append_line(folder / TIMES, json.dumps({"id": case, "seconds": round(seconds, 6)}))
 
 
 def times(folder: Path) -> dict[str, float]:
-    """Seconds that each answer took, by case; the last one counts."""
-    file = folder / TIMES
-    found: dict[str, float] = {}
-    if not file.exists():
-        return found
-    for line in file.read_text("utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:  # cut off by a kill
-            continue
-        found[record["id"]] = record["seconds"]
-    return found
+    """Seconds that each answer took, by case; the last one counts. Raises BadInput."""
+    return {one["id"]: one["seconds"] for one, _ in read_lines(folder / TIMES)}
