@@ -145,3 +145,29 @@ def test_the_answer_is_never_remembered_before_it_is_asked_for(
     assert "2 bees" not in recalled["e1/session_2/2"]
     assert "2 bees" in recalled["e1/session_3/2"]
     assert all("You kept two" not in text for text in recalled.values())
+
+
+def test_questions_of_ones_own_are_asked_of_any_history(
+    run: Terminal, data: Path, tmp_path: Path
+) -> None:
+    asked = [
+        {"question": "What is Ana allergic to?", "answer": "hazelnuts", "sources": ["D2:1", "x"]},
+        *("Who is Cid?", "And Dora?"),
+    ]
+    file = save(tmp_path, "questions.json", asked)
+    [group] = read_qa(data, file)
+    assert [(case.id, case.reference) for case in group.cases] == [
+        ("pair/1", "hazelnuts"),
+        ("pair/2", ""),
+        ("pair/3", ""),
+    ]
+    assert group.cases[0].extra["gold"] == [["", "D2:1"]]
+    assert group.dropped == {"labels of no turn": 1, "questions without evidence": 2}
+    folder = tmp_path / "own"
+    qa = ["bench", "qa", str(data), "--measure", "f1", "--measure", "evidence"]
+    run.bare(*qa, "--questions", str(file), "--out", str(folder))
+    measured = RunFolder(folder).items()["pair/1"].measures
+    assert measured["evidence"] == 1
+    assert measured["f1"] > 0
+    other = run.bare(*qa, "--out", str(folder), fine=False)
+    assert "a run with other settings (data: " in other.err

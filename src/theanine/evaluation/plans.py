@@ -35,11 +35,11 @@ def plan_of(
     groups: Sequence[Group],
     names: Sequence[str] | None,
     judge: str,
-    answers: Path | None = None,
+    beside: Sequence[Path] = (),
 ) -> Plan:
     """The bench's plan with the measures of these names, or with its own.
 
-    ``answers`` is the key by which the groups were corrected, if they were: it counts as data.
+    ``beside`` are the files that the groups were made of beside the data, such as an answer key.
     Raises SettingsError for a measure that isn't known, and MissingExtra for one whose library
     isn't installed.
     """
@@ -48,8 +48,9 @@ def plan_of(
         wanted = [name for name in wanted if name not in JUDGES]
     measures, corpus = measures_named(wanted)
     hashed = hash_of(data)
-    if answers is not None:
-        hashed = sha256(f"{hashed} {hash_of(answers)}".encode()).hexdigest()
+    if beside:
+        told = " ".join([hashed, *map(hash_of, beside)])
+        hashed = sha256(told.encode()).hexdigest()
     return Plan(bench=bench, data=hashed, groups=groups, measures=measures, corpus=corpus)
 
 

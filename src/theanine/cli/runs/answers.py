@@ -20,6 +20,14 @@ MeasuresOption = Annotated[
         help="A measure or a judge, such as f1 or gpt4score; several are given one by one.",
     ),
 ]
+AskedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        metavar="FILE",
+        help="What is asked of any histories: one a line, or JSON; else the set's own questions.",
+    ),
+]
 HistoriesOption = Annotated[
     int | None,
     typer.Option(
@@ -45,6 +53,7 @@ def qa(
     ],
     *,
     measure: MeasuresOption = None,
+    questions: AskedOption = None,
     answers: AnswersOption = None,
     histories: HistoriesOption = None,
     merge: Annotated[
@@ -61,6 +70,7 @@ def qa(
     \b
     theanine bench qa locomo --model openai:gpt-4o-mini --judge openai:gpt-4o
     theanine bench qa locomo10.json --method secom --budget 2000 --limit 100
+    theanine bench qa talks.jsonl --questions questions.json --model openai:gpt-4o-mini
     theanine bench qa locomo10.json --replay --out runs/qa-theanine-1a2b3c4d
     """
     from theanine.cli.runs.common import perform_and_show
@@ -71,12 +81,13 @@ def qa(
     from theanine.evaluation.plans import plan_of
 
     data = located(data)
-    groups = read_qa(data)
+    groups = read_qa(data, questions)
     if answers is not None:
         groups = corrected(groups, read_key(answers))
     groups = limited(_spread(groups, histories), options.limit)
     groups = merged(groups, merge) if merge > 1 else groups
-    perform_and_show(plan_of("qa", data, groups, measure, options.judge, answers), options)
+    beside = [file for file in (questions, answers) if file is not None]
+    perform_and_show(plan_of("qa", data, groups, measure, options.judge, beside), options)
 
 
 @with_run_options

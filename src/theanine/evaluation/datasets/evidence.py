@@ -26,6 +26,8 @@ _ADVERSARIAL = 5
 _LABEL = re.compile(r"D\d+:\d+")
 _RECORD = re.compile(r", \[(\d+)\]")
 UNREADABLE = "turns that can't be read"
+_QUESTIONS = "probing_questions"
+"""The folder of a BEAM chat's questions, and their file in it."""
 _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 """Where a probing question has its answer, by its kind."""
 Place = tuple[str, str]
@@ -71,13 +73,15 @@ class Labelled:
 
 
 def read_evidence(path: Path) -> list[Labelled]:
-    """The conversations of a file, or of a folder of BEAM chats.
+    """The conversations of a file, of one BEAM chat's folder, or of a folder of BEAM chats.
 
     Raises BadInput where it holds no questions of a known set, and with the place where one is no
     question at all; one without words is dropped.
     """
     if path.is_dir():
-        folders = sorted(path.glob("*/probing_questions"), key=lambda p: p.parent.name.zfill(9))
+        if (path / _QUESTIONS).is_dir():
+            return [_beam(path.resolve())]
+        folders = sorted(path.glob(f"*/{_QUESTIONS}"), key=lambda p: p.parent.name.zfill(9))
         return [_beam(folder.parent) for folder in folders] or _unknown(path)
     return labelled(path, load(path))
 
@@ -103,19 +107,22 @@ def _unknown(path: Path) -> list[Labelled]:
     )
 
 
-def _kept(
+def kept(
     history: History,
     questions: Iterable[Question],
     unique: bool,
     dropped: Mapping[str, int] | None = None,
 ) -> Labelled:
-    """Without labels that are no turn of the history; ``dropped`` was lost before."""
+    """A history's questions without labels that are none of its turns; ``dropped`` was lost before.
+
+    ``unique`` says that a turn's key is its own in the whole history, not in its session alone.
+    """
     known = {
         ("" if unique else transcript.key, turn.key or f"#{place}")
         for transcript in history.transcripts
         for place, turn in enumerate(transcript.turns, 1)
     }
-    kept: list[Question] = []
+    labelled: list[Question] = []
     unlabelled: list[Question] = []
     lost = Counter(dropped or {})
     for question in questions:
@@ -125,10 +132,10 @@ def _kept(
         gold = question.gold & known
         lost["labels of no turn"] += len(question.gold - known)
         lost["questions without evidence"] += not gold
-        (kept if gold else unlabelled).append(replace(question, gold=gold))
+        (labelled if gold else unlabelled).append(replace(question, gold=gold))
     return Labelled(
         history=history,
-        questions=tuple(kept),
+        questions=tuple(labelled),
         unlabelled=tuple(unlabelled),
         dropped=dict(+lost),
     )
@@ -157,7 +164,7 @@ def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
             for number, one in enumerate(listed, 1)
         ]
         history = _taken(histories, name, where, faults.get(place, ()))
-        yield _kept(history, questions, unique=True, dropped=dropped)
+        yield kept(history, questions, unique=True, dropped=dropped)
 
 
 def _locomo_question(one: object, id: str, where: str, dropped: Counter[str]) -> Question:
@@ -197,14 +204,14 @@ def _beam(folder: Path) -> Labelled:
     reading = read_histories(chat, format="beam", keep_going=True)
     histories = {history.name: history for history in reading.histories}
     history = _taken(histories, next(iter(histories), folder.name), str(folder), reading.rejected)
-    file = folder / "probing_questions" / "probing_questions.json"
+    file = folder / _QUESTIONS / f"{_QUESTIONS}.json"
     questions = [
         _beam_question(one, kind, f"{folder.name}/{kind}/{number}", f"{file}, {kind}[{number - 1}]")
         for kind, listed in as_object(load(file), str(file)).items()
         for number, one in enumerate(as_list(listed, f"{file}, {kind}"), 1)
     ]
     dropped = {UNREADABLE: len(reading.rejected)}
-    return _kept(history, questions, unique=True, dropped=dropped)
+    return kept(history, questions, unique=True, dropped=dropped)
 
 
 def _beam_question(one: object, kind: str, id: str, where: str) -> Question:
@@ -246,7 +253,7 @@ def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
         faulty = faults.get(place, ())
         dropped[UNREADABLE] += len(faulty)
         history = _taken(histories, question.id, f"{path}, [{place}]", faulty)
-        yield _kept(history, [question], unique=False, dropped=dropped)
+        yield kept(history, [question], unique=False, dropped=dropped)
 
 
 def _long_question(item: object, where: str) -> tuple[Question, Counter[str]]:
@@ -290,4 +297,4 @@ def _mtbench(path: Path, records: list[Any]) -> Iterator[Labelled]:
         asked = Question(
             id=name, text=question, category=category, gold=frozenset(("", key) for key in gold)
         )
-        yield _kept(History(name=name, transcripts=[transcript]), [asked], unique=True)
+        yield kept(History(name=name, transcripts=[transcript]), [asked], unique=True)

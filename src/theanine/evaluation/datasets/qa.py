@@ -6,6 +6,7 @@ conditional memory, CoQA and MemoryBank are read by modules of their own.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,14 +14,24 @@ from theanine.conversation import History, Utterance
 from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.datasets.conditional import is_conditional, read_conditional
 from theanine.evaluation.datasets.coqa import is_coqa, read_coqa
-from theanine.evaluation.datasets.evidence import Labelled, Question, labelled, read_evidence
+from theanine.evaluation.datasets.evidence import (
+    Labelled,
+    Question,
+    kept,
+    labelled,
+    read_evidence,
+)
 from theanine.evaluation.datasets.longmt import is_longmt, read_longmt
 from theanine.evaluation.datasets.memorybank import bank_of, read_memorybank
 from theanine.evaluation.datasets.reading import load
+from theanine.evaluation.questions import read_asked
 
 
-def read_qa(path: Path) -> list[Group]:
+def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
     """One group a conversation: all of it is remembered, then its questions are asked.
+
+    They are the set's own, or those of a second file about any histories, as
+    :mod:`theanine.evaluation.questions` reads it.
 
     A question is asked when its set says so, or a minute after the last turn. Its ``extra`` has
     ``gold``, the labelled turns as [session key, turn key], ``evidence``, their words, ``rubric``,
@@ -28,6 +39,8 @@ def read_qa(path: Path) -> list[Group]:
     answer is that nothing was said about it.
     Raises BadInput where the file holds no questions of a known set.
     """
+    if questions is not None:
+        return _own(path, questions)
     if bank := bank_of(path):
         return read_memorybank(bank)
     if path.is_dir():
@@ -40,6 +53,26 @@ def read_qa(path: Path) -> list[Group]:
     if is_longmt(document):
         return read_longmt(document, str(path))
     return [_group(one) for one in labelled(path, document)]
+
+
+def _own(path: Path, file: Path) -> list[Group]:
+    """Histories with a second file's questions, without those that are asked nothing."""
+    histories, asked = read_asked(path, file)
+    own: dict[str, list[Question]] = defaultdict(list)
+    for ask in asked:
+        question = Question(
+            id=f"{ask.user}/{len(own[ask.user]) + 1}",
+            text=ask.text,
+            category=ask.category,
+            gold=ask.gold,
+            answer=ask.answer,
+        )
+        own[ask.user].append(question)
+    return [
+        _group(kept(history, own[history.name], unique=True))
+        for history in histories
+        if history.name in own
+    ]
 
 
 def _group(one: Labelled) -> Group:
