@@ -53,10 +53,8 @@ async def perform(
     if setup.judge == "local" and (judges := [m.name for m in plan.measures if m.judging]):
         raise SettingsError(f"{judges[0]} is judged by a model: name one with --judge")
     models = open_models(setup)
-    asked = [model for model in (models.agent, models.judge) if model]
-    spending = Spending(bounds.money if asked else None)
-    for model in asked:
-        spending.check(model)
+    spending = Spending(bounds.money)
+    spending.check(models.agent, models.judge)
     if tested is ours:  # a name that makes no sense is told before anything is begun
         open_method(setup.method, dict(setup.settings) or None)
         open_embedder(setup.embedder)

@@ -38,13 +38,15 @@ class Spending:
             return ""
         return f"the budget of ${self.most:,.12g} is spent (${self.total:,.4f})"
 
-    def check(self, model: ChatModel) -> None:
-        """Raises SettingsError where a budget is set and the model is known to have no price."""
-        if self.most is None or not isinstance(model, Priced) or model.price(1, 1) is not None:
-            return
-        raise SettingsError(
-            f"the price of {model.name} is unknown, so no budget in dollars can be kept"
-        )
+    def check(self, *models: ChatModel | None) -> None:
+        """Raises SettingsError where a budget is set and one of them is known to have no price."""
+        if not any(models):
+            self.most = None  # nothing can cost anything
+        for model in models if self.most is not None else ():
+            if isinstance(model, Priced) and model.price(1, 1) is None:
+                raise SettingsError(
+                    f"the price of {model.name} is unknown, so no budget in dollars can be kept"
+                )
 
     async def resume(self, store: Store) -> None:
         """Begin with what the journal says. To be called before the first reply."""
