@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from run_samples import sample_run
 from running import START, Terminal
 from theanine.demo import HARBOUR
 from theanine.evaluation.runs.folder import RunFolder
@@ -201,8 +202,7 @@ def test_mistakes_are_told_and_change_nothing(
 ) -> None:
     bare = "data: talks.jsonl\n[a]\nasks: Ana\nquestion: Why?\nanswer: Because.\n"
     (folder / "bare.txt").write_text(bare, "utf-8")
-    (folder / "other").mkdir()
-    (folder / "other" / "settings.json").write_text('{"bench": "qa"}', "utf-8")
+    sample_run(folder / "other", [], finished=False)
     ran = teafarm(run, *arguments, fine=False)
     assert (ran.code, said in ran.err) == (2, True), ran
     assert not (folder / "q.txt").exists() and not (folder / "runs").exists()
