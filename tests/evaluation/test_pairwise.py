@@ -63,7 +63,7 @@ def plan(
 ) -> Plan:
     entries = [
         Entry(name=name, items={one.id: one for one in items})
-        for name, items in zip("xyz", runs, strict=False)
+        for name, items in zip("xyzw", runs, strict=False)
     ]
     return pairwise_plan(entries, criteria, limit)
 
@@ -165,6 +165,29 @@ async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
     assert caller.faults == ["there are 3"]
 
 
+async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() -> None:
+    answers = ["It sank.", "No idea.", "It  sank.", None]
+    ready = plan(*([item("c", words)] for words in answers), criteria=["choice"]).ready["c"]
+
+    def pick(prompt: str) -> dict[str, int]:
+        lines = prompt.rsplit("<<<answers\n", 1)[1].splitlines()
+        assert len([line for line in lines if line[0].isdigit()]) == 2
+        return {"best": int(next(line for line in lines if "It sank" in line)[0])}
+
+    scored = await compared("choice", 4).of(ready, Answering([pick, pick]))
+    assert (scored.verdict["outcome"], scored.verdict["alike"]) == ("AC", ["AC"])
+    shares = {f"choice/{one}": float(one in "AC") for one in ("A", "B", "C", "D", "tie")}
+    assert scored.values == {**shares, "choice/flip": 0.0}
+    alone = plan(
+        *([item("c", words)] for words in ("Yes.", "Yes.", None)), criteria=["choice"]
+    ).ready["c"]
+    assert (await compared("choice", 3).of(alone, better())).verdict["outcome"] == "AB"
+    same = plan(*([item("c", "Yes.")] for _ in range(3)), criteria=["choice"]).ready["c"]
+    assert (await compared("choice", 3).of(same, better())).verdict["outcome"] == "tie"
+    found = standing([replace(READY, verdicts={"choice": scored.verdict})], "choice", runs=3)
+    assert found["flips"] == 0.0
+
+
 @settings(deadline=None)
 @given(st.text(max_size=5), st.lists(st.integers(0, 7), min_size=2, unique=True))
 def test_orders_are_the_same_each_time_and_each_others_reverse(id: str, places: list[int]) -> None:
@@ -214,6 +237,9 @@ def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
         read_entries([tmp_path])
     with pytest.raises(BadInput, match="it holds no run"):
         read_entries([tmp_path, tmp_path])
+    folders = [Path(written(tmp_path / name, [ONE], bench="pairwise")) for name in ("a", "b")]
+    with pytest.raises(SettingsError, match="a holds a run of pairwise; what qa, responses"):
+        read_entries(folders)
 
 
 def test_rates_count_a_tie_as_half_and_p_values_what_was_decided() -> None:
@@ -299,6 +325,7 @@ def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
         row = next(one for one in done.output.splitlines() if "gsb" in one)
         assert "100.0% [100.0%, 100.0%]" in row
         assert "0.0312" in row
+        assert "recalled" not in done.output
         assert "dropped: 1 case that not every run has" in done.output
         calls = len(server.calls)
         replayed = CliRunner().invoke(app, [*line, "--replay"], env=env)

@@ -29,6 +29,8 @@ from theanine.evaluation.runs.setup import Plan
 BENCH = "pairwise"
 G_EVAL = ("specificity", "memorability", "consistency")
 """What Theanine compares by (appendix D); the criteria where none are named."""
+COMPARED = ("qa", "responses", "teafarm")
+"""The benches whose runs have answers to compare."""
 _KEPT = ("evidence", "answerable")
 """What of a case's extra the criteria show beside the past."""
 
@@ -44,7 +46,8 @@ class Entry:
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
     """The runs of these folders, under the folders' names where those differ.
 
-    Raises BadInput for a folder without a run, SettingsError for fewer than two folders.
+    Raises BadInput for a folder without a run, SettingsError for fewer than two folders, and for
+    runs in which no agent answered.
     """
     if len(folders) < 2:
         raise SettingsError("name two runs or more to compare")
@@ -54,7 +57,10 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
     found: list[Entry] = []
     for name, folder in zip(names, folders, strict=True):
         run = RunFolder(folder)
-        run.settings()
+        if (bench := run.settings()["bench"]) not in COMPARED:
+            raise SettingsError(
+                f"{folder} holds a run of {bench}; what {', '.join(COMPARED)} answered is compared"
+            )
         found.append(Entry(name=name, items=run.items()))
     return found
 
@@ -140,7 +146,8 @@ class Standing:
 def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, float]:
     """The numbers of :class:`Standing`; empty where nothing was compared. Raises MissingExtra.
 
-    Of more than two runs each has a ``p``: whether it wins more or less than its share by luck.
+    Of more than two runs each has a ``p``: whether it wins more or less than its share by luck,
+    over the decided cases in which no two runs said the same.
     """
     verdicts = [item.verdicts[criterion] for item in items if criterion in item.verdicts]
     if not verdicts:
@@ -150,8 +157,8 @@ def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, 
         rate = rate_of(verdicts)
         found |= {"rate": rate.rate.mean, "low": rate.rate.low, "high": rate.rate.high, "p": rate.p}
         return found
-    outcomes = Counter(one["outcome"] for one in verdicts)
-    decided = len(verdicts) - outcomes[TIE]
+    outcomes = Counter(one["outcome"] for one in verdicts if "alike" not in one)
+    decided = outcomes.total() - outcomes[TIE]
     for letter in LETTERS[:runs]:
         found[f"p {letter}"] = binomial_p(outcomes[letter], decided, 1 / runs)
     return found

@@ -188,7 +188,7 @@ def _mean(one: Mapping[str, Any] | None) -> str:
 def _show_spent(summary: Mapping[str, Any]) -> None:
     seconds, tokens = summary["seconds"], summary["recalled_tokens"]
     parts = [counted(summary["done"], "cases")]
-    if tokens is not None:
+    if tokens:  # none where nothing was to be recalled, as where runs are compared
         parts.append(f"{tokens:,.0f} tokens recalled each")
     if seconds:
         parts.append(f"an answer p50 {seconds['p50']:.3f} s, p95 {seconds['p95']:.3f} s")

@@ -1,7 +1,8 @@
 """Head to head: which of several runs' answers to one case is better, by a criterion.
 
 The judge is asked in both orders (of more than two candidates: in a shuffled order and its
-reverse). A verdict that does not stand in both is a tie, and is counted as a flip.
+reverse; the same answer is shown once). A verdict that does not stand in both is a tie, and is
+counted as a flip.
 """
 
 from __future__ import annotations
@@ -106,22 +107,33 @@ class Comparison:
     async def of(self, item: Item, judge: Caller | None) -> Scored:
         """The outcome; the judge is not asked where there is nothing to compare.
 
-        A run without an answer loses. Raises ModelError when the judge fails in either order.
+        A run without an answer loses. Of several runs those with the same answer are shown as one,
+        and win together: the outcome then has the letters of all, such as ``AC``.
+
+        Raises ModelError when the judge fails in either order.
         """
         if judge is None:
             raise SettingsError(f"{self.name} is judged by a model: name one with --judge")
         candidates: Sequence[Candidate] = item.extra["candidates"]
-        there = [place for place, one in enumerate(candidates) if one["answer"] is not None]
-        if len({self.criterion.compared(candidates[place]) for place in there}) <= 1:
-            outcome = LETTERS[there[0]] if len(there) == 1 else TIE
-            why = "the others have no answer" if len(there) == 1 else "there is no difference"
+        alike: dict[str, list[int]] = {}
+        for place, one in enumerate(candidates):
+            if one["answer"] is not None:
+                alike.setdefault(self.criterion.compared(one), []).append(place)
+        known = {LETTERS[same[0]]: _letters(same) for same in alike.values()}
+        if len(known) <= 1:
+            best = "".join(known.values())
+            outcome = best if 0 < len(best) < len(candidates) else TIE
+            why = "there is no difference" if outcome == TIE else "the others have no answer"
             return Scored(values=self._values(outcome, flipped=False), verdict=_told(outcome, why))
-        asked = [await self._ask(item, order, judge) for order in orders(item.id, there)]
+        shown = orders(item.id, [same[0] for same in alike.values()])
+        asked = [await self._ask(item, order, judge) for order in shown]
         chosen = {one["chosen"] for one in asked}
-        outcome = chosen.pop() if len(chosen) == 1 else TIE
+        outcome = known[chosen.pop()] if len(chosen) == 1 else TIE
         why = "the order decided" if outcome == TIE else "in both orders"
         by = {"model": judge.model, "prompt": self.criterion.step.label}
         verdict = {**_told(outcome, why), "asked": asked, **by}
+        if merged := [letters for letters in known.values() if len(letters) > 1]:
+            verdict["alike"] = merged
         return Scored(values=self._values(outcome, flipped=outcome == TIE), verdict=verdict)
 
     async def _ask(self, item: Item, order: Sequence[int], judge: Caller) -> dict[str, Any]:
@@ -137,7 +149,7 @@ class Comparison:
 
     def _values(self, outcome: str, *, flipped: bool) -> dict[str, float]:
         names = (*LETTERS[: self.runs], TIE)
-        values = {f"{self.name}/{one}": float(one == outcome) for one in names}
+        values = {f"{self.name}/{one}": float(one in outcome) for one in names}
         return {**values, f"{self.name}/{FLIP}": float(flipped)}
 
 
@@ -147,6 +159,10 @@ def orders(case: str, places: Sequence[int]) -> tuple[Sequence[int], Sequence[in
     if len(order) > 2:
         Random(case).shuffle(order)
     return order, order[::-1]
+
+
+def _letters(places: Sequence[int]) -> str:
+    return "".join(LETTERS[place] for place in places)
 
 
 def _told(outcome: str, why: str) -> dict[str, Any]:
