@@ -648,6 +648,16 @@ async def test_words_that_others_also_said_do_not_spoil_the_receipt(store: Store
     assert (await store.forget(ANA)).verified
 
 
+@pytest.mark.parametrize("text", ["remembering", METHOD, "CREATE TABLE", "default embedder"])
+async def test_words_that_the_store_itself_uses_do_not_spoil_the_receipt(
+    store: Store, text: str
+) -> None:
+    await store.log_transcript(BEN, talk("s", "hello"), METHOD)
+    await remember(store, BEN, 1, made("hello"), embedder="the default embedder")
+    await store.log_transcript(ANA, talk("s", text), METHOD)
+    assert (await store.forget(ANA)).verified
+
+
 # upkeep
 
 

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -241,6 +240,23 @@ async def test_memories_of_an_older_store_get_the_zone_of_their_last_turn(tmp_pa
     await store.close()
 
 
+async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: object) -> None:
+        asked.append((statement, values))
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    await store.costs(ANA)
+    await store.costs()
+    sums = [(statement, values) for statement, values in asked if "sum(" in statement]
+    assert len(sums) == 2
+    with store.engine.connect() as db:
+        for statement, values in sums:
+            plan = db.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+            assert "COVERING INDEX journal_costs" in str(plan)
+
+
 def test_killed_while_migrating(tmp_path: Path) -> None:
     script = """
         import os, signal, sys, time, anyio, alembic.command
@@ -412,55 +428,3 @@ async def test_processes_write_together_from_the_first_moment(tmp_path: Path) ->
         assert len(await store.memories(Scope(name))) == 15
         assert await store.pending("theanine", Scope(name)) == []
     await store.close()
-
-
-# erasing
-
-
-async def test_a_reader_elsewhere_only_delays_the_erasing(store: SqliteStore) -> None:
-    turns = [said("secret that must go", 0)]
-    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
-    reader = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
-    reader.execute("BEGIN")
-    assert reader.execute("SELECT count(*) FROM turn").fetchone() == (1,)
-    timer = threading.Timer(0.3, reader.close)
-    timer.start()
-    receipt = await store.forget(ANA)
-    timer.join()
-    assert receipt.verified
-    for path in store.files:
-        assert not path.exists() or b"secret" not in path.read_bytes()
-
-
-async def test_an_erasing_that_was_cut_short_is_finished_at_the_next_opening(
-    store: SqliteStore,
-) -> None:
-    turns = [said(f"secret number {i} " * 20, i) for i in range(50)]
-    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
-    await store.close()
-    plain = sqlite3.connect(store.path)
-    plain.execute("PRAGMA secure_delete=OFF")
-    plain.execute("DELETE FROM turn")
-    plain.execute("INSERT INTO setting VALUES ('erasing', '1')")
-    plain.commit()
-    plain.close()
-    assert b"secret number" in store.path.read_bytes()
-    await store.open()
-    for path in store.files:
-        assert not path.exists() or b"secret number" not in path.read_bytes()
-    with store.engine.connect() as db:
-        assert (
-            db.exec_driver_sql("SELECT count(*) FROM setting WHERE name = 'erasing'").scalar_one()
-            == 0
-        )
-
-
-async def test_long_secrets_go_from_every_page(store: SqliteStore) -> None:
-    turns = [said("".join(f"secret{i}-{j} " for j in range(4000)), i) for i in range(4)]
-    await store.log_transcript(ANA, Transcript(key="long", turns=turns, at=AT), "theanine")
-    keep = Transcript(key="keep", turns=[said("this stays")], at=AT)
-    await store.log_transcript(ANA, keep, "theanine")
-    receipt = await store.forget(ANA, session=1)
-    assert receipt.verified
-    for path in store.files:
-        assert not path.exists() or b"secret" not in path.read_bytes()
