@@ -205,8 +205,8 @@ class Store(Protocol):
 
         The log, ready-made memories and the journal stay, so each can remember it anew. With
         ``once``, nothing is dropped while sessions there wait for that method, and None is given;
-        in ``Turn.recalled``, its memories of the same turns then stand for those that are gone.
-        Whoever is remembering there loses the lease.
+        in ``Turn.recalled``, for each that is gone then stands the one of its memories that shares
+        most of the same turns. Whoever is remembering there loses the lease.
         """
         ...
 
@@ -214,7 +214,8 @@ class Store(Protocol):
         """Let what was remembered as ``stage`` be the method's own, instead of what it had made.
 
         Gives how many memories it had; None, and nothing is changed, while sessions there wait for
-        ``stage``. In ``Turn.recalled``, those of the same turns stand for those that are gone.
+        ``stage``. In ``Turn.recalled``, for each that is gone stands the one that shares most of
+        the same turns.
         """
         ...
 
@@ -294,7 +295,10 @@ class Store(Protocol):
     # upkeep
 
     async def check(self) -> str:
-        """What is damaged in the database, in its own words; empty when it is sound."""
+        """What is damaged, in one line; empty when it is sound.
+
+        Either in the database's own words, or the rows that refer to others which aren't there.
+        """
         ...
 
     async def forget(
@@ -304,7 +308,9 @@ class Store(Protocol):
 
         Memories that were made of an erased one go too, and their sessions wait to be remembered
         anew. Whoever is remembering in the scope loses the lease, so that nothing erased comes
-        back.
+        back. A cancelled call is done whole or not begun. While a long read such as an export
+        lasts, the files still hold the words: after waiting for half a minute the receipt is not
+        verified, and they go when that read ends or the store is opened next.
         """
         ...
 
@@ -331,7 +337,7 @@ class Store(Protocol):
     async def add_vectors(
         self, name: str, owners: Sequence[tuple[Scope, int]], vectors: Any
     ) -> None:
-        """Store vectors by another embedder beside those in use."""
+        """Store vectors by another embedder beside those in use, or such as these lack."""
         ...
 
     async def use_embedder(self, name: str, dimension: int) -> bool:

@@ -16,7 +16,8 @@ class State:
 
     Attributes:
         scope_id: the store's own number of the scope; 0 when the scope is unknown.
-        epoch: rises whenever something is erased or re-embedded: everything cached is then stale.
+        epoch: rises whenever something is erased, replaced or re-embedded: all that is cached is
+            then stale.
         memories: the highest memory number that was ever committed.
         turns: the highest turn number that was ever logged.
         marks: the highest number of a mark that was ever committed.
@@ -132,7 +133,8 @@ class Receipt:
         kept: what was named but had to stay, and why.
         anew: how many other sessions wait to be remembered anew, as memories of theirs were made
             of what is gone.
-        verified: True when afterwards no erased text was found in any file of the store.
+        verified: True when afterwards no erased text was found in any file of the store. False
+            for one while a reader, such as an export, holds on to what was there before.
     """
 
     scope: Scope
