@@ -10,6 +10,7 @@ from pathlib import Path
 from theanine.conversation import History
 from theanine.errors import BadInput
 from theanine.evaluation.cases import Group
+from theanine.evaluation.datasets.evidence import UNLABELLED
 from theanine.evaluation.datasets.qa import read_qa
 from theanine.evaluation.datasets.responses import read_responses
 from theanine.evaluation.datasets.segmentation import read_segmented
@@ -49,11 +50,15 @@ def check(path: Path, benches: Iterable[str] = ()) -> list[Checked]:
     faults: list[str] = []
     for one in _CHECKS.values():
         try:
-            return [one(path)]
+            found = one(path)
         except BadInput as fault:
             if _is_inside(fault.where, path):  # it is this bench's, and faulty
                 raise
             faults.append(str(fault))
+            continue
+        if any(found.held.values()):
+            return [found]
+        faults.append(f"bench {found.bench} finds nothing in it")
     raise BadInput(f"no bench can read it: {'; '.join(dict.fromkeys(faults))}", str(path))
 
 
@@ -86,6 +91,7 @@ def _of_groups(bench: str, groups: Sequence[Group]) -> Checked:
             asked[case.category or "uncategorized"] += 1
             answerable = case.extra.get("answerable", True)
             odd["questions without a reference answer"] += answerable and not case.reference
+            odd[UNLABELLED] += case.extra.get("gold") == []
     return Checked(
         bench=bench,
         held={**_held(histories), "memories of their own": len(groups)},

@@ -26,6 +26,7 @@ _ADVERSARIAL = 5
 _LABEL = re.compile(r"D\d+:\d+")
 _RECORD = re.compile(r", \[(\d+)\]")
 UNREADABLE = "turns that can't be read"
+UNLABELLED = "questions without evidence"
 _QUESTIONS = "probing_questions"
 """The folder of a BEAM chat's questions, and their file in it."""
 _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
@@ -131,7 +132,7 @@ def kept(
             continue
         gold = question.gold & known
         lost["labels of no turn"] += len(question.gold - known)
-        lost["questions without evidence"] += not gold
+        lost[UNLABELLED] += not gold
         (labelled if gold else unlabelled).append(replace(question, gold=gold))
     return Labelled(
         history=history,

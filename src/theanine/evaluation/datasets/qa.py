@@ -15,6 +15,7 @@ from theanine.evaluation.cases import Case, Group, Stage
 from theanine.evaluation.datasets.conditional import is_conditional, read_conditional
 from theanine.evaluation.datasets.coqa import is_coqa, read_coqa
 from theanine.evaluation.datasets.evidence import (
+    UNLABELLED,
     Labelled,
     Question,
     kept,
@@ -79,7 +80,8 @@ def _group(one: Labelled) -> Group:
     asked = sorted([*one.questions, *one.unlabelled], key=lambda question: question.id)
     cases = tuple(_case(question, one.history) for question in asked)
     stage = Stage(histories=(one.history,), cases=cases)
-    return Group(id=one.history.name, stages=(stage,), dropped=one.dropped)
+    dropped = {why: count for why, count in one.dropped.items() if why != UNLABELLED}  # asked here
+    return Group(id=one.history.name, stages=(stage,), dropped=dropped)
 
 
 def _case(question: Question, history: History) -> Case:
