@@ -13,7 +13,8 @@ import anyio
 
 from theanine.clock import Clock, system_clock
 from theanine.conversation import History, Scope, Turn, Utterance
-from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
+from theanine.errors import NotFound, RememberingFailed, Stale, TheanineError
+from theanine.given import check_budget, check_dialogue, scope_of
 from theanine.memory import LOCAL, Recollection
 from theanine.methods.base import Method, Reply
 from theanine.methods.registry import DEFAULT, open_method
@@ -26,6 +27,7 @@ from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
+from theanine.store.validate import check_utterance
 from theanine.upkeep import Upkeep
 
 TRIES = 3
@@ -138,7 +140,7 @@ class AsyncAgent(Upkeep):
     ) -> AsyncTalk:
         """A conversation with ``user``; ``speaker`` is how the user is called in it."""
         return AsyncTalk(
-            self, self._store, self._clock, Scope(user, agent, tenant), speaker or user
+            self, self._store, self._clock, scope_of(user, agent, tenant), speaker or user
         )
 
     async def recall(
@@ -153,17 +155,17 @@ class AsyncAgent(Upkeep):
         """What matters for a dialogue or a question; empty when nothing is remembered of the user.
 
         ``budget`` is how many tokens (of the bundled tokenizer) ``text`` may have at most.
-        Raises ModelError when the model fails.
+        Raises BadInput for an empty dialogue, and ModelError when the model fails.
         """
-        scope = Scope(user, agent, tenant)
+        check_dialogue(dialogue)
+        scope = scope_of(user, agent, tenant)
         return await self.recollect(self._dialogue(dialogue, user), scope, budget=budget)
 
     async def recollect(
         self, dialogue: Sequence[Utterance], scope: Scope, *, budget: int | None = None
     ) -> Recollection:
         """:meth:`recall` for a scope."""
-        if budget is not None and budget < 0:
-            raise SettingsError(f"the budget must be 0 or more tokens, not {budget}")
+        check_budget(budget)
         return await self._method.recall(dialogue, await self._context(scope, budget))
 
     async def reply(
@@ -186,6 +188,7 @@ class AsyncAgent(Upkeep):
         budget: int | None = None,
     ) -> tuple[Reply, int]:
         """:meth:`reply`, and the epoch of the scope that it was made in, for whoever logs it."""
+        check_budget(budget)
         context = await self._context(scope, budget)  # one for both: what is erased stays out
         found = await self._method.recall(dialogue, context)
         reply = await self._method.respond(dialogue, found, speaker, context)
@@ -206,7 +209,7 @@ class AsyncAgent(Upkeep):
         other machines, such as a container that is no more: say so only when none of them still
         talks. A failure is in its report; the session stays pending, and the next call resumes it.
         """
-        scope = Scope(user, agent, tenant) if user is not None else None
+        scope = scope_of(user, agent, tenant) if user is not None else None
         await self._end_abandoned(scope, elsewhere=elsewhere)
         return await self._rememberer.remember(scope, progress)
 
@@ -220,7 +223,7 @@ class AsyncAgent(Upkeep):
         tenant: str = "default",
     ) -> Forecast:
         """What :meth:`rebuild` will about take: calls, tokens, money, time. Nothing is asked."""
-        scope = await self._known(Scope(user, agent, tenant)) if user is not None else None
+        scope = await self._known(scope_of(user, agent, tenant)) if user is not None else None
         return await self._rebuilder(again).forecast(scope, instead=instead)
 
     async def rebuild(
@@ -239,7 +242,7 @@ class AsyncAgent(Upkeep):
         remembered. With ``again`` the method remembers anew what it had remembered, with its
         present settings; the old is replaced once all is remembered. Raises NotFound.
         """
-        scope = await self._known(Scope(user, agent, tenant)) if user is not None else None
+        scope = await self._known(scope_of(user, agent, tenant)) if user is not None else None
         await self._end_abandoned(scope)
         return await self._rebuilder(again).rebuild(scope, instead=instead, progress=progress)
 
@@ -263,7 +266,7 @@ class AsyncAgent(Upkeep):
         tenant: str = "default",
     ) -> Imported:
         """Log a history's sessions, each whole or not at all; :meth:`remember` does the rest."""
-        scope = Scope(user or history.name, agent, tenant)
+        scope = scope_of(user or history.name, agent, tenant)
         logged = [
             await self._store.log_transcript(scope, transcript, self._method.name)
             for transcript in history.transcripts
@@ -366,13 +369,13 @@ class AsyncTalk:
         return reports
 
     async def _log(self, said: Utterance, epoch: int | None = None) -> Turn:
+        check_utterance(said)  # before a session is begun for it
         with anyio.CancelScope(shield=True):  # what is on disk is also known here
             if self.id is None:
                 holder = process_holder()
                 self.id = await self._store.start_session(self._scope, said.at, holder=holder)
-            turn = (await self._store.hear(self._scope, self.id, [said], epoch=epoch))[0]
-            self._turns.append(turn)
-        return turn
+            self._turns += await self._store.hear(self._scope, self.id, [said], epoch=epoch)
+        return self._turns[-1]
 
     def _now(self) -> datetime:
         """The present, but never before what was said last: clocks are set back at times."""

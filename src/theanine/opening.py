@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from theanine.agent import AsyncAgent
 from theanine.clock import Clock, system_clock
+from theanine.given import check_names
 from theanine.methods.registry import open_method
 from theanine.models.limits import Limits
 from theanine.models.open import open_chat, open_embedder, open_reranker
@@ -51,6 +52,7 @@ def aopen(
     Raises SettingsError for unknown names and MissingExtra for a part that isn't installed; on
     entering, NotAStore for a file that is no store.
     """
+    check_names(location=location, model=model, embedder=embedder)
     return AsyncAgent(
         open_store(location),
         None if method is None else open_method(method, config),

@@ -10,14 +10,17 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from theanine.agent import AsyncAgent, AsyncTalk
+from theanine.errors import StoreError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class _Face:
-    portal: Any
     inner: Any
+
+    @property
+    def portal(self) -> BlockingPortal: ...
 
 
 def _run(
@@ -35,8 +38,13 @@ def _run(
 class Talk(_Face):
     """One session with one user: hear, recall, reply; leaving it ends and remembers it."""
 
-    def __init__(self, inner: AsyncTalk, portal: BlockingPortal) -> None:
-        self.inner, self.portal = inner, portal
+    def __init__(self, inner: AsyncTalk, agent: Agent) -> None:
+        self.inner, self._agent = inner, agent
+
+    @property
+    def portal(self) -> BlockingPortal:
+        """The agent's background loop. Raises StoreError once the agent is closed."""
+        return self._agent.portal
 
     @property
     def id(self) -> int | None:
@@ -66,12 +74,19 @@ class Agent(_Face):
     def __init__(self, inner: AsyncAgent) -> None:
         self.inner = inner
         self._started = start_blocking_portal("asyncio")
-        self.portal = self._started.__enter__()
+        self._portal: BlockingPortal | None = self._started.__enter__()
         try:
-            self.portal.call(inner.__aenter__)
+            self._portal.call(inner.__aenter__)
         except BaseException:
             self._started.__exit__(None, None, None)
             raise
+
+    @property
+    def portal(self) -> BlockingPortal:
+        """The background loop. Raises StoreError once the agent is closed."""
+        if self._portal is None:
+            raise StoreError(f"this agent is closed; open {self.location} again")
+        return self._portal
 
     location = property(lambda self: str(self.inner.location), doc="Where the store is.")
     method_name = property(lambda self: str(self.inner.method_name), doc="The method's id.")
@@ -105,7 +120,7 @@ class Agent(_Face):
     ) -> Talk:
         """A conversation with ``user``; ``speaker`` is how the user is called in it."""
         inner = self.inner.session(user, agent=agent, tenant=tenant, speaker=speaker)
-        return Talk(inner, self.portal)
+        return Talk(inner, self)
 
     def export(
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
@@ -120,8 +135,8 @@ class Agent(_Face):
 
     def close(self) -> None:
         """Let go of the store and of the background loop. A second call does nothing."""
-        if self.portal is not None:
-            portal, self.portal = self.portal, None
+        if self._portal is not None:
+            portal, self._portal = self._portal, None
             try:
                 portal.call(self.inner.close)
             finally:

@@ -9,6 +9,7 @@ from typing import Any
 from theanine.clock import Clock
 from theanine.conversation import Scope, Session, Turn
 from theanine.errors import NotFound
+from theanine.given import scope_of
 from theanine.memory import Link, Mark, Memory, Timeline
 from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
@@ -62,7 +63,7 @@ class Upkeep:
         self, user: str, *, agent: str = "default", tenant: str = "default"
     ) -> list[Session]:
         """The user's sessions in time order. Raises NotFound for an unknown user."""
-        scope = await self._known(Scope(user, agent, tenant))
+        scope = await self._known(scope_of(user, agent, tenant))
         return await self._store.sessions(scope, self._method.name)
 
     async def turns(
@@ -75,28 +76,28 @@ class Upkeep:
         tenant: str = "default",
     ) -> list[Turn]:
         """The user's turns: all, of one session, or of given numbers."""
-        scope = await self._known(Scope(user, agent, tenant))
+        scope = await self._known(scope_of(user, agent, tenant))
         return await self._store.turns(scope, session=session, ids=ids)
 
     async def memories(
         self, user: str, *, agent: str = "default", tenant: str = "default"
     ) -> list[Memory]:
         """The user's memories, in order of number."""
-        scope = await self._known(Scope(user, agent, tenant))
+        scope = await self._known(scope_of(user, agent, tenant))
         return await self._store.memories(scope, method=self._method.name)
 
     async def marks(
         self, user: str, *, agent: str = "default", tenant: str = "default"
     ) -> list[Mark]:
         """The marks on the user's memories that are no longer live, in order of number."""
-        scope = await self._known(Scope(user, agent, tenant))
+        scope = await self._known(scope_of(user, agent, tenant))
         return await self._store.marks(scope, method=self._method.name)
 
     async def links(
         self, user: str, *, agent: str = "default", tenant: str = "default"
     ) -> list[Link]:
         """The links between the user's memories."""
-        scope = await self._known(Scope(user, agent, tenant))
+        scope = await self._known(scope_of(user, agent, tenant))
         return await self._store.links(scope, method=self._method.name)
 
     async def timelines(
@@ -111,7 +112,7 @@ class Upkeep:
 
         Raises NotFound for an unknown user or memory.
         """
-        context = await self._context(await self._known(Scope(user, agent, tenant)))
+        context = await self._context(await self._known(scope_of(user, agent, tenant)))
         if memory is not None and memory not in context.view:
             raise NotFound(f"{user} has no memory {memory}; `theanine memories` lists them")
         return longest_timelines(context, memory)
@@ -120,14 +121,14 @@ class Upkeep:
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
     ) -> list[Pending]:
         """Sessions that ended and are not remembered yet."""
-        scope = Scope(user, agent, tenant) if user is not None else None
+        scope = scope_of(user, agent, tenant) if user is not None else None
         return await self._store.pending(self._method.name, scope)
 
     async def costs(
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
     ) -> list[CostLine]:
         """What the language model was asked and what it cost, of one user or of all."""
-        return await self._store.costs(Scope(user, agent, tenant) if user is not None else None)
+        return await self._store.costs(scope_of(user, agent, tenant) if user is not None else None)
 
     # upkeep
 
@@ -137,7 +138,7 @@ class Upkeep:
         Without it the first recall reads, and recalls are exact while the index is on its way.
         Raises NotFound for an unknown user.
         """
-        await self._views.settled(await self._known(Scope(user, agent, tenant)))
+        await self._views.settled(await self._known(scope_of(user, agent, tenant)))
 
     async def check(self) -> str:
         """What is damaged in the store, in the database's own words; empty when it is sound."""
@@ -158,14 +159,14 @@ class Upkeep:
         tenant: str = "default",
     ) -> Receipt:
         """Erase a user, a session or one memory from every file. Raises NotFound."""
-        scope = Scope(user, agent, tenant)
+        scope = scope_of(user, agent, tenant)
         return await self._store.forget(scope, session=session, memory=memory)
 
     def export(
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
     ) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON-ready records that :meth:`restore` takes back without loss."""
-        return self._store.dump(Scope(user, agent, tenant) if user is not None else None)
+        return self._store.dump(scope_of(user, agent, tenant) if user is not None else None)
 
     async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Take in exported records; known ones are left alone. Gives how many were new."""

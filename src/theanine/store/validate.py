@@ -23,15 +23,17 @@ def check_scope(scope: Scope) -> None:
         check_name(getattr(scope, name), f"the {name}'s name", "")
 
 
-def check_name(value: str, what: str, where: str) -> None:
+def check_name(value: object, what: str, where: str) -> None:
     """Raises BadInput for a name that is empty, blank or can't be kept."""
     check_text(value, what, where)
-    if not value.strip():
+    if not str(value).strip():
         raise BadInput(f"{what} is empty; give one", where)
 
 
-def check_text(value: str, what: str, where: str = "") -> None:
-    """Raises BadInput for text that no store could give back unchanged, or that is too long."""
+def check_text(value: object, what: str, where: str = "") -> None:
+    """Raises BadInput for what is no text, no store could give back unchanged, or is too long."""
+    if not isinstance(value, str):
+        raise BadInput(f"{what} must be a string, not {type(value).__name__}", where)
     if (position := value.find("\0")) >= 0:
         raise BadInput(
             f"{what} holds a NUL at character {position + 1}, which can't be kept; remove it",
@@ -52,8 +54,10 @@ def check_text(value: str, what: str, where: str = "") -> None:
         )
 
 
-def check_time(value: datetime, what: str, where: str = "") -> None:
-    """Raises BadInput for a naive datetime or an absurd year."""
+def check_time(value: object, what: str, where: str = "") -> None:
+    """Raises BadInput for what is no datetime, a naive one, or an absurd year."""
+    if not isinstance(value, datetime):
+        raise BadInput(f"{what} must be an aware datetime, not {type(value).__name__}", where)
     if value.utcoffset() is None:
         raise BadInput(
             f"{what} ({value.isoformat()}) has no time zone; give an aware datetime",
