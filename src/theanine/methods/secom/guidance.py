@@ -80,8 +80,14 @@ def read_guidance(path: Path) -> Guidance:
     """The guidance in a file. Raises BadInput for one that isn't there or holds none."""
     try:
         return Guidance.model_validate_json(path.read_text("utf-8"))
-    except (OSError, ValidationError, UnicodeDecodeError) as error:
-        raise BadInput(f"no guidance for a segmenter: {error}", str(path)) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+    except UnicodeDecodeError:
+        why = "it is no text in UTF-8"
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = ": ".join((*map(str, first["loc"]), first["msg"]))
+    raise BadInput(f"no guidance for a segmenter: {why}", str(path))
 
 
 def write_guidance(guidance: Guidance, path: Path) -> None:
