@@ -133,7 +133,7 @@ def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: P
     [
         (["--methods", "turn,nothing-such"], "unknown method"),
         (["--methods", "turn,turn"], "label"),
-        (["--methods", ""], "name each once"),
+        (["--methods", ""], "--methods names none"),
         (["--methods", "turn", "--set", "retrieved"], "NAME=VALUE"),
         (["--methods", "turn", "--set", "other.retrieved=2"], "LABEL.NAME=VALUE"),
         (["--methods", "turn", "--set", "colour=red"], "no setting colour"),

@@ -13,10 +13,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     when it is interrupted.
     """
     from theanine.cli.app import app
+    from theanine.cli.show import visible
     from theanine.errors import TheanineError, UserError
 
     try:
         app(None if arguments is None else list(arguments), prog_name="theanine")
     except TheanineError as error:
-        print(f"theanine: {error}", file=sys.stderr)
+        print(visible(f"theanine: {error}"), file=sys.stderr)
         sys.exit(2 if isinstance(error, UserError) else 1)

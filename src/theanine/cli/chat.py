@@ -21,6 +21,7 @@ from theanine.cli.common import (
     StoreOption,
     UserOption,
     opened,
+    tell_if_local,
     undated,
 )
 from theanine.cli.show import console, counted, show_recollection
@@ -65,11 +66,11 @@ def chat(
         embedder,
         method,
         settings,
-        asks=True,
         begins=True,
         reranker=reranker,
         reranked=reranked,
     ) as agent:
+        tell_if_local(model, base_url)
         agent.remember(user)
         chatting = _Chat(agent, user, pause * 60, why)
         try:

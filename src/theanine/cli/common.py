@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from theanine.cli.show import visible
+
 if TYPE_CHECKING:
     from theanine.sync import Agent
 
@@ -103,14 +105,11 @@ def opened(
     method: str | None = "theanine",
     settings: list[str] | None = None,
     *,
-    asks: bool = False,
     begins: bool = False,
     reranker: str | None = None,
     reranked: int | None = None,
 ) -> Agent:
-    """The agent that a command works with. ``asks``: the command would use a language model.
-
-    ``method``: None is the store's own.
+    """The agent that a command works with. ``method``: None is the store's own.
 
     Raises NotFound where there is no store, unless the command ``begins`` one.
     """
@@ -118,10 +117,6 @@ def opened(
     from theanine.errors import NotFound
     from theanine.retrieval.rerank import TOP
 
-    if asks and model == "local" and base_url is None:
-        print(
-            "No language model is configured: the local versions work (--model).", file=sys.stderr
-        )
     place = store or default_store()
     agent = theanine.aopen(
         place,
@@ -133,12 +128,21 @@ def opened(
         method=method,
         config=named(settings or []),
     )
-    if not begins and not Path(place).expanduser().exists():
+    file = Path(place).expanduser()
+    if not begins and not (file.exists() and file.stat().st_size):
         raise NotFound(
             f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
             "name another with --store"
         )
     return theanine.Agent(agent)
+
+
+def tell_if_local(model: str, base_url: str | None = None) -> None:
+    """Say, as the work begins, that no language model does it, if none was named."""
+    if model == "local" and base_url is None:
+        print(
+            "No language model is configured: the local versions work (--model).", file=sys.stderr
+        )
 
 
 def named(settings: list[str]) -> dict[str, str] | None:
@@ -169,7 +173,7 @@ def with_dated(value: Any, undated: frozenset[int]) -> Any:
 
 def show_json(value: Any) -> None:
     """Anything of ours as indented JSON; times in ISO 8601."""
-    print(json.dumps(value, default=plain, ensure_ascii=False, indent=2))
+    print(visible(json.dumps(value, default=plain, ensure_ascii=False, indent=2)))
 
 
 def plain(value: Any) -> str:

@@ -18,9 +18,11 @@ from theanine.cli.common import (
     RerankedOption,
     RerankerOption,
     plain,
+    tell_if_local,
 )
 from theanine.cli.files import check_place, write_text
-from theanine.cli.show import console, counted, show_table
+from theanine.cli.progress import progress
+from theanine.cli.show import console, counted, show_table, visible
 
 if TYPE_CHECKING:
     from theanine.conversation import History
@@ -120,11 +122,8 @@ def compare(
     entrants = _entrants(methods, settings or [])
     for file in filter(None, (html, json_)):
         check_place(file)
-    if model == "local" and base_url is None:
-        print(
-            "No language model is configured: the local versions work (--model).", file=sys.stderr
-        )
     histories, asked = read_asked(data, questions, limit)
+    tell_if_local(model, base_url)
     common = With(
         model=model, base_url=base_url, embedder=embedder, budget=budget,
         reranker=reranker, reranked=reranked or TOP,
@@ -141,13 +140,8 @@ def _compared(
     from theanine.evaluation.compare import compare_methods
 
     steps = sum(len(history.transcripts) for history in histories) + len(asked)
-    with typer.progressbar(length=steps * len(entrants), file=sys.stderr) as bar:
-
-        def tick(label: str) -> None:
-            bar.label = label
-            bar.update(1)
-
-        return compare_methods(entrants, histories, asked, common, tick)
+    with progress(steps * len(entrants)) as step:
+        return compare_methods(entrants, histories, asked, common, step)
 
 
 def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None) -> None:
@@ -170,7 +164,9 @@ def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
 
     named = [one.strip().partition("=") for one in methods.split(",") if one.strip()]
     labels = [label for label, _, _ in named]
-    if not labels or len(set(labels)) < len(labels):
+    if not labels:
+        raise SettingsError("--methods names none: give some, such as theanine,turn")
+    if len(set(labels)) < len(labels):
         raise SettingsError(
             f"--methods {methods!r}: name each once, or give the second a label of its own, such "
             "as theanine,raw=theanine"
@@ -213,10 +209,11 @@ def _show(found: Comparison) -> None:
                 console().print(line, markup=False)
     if found.unknown:
         named = counted(len(found.unknown), "sources of questions")
-        print(f"{named} not in the data, left out: {', '.join(found.unknown)}", file=sys.stderr)
+        left = f"{named} not in the data, left out: {', '.join(found.unknown)}"
+        print(visible(left), file=sys.stderr)
     for column in found.columns:
         for where, why in column.failures.items():
-            print(f"{column.label}: {where} is not remembered: {why}", file=sys.stderr)
+            print(visible(f"{column.label}: {where} is not remembered: {why}"), file=sys.stderr)
 
 
 def _lines(column: Column, answer: Answer) -> Iterator[str]:

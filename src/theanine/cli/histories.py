@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -20,8 +22,10 @@ from theanine.cli.common import (
     SettingsOption,
     StoreOption,
     opened,
+    tell_if_local,
 )
-from theanine.cli.show import counted
+from theanine.cli.progress import progress
+from theanine.cli.show import counted, visible
 
 if TYPE_CHECKING:
     from theanine.conversation import History
@@ -97,17 +101,22 @@ def import_(
         "keep_going": keep_going,
     }
     complete = True
-    with opened(
-        store, model, base_url, embedder, method, settings, asks=True, begins=True
-    ) as agent:
+    begun = cache(partial(tell_if_local, model, base_url))  # once, for whatever many files
+    with opened(store, model, base_url, embedder, method, settings, begins=True) as agent:
         for file in files:
-            complete = _import_one(agent, file, user, options) and complete
+            complete = _import_one(agent, file, user, options, begun) and complete
     if not complete:
         raise typer.Exit(1)
 
 
-def _import_one(agent: Agent, file: str, user: str | None, options: dict[str, Any]) -> bool:
-    """Whether all of it is remembered now."""
+def _import_one(
+    agent: Agent,
+    file: str,
+    user: str | None,
+    options: dict[str, Any],
+    begun: Callable[[], None],
+) -> bool:
+    """Whether all of it is remembered now; ``begun`` is called before that, if it can be."""
     from theanine.errors import SettingsError
     from theanine.formats import is_dump, read_histories
 
@@ -120,7 +129,7 @@ def _import_one(agent: Agent, file: str, user: str | None, options: dict[str, An
         text = sys.stdin.read() if file == STANDARD_INPUT else Path(file).read_text("utf-8")
         print(f"{file}: {agent.restore(_records(text, file))} new records")
         return True
-    return _take(agent, read_histories(source, **options), file, user)
+    return _take(agent, read_histories(source, **options), file, user, begun)
 
 
 def _records(text: str, file: str) -> list[dict[str, Any]]:
@@ -137,7 +146,9 @@ def _records(text: str, file: str) -> list[dict[str, Any]]:
     return records
 
 
-def _take(agent: Agent, reading: Reading, file: str, user: str | None) -> bool:
+def _take(
+    agent: Agent, reading: Reading, file: str, user: str | None, begun: Callable[[], None]
+) -> bool:
     from theanine.errors import SettingsError
 
     names = [history.name for history in reading.histories]
@@ -146,39 +157,40 @@ def _take(agent: Agent, reading: Reading, file: str, user: str | None) -> bool:
             f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out --user, "
             "and each becomes a user of that name"
         )
+    begun()
     complete = True
     for history in reading.histories:
         complete = _remember(agent, history, user) and complete
     for name, count in reading.notes.items():
-        print(f"{file}: {count} × {name}", file=sys.stderr)
+        print(visible(f"{file}: {count} × {name}"), file=sys.stderr)
     for bad in reading.rejected:
-        print(f"left out: {bad.where}: {bad.reason}", file=sys.stderr)
+        print(visible(f"left out: {bad.where}: {bad.reason}"), file=sys.stderr)
     return complete
 
 
 def _remember(agent: Agent, history: History, user: str | None) -> bool:
     done = agent.log(history, user)
     waiting = agent.pending(done.user)
-    with typer.progressbar(length=len(waiting), label=done.user, file=sys.stderr) as bar:
-        reports = agent.remember(done.user, progress=lambda _: bar.update(1))
-    made = sum(report.memories for report in reports)
+    with progress(len(waiting), done.user) as step:
+        reports = agent.remember(done.user, progress=lambda _: step())
+    made, whose = sum(report.memories for report in reports), visible(done.user)
     print(
-        f"{done.user}: {counted(done.sessions_new, 'new sessions')} ({done.sessions_known} known), "
+        f"{whose}: {counted(done.sessions_new, 'new sessions')} ({done.sessions_known} known), "
         f"{counted(done.turns_new, 'new turns')}, {counted(made, 'new memories')}"
     )
     if done.forgotten:
         print(
-            f"{done.user}: what was forgotten before stays so: {done.forgotten} of the turns and "
+            f"{whose}: what was forgotten before stays so: {done.forgotten} of the turns and "
             "memories",
             file=sys.stderr,
         )
     for note, count in Counter(note for report in reports for note in report.notes).items():
-        print(f"{done.user}: {count} × {note}", file=sys.stderr)
+        print(visible(f"{whose}: {count} × {note}"), file=sys.stderr)
     failed = [report for report in reports if report.failure]
     for report in failed:
         print(
             f"session {report.session} is kept, and waits for `theanine remember`: "
-            f"{report.failure}",
+            f"{visible(report.failure or '')}",
             file=sys.stderr,
         )
     return not failed

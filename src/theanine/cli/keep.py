@@ -20,8 +20,9 @@ from theanine.cli.common import (
     UserOption,
     opened,
     show_json,
+    tell_if_local,
 )
-from theanine.cli.show import counted
+from theanine.cli.show import counted, visible
 
 
 def remember(
@@ -47,13 +48,14 @@ def remember(
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
-    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings) as agent:
+        tell_if_local(model, base_url)
         reports = agent.remember(user, elsewhere=elsewhere)
     for report in reports:
         made = f"{counted(report.memories, 'memories')}, {counted(report.links, 'links')}"
         what = report.failure or made
         notes = "".join(f" ({note})" for note in report.notes)
-        print(f"{report.scope}, session {report.session}: {what}{notes}")
+        print(visible(f"{report.scope}, session {report.session}: {what}{notes}"))
     if not reports:
         print("nothing waits")
     if any(report.failure for report in reports):
@@ -125,5 +127,10 @@ def reembed(
     theanine reembed --embedder openai:text-embedding-3-small
     """
     with opened(store, embedder=embedder) as agent:
-        made = agent.reembed(lambda left: print(f"{left} to do", file=sys.stderr))
+        made = agent.reembed(_tell_left)
         print(f"{counted(made, 'vectors')} made by {agent.embedder_name}")
+
+
+def _tell_left(left: int) -> None:
+    if left:
+        print(f"{counted(left, 'vectors')} still to be made", file=sys.stderr)

@@ -21,7 +21,7 @@ from theanine.cli.common import (
     undated,
     with_dated,
 )
-from theanine.cli.files import write_text
+from theanine.cli.files import check_place, write_text
 from theanine.cli.show import DAY, console, counted, show_table, show_timelines
 
 if TYPE_CHECKING:
@@ -177,16 +177,22 @@ def timeline(
     theanine timeline 12 --user ana
     theanine timeline --user ana --html ana.html
     """
+    if html is not None:
+        check_place(html)
     with opened(store, method=method) as agent:
         found = agent.timelines(user, memory)
         hidden = undated(agent, user)
+        known = agent.memories(user)
         if html is not None:
             within = None if memory is None else {m.id for line in found for m in line.memories}
             _write_page(html, agent, user, within)
     if as_json:
         show_json(with_dated([asdict(line) for line in found], hidden))
-    elif html is None:
+    elif html is None and found:
         show_timelines(found, hidden)
+    elif html is None:
+        told = counted(len(known), "memories") if memory is None else f"memory {memory}"
+        print(f"{told}, no links yet")
 
 
 def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) -> None:

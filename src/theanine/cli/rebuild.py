@@ -16,7 +16,9 @@ from theanine.cli.common import (
     SettingsOption,
     StoreOption,
     opened,
+    tell_if_local,
 )
+from theanine.cli.progress import progress
 from theanine.cli.show import counted
 
 if TYPE_CHECKING:
@@ -67,8 +69,9 @@ def rebuild(
     theanine rebuild --method memory-retrieval --instead --model openai:gpt-4o-mini
     theanine rebuild --method theanine --again --set link_to=all
     """
-    with opened(store, model, base_url, embedder, method, settings, asks=True) as agent:
+    with opened(store, model, base_url, embedder, method, settings) as agent:
         forecast = agent.estimate(user, again=again, instead=instead)
+        tell_if_local(model, base_url)
         _foretell(forecast)
         if estimate:
             return
@@ -83,9 +86,8 @@ def rebuild(
 def _rebuild(
     agent: Agent, forecast: Forecast, user: str | None, *, again: bool, instead: bool
 ) -> Rebuilt:
-    label = forecast.method
-    with typer.progressbar(length=forecast.sessions, label=label, file=sys.stderr) as bar:
-        return agent.rebuild(user, again=again, instead=instead, progress=lambda _: bar.update(1))
+    with progress(forecast.sessions, forecast.method) as step:
+        return agent.rebuild(user, again=again, instead=instead, progress=lambda _: step())
 
 
 def _foretell(forecast: Forecast) -> None:

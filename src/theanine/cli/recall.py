@@ -22,10 +22,12 @@ from theanine.cli.common import (
     UserOption,
     opened,
     show_json,
+    tell_if_local,
     undated,
     with_dated,
 )
-from theanine.cli.show import console, counted, show_recollection, show_timelines
+from theanine.cli.progress import progress
+from theanine.cli.show import NOTHING, console, counted, show_recollection, show_timelines
 
 SHOWN = 4
 
@@ -59,18 +61,21 @@ def recall(
         embedder,
         method,
         settings,
-        asks=True,
         reranker=reranker,
         reranked=reranked,
     ) as agent:
         hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
+        tell_if_local(model, base_url)
         found = agent.recall(question, user, budget=budget)
         waiting, by = len(agent.pending(user)), agent.method_name
     if as_json:
         parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
-        show_recollection(found, hidden)
+        tight = (
+            f"Nothing remembered fits in {counted(budget or 0, 'tokens')}: give a larger --budget."
+        )
+        show_recollection(found, hidden, NOTHING if budget is None else tight)
     if waiting:
         _hint(waiting, by)
 
@@ -91,14 +96,15 @@ def demo() -> None:
 
     with (
         TemporaryDirectory() as folder,
-        opened(f"{folder}/demo.db", asks=True, begins=True) as agent,
+        opened(f"{folder}/demo.db", begins=True) as agent,
     ):
+        tell_if_local("local")
         history = read_histories(HARBOUR).histories[0]
         logged = agent.log(history, "ana")
         said = counted(logged.turns_new, "turns")
         console().print(f"{said} in {counted(logged.sessions_new, 'sessions')}, over a year")
-        with typer.progressbar(length=logged.sessions_new, label="remembering") as bar:
-            reports = agent.remember("ana", progress=lambda _: bar.update(1))
+        with progress(logged.sessions_new, "remembering") as step:
+            reports = agent.remember("ana", progress=lambda _: step())
         made = counted(sum(report.memories for report in reports), "memories")
         links = counted(sum(report.links for report in reports), "links")
         lines = sorted(agent.timelines("ana"), key=lambda line: -len(line.memories))

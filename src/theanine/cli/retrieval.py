@@ -21,6 +21,7 @@ from theanine.cli.common import (
     show_json,
 )
 from theanine.cli.files import check_place, write_text
+from theanine.cli.progress import progress
 from theanine.cli.runs.options import again
 from theanine.cli.show import console, counted, show_table
 
@@ -86,8 +87,7 @@ def retrieval(
     from theanine.evaluation.retrieved import read_retrieved
     from theanine.retrieval.rerank import TOP
 
-    for file in filter(None, (out, html)):
-        check_place(file)
+    _check(out, html, retriever if ablate else "hybrid")
     other = None if against is None else read_retrieved(against)
     labelled, sha256 = _read(data)
     measured = partial(
@@ -109,6 +109,16 @@ def retrieval(
         _write_page(html, run, other)
 
 
+def _check(out: Path | None, html: Path | None, ablated: str) -> None:
+    """Raises SettingsError, before any work is done, for what makes no sense."""
+    from theanine.errors import SettingsError
+
+    for file in filter(None, (out, html)):
+        check_place(file)
+    if ablated != "hybrid":
+        raise SettingsError("--ablate takes parts from hybrid retrieval: leave --retriever out")
+
+
 def _read(data: Path) -> tuple[list[Labelled], str]:
     """The labelled conversations, and the hash of where they come from."""
     from theanine.evaluation.datasets.evidence import read_evidence
@@ -127,10 +137,10 @@ def _write_page(file: Path, run: Run, other: Run | None) -> None:
 
 
 def _with_bar(measured: Callable[..., Run], length: int, label: str, **more: Any) -> Run:
-    with typer.progressbar(length=length, label=label, file=sys.stderr) as bar:
+    with progress(length, label) as step:
 
         def tick(_: str) -> None:
-            bar.update(1)
+            step()
 
         return measured(progress=tick, **more)
 

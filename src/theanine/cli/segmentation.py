@@ -14,6 +14,7 @@ import typer
 
 from theanine.cli.common import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.files import check_place, write_text
+from theanine.cli.progress import progress
 from theanine.cli.runs.options import again
 from theanine.cli.show import console, counted, show_table
 
@@ -83,8 +84,8 @@ def segmentation(
     from theanine.evaluation.segmentation import segmenter as segmenter_named
 
     _check(segmenter, guidance, reflect, journal)
-    if html is not None:
-        check_place(html)
+    for file in filter(None, (html, reflect)):
+        check_place(file)
     path = located(data)
     dialogues = _read(path)
     asked, learned = None, 0
@@ -170,10 +171,8 @@ async def _with_model(
         raise SettingsError("the segmenter llm needs a language model: name one with --model")
     known = read_guidance(guidance) if guidance else None
     async with asking(chat, journal) as caller:
-        with typer.progressbar(length=len(dialogues), label=LLM, file=sys.stderr) as bar:
-            found = await bench_with_model(
-                dialogues, caller, guidance=known, progress=lambda: bar.update(1)
-            )
+        with progress(len(dialogues), LLM) as step:
+            found = await bench_with_model(dialogues, caller, guidance=known, progress=step)
         learned = await learn(dialogues, found.run, caller) if reflect else None
     if reflect and learned:
         write_guidance(learned, reflect)

@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
     from rich.text import Text
 
     from theanine.conversation import Turn
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 DAY = "%d %b %Y"
 QUOTED = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
+NOTHING = "Nothing is remembered about this."
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What steers a terminal or turns the order of what is read, and is not seen itself."""
+
+
+def visible(text: str) -> str:
+    """Text from elsewhere with its control characters written out: ``\\u001b``.
+
+    Line breaks and tabs stay. In JSON they are escapes of the same character.
+    """
+    return _UNSEEN.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
 def counted(count: int, things: str) -> str:
@@ -38,10 +51,20 @@ def console() -> Console:
     Without either it is as wide as it takes, so that lines stay whole for other programs.
     """
     from rich.console import Console
+    from rich.segment import Segment
 
-    plain = Console(highlight=False)
+    class Shown(Console):
+        """Writes out what would steer the terminal, whoever said it; its own styles it keeps."""
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for one in super().render(renderable, options):
+                yield one if one.control else Segment(visible(one.text), one.style)
+
+    plain = Shown(highlight=False)
     told = os.environ.get("COLUMNS", "").strip("0").isdigit()
-    return plain if plain.is_terminal or told else Console(highlight=False, width=100_000)
+    return plain if plain.is_terminal or told else Shown(highlight=False, width=100_000)
 
 
 @dataclass(slots=True)
@@ -111,8 +134,10 @@ def _say(text: Text, indent: int, *, hang: int = 0) -> None:
         console().print(line, soft_wrap=True)
 
 
-def show_recollection(found: Recollection, undated: Iterable[int] = ()) -> None:
-    """What was recalled, part by part, with the turns behind each."""
+def show_recollection(
+    found: Recollection, undated: Iterable[int] = (), empty: str = NOTHING
+) -> None:
+    """What was recalled, part by part, with the turns behind each; ``empty`` where nothing was."""
     from rich.text import Text
 
     hidden = frozenset(undated)
@@ -122,7 +147,7 @@ def show_recollection(found: Recollection, undated: Iterable[int] = ()) -> None:
         for turn in part.sources:
             _say(Text(f"↳ {source(turn, hidden)}", "dim"), 5, hang=2)
     if not found.parts:
-        console().print("   Nothing is remembered about this.")
+        console().print(f"   {empty}")
 
 
 def source(turn: Turn, undated: frozenset[int] = frozenset()) -> str:
@@ -144,5 +169,5 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         numeric = all(isinstance(row[index], int | float) for row in filled)
         table.add_column(column, justify="right" if numeric else "left")
     for row in filled:
-        table.add_row(*(Text(str(value)) for value in row))
+        table.add_row(*(Text(visible(str(value))) for value in row))
     console().print(table)

@@ -155,7 +155,7 @@ def _refusal(rejected: Sequence[Rejected]) -> BadInput:
     shown = "\n".join(f"  {item.where}: {item.reason}" for item in rejected[:_SHOWN])
     more = f"\n  and {len(rejected) - _SHOWN} more" if len(rejected) > _SHOWN else ""
     return BadInput(
-        f"{len(rejected)} items can't be taken, so nothing was (keep going takes the rest):\n"
+        f"{len(rejected)} items can't be taken, so nothing was (--keep-going takes the rest):\n"
         f"{shown}{more}"
     )
 

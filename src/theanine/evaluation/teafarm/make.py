@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from theanine.agent import AsyncAgent
 from theanine.clock import system_clock
 from theanine.conversation import History, Scope
-from theanine.errors import BadInput, ModelError
+from theanine.errors import BadInput, ModelError, SettingsError
 from theanine.evaluation.teafarm.generate import Talks, blank_questions, make_questions
 from theanine.evaluation.teafarm.question import Question
 from theanine.evaluation.teafarm.sheet import outline, write_block, write_head
@@ -120,8 +120,11 @@ async def _one(
 def _begun(out: Path, head: dict[str, str]) -> set[str]:
     """The users that the file has questions on; a new file gets its head."""
     if not out.exists():
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(write_head(**head), "utf-8")
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(write_head(**head), "utf-8")
+        except OSError as error:
+            raise SettingsError(f"{out} can't be written ({error.strerror})") from error
         return set()
     known, users = outline(out)
     if known != head:
