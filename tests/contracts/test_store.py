@@ -70,6 +70,16 @@ async def export(store: Store) -> list[dict[str, Any]]:
     return [record async for record in store.dump()]
 
 
+@pytest.mark.parametrize(("costs", "told"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
+async def test_a_cost_is_unknown_where_that_of_any_answer_is(
+    store: Store, costs: tuple[float | None, ...], told: float | None
+) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    for number, cost in enumerate(costs):
+        await store.journal(ANA, entry(str(number), cost=cost, input_tokens=9))
+    assert [line.cost for line in await store.costs()] == [told]
+
+
 # the log
 
 

@@ -142,9 +142,11 @@ def reject(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> 
 
 
 def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
-    """Sums by scope, session, step and model; a cost is None where no price was known."""
+    """Sums by scope, session, step and model; a cost is None where that of any answer is."""
     j = t.journal.c
     group = (*(t.scope.c[name] for name in ("tenant", "agent", "user")), j.session, j.step, j.model)
+    answered = j.input_tokens + j.output_tokens > 0  # a call that got no answer costs nothing
+    unpriced = sa.case((sa.and_(j.cost.is_(None), answered), 1), else_=0)
     query = (
         sa.select(
             *group,
@@ -152,7 +154,7 @@ def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
             sa.func.sum(sa.case((j.rejected, 1), else_=0)).label("failed"),
             sa.func.sum(j.input_tokens).label("input_tokens"),
             sa.func.sum(j.output_tokens).label("output_tokens"),
-            sa.func.sum(j.cost).label("cost"),
+            sa.case((sa.func.sum(unpriced) == 0, sa.func.sum(j.cost))).label("cost"),
             sa.func.sum(j.seconds).label("seconds"),
         )
         .join_from(t.scope, t.journal, j.scope == t.scope.c.id)

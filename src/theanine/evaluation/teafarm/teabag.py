@@ -102,7 +102,10 @@ def _episodes(file: Path) -> Iterator[tuple[str, Record]]:
 def _history(user: str, fields: Record, where: str) -> History:
     calendar = Calendar(None)
     transcripts: list[Transcript] = []
-    intervals = cast("list[str]", fields.get("time interval") or [])
+    told: Any = fields.get("time interval") or []
+    if not isinstance(told, list):
+        raise BadInput("its time interval is no list", where)
+    intervals = cast("list[Any]", told)
     for number, turns in enumerate(_sessions(fields), 1):
         gap = span(str(intervals[number - 1])) if number <= len(intervals) else None
         times = calendar.place(len(turns), gap, where)
@@ -121,8 +124,9 @@ def _history(user: str, fields: Record, where: str) -> History:
 def _sessions(fields: Record) -> list[Turns]:
     """Sessions 1 to 5."""
     if isinstance(listed := fields.get("sessions") or fields.get("dialogues"), list):
-        return [_turns(one, ()) for one in cast("list[Any]", listed)[:5]]
-    found = [_numbered(fields, number) for number in range(1, 6)]
+        found = [_turns(one, ()) for one in cast("list[Any]", listed)[:5]]
+    else:
+        found = [_numbered(fields, number) for number in range(1, 6)]
     return [turns for turns in found if turns]
 
 
@@ -169,7 +173,7 @@ def _questions(user: str, data_set: str, fields: Record, where: str) -> list[Que
     people = list(dict.fromkeys(speaker for turns in _sessions(fields) for speaker, _ in turns))
     found = [
         _question(f"{user}/{number}", user, data_set, asked, led, people, where)
-        for number, (asked, led) in enumerate(zip(*_asked(fields), strict=True), 1)
+        for number, (asked, led) in enumerate(zip(*_asked(fields, where), strict=True), 1)
     ]
     if not found:
         known = ", ".join(list(fields)[:12])
@@ -177,12 +181,15 @@ def _questions(user: str, data_set: str, fields: Record, where: str) -> list[Que
     return found
 
 
-def _asked(fields: Record) -> tuple[Sequence[Record], Sequence[Turns]]:
+def _asked(fields: Record, where: str) -> tuple[Sequence[Record], Sequence[Turns]]:
     """The questions as objects, and the session 6 of each."""
     listed = next((fields[name] for name in _LISTS if name in fields), None)
     if isinstance(listed, dict):
         by_speaker = cast("dict[str, Record]", listed)
-        listed = [{"speaker": speaker, **one} for speaker, one in by_speaker.items()]
+        listed = [
+            {"speaker": speaker, **_object(one, f"{where}, the question of {speaker}")}
+            for speaker, one in by_speaker.items()
+        ]
     if not isinstance(listed, list):
         listed = [
             {"question": fields[f"question {n}"], "answer": fields.get(f"answer {n}", "")}
@@ -190,9 +197,16 @@ def _asked(fields: Record) -> tuple[Sequence[Record], Sequence[Turns]]:
             if f"question {n}" in fields
         ]
     asked = [
-        {_plain(key): value for key, value in one.items()} for one in cast("list[Record]", listed)
+        {_plain(key): value for key, value in _object(one, f"{where}, question {place}").items()}
+        for place, one in enumerate(cast("list[Any]", listed), 1)
     ]
     return asked, [_led(one, fields, place) for place, one in enumerate(asked)]
+
+
+def _object(value: Any, where: str) -> Record:
+    if not isinstance(value, dict):
+        raise BadInput("it is no JSON object", where)
+    return cast("Record", value)
 
 
 def _led(asked: Record, fields: Record, place: int) -> Turns:
