@@ -11,7 +11,13 @@ from typing import Any
 
 from theanine.errors import SettingsError
 
-DATA = "papers.toml"
+FOLDER = "papers"
+"""Where the figures are, a file for each paper, as printed there.
+
+In a column `measure` names ours of the same and `scale` is what ours is multiplied by; `nan` is a
+cell that the paper leaves empty.
+"""
+PAPERS = ("theanine", "theanine-first", "secom", "conditional-memory", "llm-rsum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,7 @@ class Table:
 
 def tables(names: Sequence[str] = ()) -> list[Table]:
     """All tables, or those of these ids. Raises SettingsError for an unknown one."""
-    read = tomllib.loads(files("theanine.evaluation").joinpath(DATA).read_text("utf-8"))
-    found = {one["id"]: _table(one) for one in read["table"]}
+    found = {one["id"]: _table(one) for paper in PAPERS for one in _read(paper)}
     if unknown := [name for name in names if name not in found]:
         raise SettingsError(f"no table {unknown[0]!r}; there are: {', '.join(found)}")
     return [found[name] for name in names] if names else list(found.values())
@@ -100,6 +105,11 @@ def _value(column: Column, category: str, summary: Mapping[str, Any]) -> float |
     if column.measure == "recalled_tokens":
         value = summary["recalled_tokens"]
     return value * column.scale if isinstance(value, int | float) else None
+
+
+def _read(paper: str) -> list[dict[str, Any]]:
+    file = files("theanine.evaluation") / FOLDER / f"{paper}.toml"
+    return tomllib.loads(file.read_text("utf-8"))["table"]
 
 
 def _table(read: Mapping[str, Any]) -> Table:
