@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from running import Terminal
 from theanine.errors import SettingsError
-from theanine.evaluation.tables import ours, tables, with_ours
+from theanine.evaluation.tables import lacking, ours, tables, with_ours
 
 
 def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
@@ -70,6 +72,46 @@ def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
     assert set(nothing.values) == {None}
 
 
+def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any, Any]:
+    settings, summary = a_run("theanine", bench="responses")
+    own = {f"session {n}": {"rouge-l": {"mean": int(n) / 100}} for n in sessions}
+    return {**settings, "measures": measures}, {**summary, "categories": own, "corpus": corpus}
+
+
+def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
+    [table] = tables(["theanine-msc"])
+    values = {f"corpus-bleu-4/session {n}": n / 100 for n in (3, 4, 5)}
+    asked = ["rouge-l", "corpus-bleu-4", "mauve:gpt2"]
+    run = responses("345", asked, {"corpus-bleu-4": 0.9, "mauve": 0.9, **values})
+    row = ours(table, *run)
+    assert row
+    assert row.values[:2] == pytest.approx((4.0, 4.0))  # not 90 over all, and not 50
+    assert row.values[2:] == (None, None)
+    assert lacking(table, *run) == ["BertScore comes with --measure bertscore=FOLDER"]
+    alone = responses("3", ["rouge-l"], {"corpus-bleu-4": 0.03})
+    row = ours(table, *alone)
+    assert row
+    assert set(row.values) == {None}
+    assert lacking(table, *alone) == ["no session 4, session 5 in the run"]
+    [third] = tables(["theanine-session-3"])
+    row = ours(third, *alone)
+    assert row
+    assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
+
+
+def test_runs_head_to_head_have_their_row() -> None:
+    [table] = tables(["theanine-g-eval"])
+    settings, summary = a_run("nobody", bench="pairwise")
+    settings["setup"]["settings"] = {"A": "mine", "B": "theirs"}
+    settings["measures"] = ["specificity"]
+    summary["corpus"] = {"specificity/rate": 0.625}
+    row = ours(table, settings, summary)
+    assert row
+    assert (row.label, row.values) == ("ours: mine against theirs", (62.5, None, None))
+    assert with_ours(table, [row])[-1] == row
+    assert lacking(table, settings, summary)[0] == "Mem comes with --criteria memorability"
+
+
 def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:
     settings, summary = a_run("theanine")
     (tmp_path / "settings.json").write_text(json.dumps(settings))
@@ -77,5 +119,7 @@ def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:
     shown = run.bare("bench", "tables", "teafarm", "--run", str(tmp_path))
     assert "TeaFarm success rate" in shown.out
     assert "ours: theanine, openai:m" in shown.out
+    assert re.search(r"ours: theanine, openai:m +– +0\.75 +0\.50 *\n", shown.out)  # as the paper
+    assert "ours: theanine, openai:m: MSC comes with --judge NAME" in shown.out
     [table] = json.loads(run.bare("bench", "tables", "teafarm", "--json").out)
     assert table["rows"][0]["values"] == [0.16, 0.19, 0.18]

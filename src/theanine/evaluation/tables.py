@@ -10,6 +10,7 @@ from math import isnan
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine.evaluation.metrics.neural import NEURAL
 
 FOLDER = "papers"
 """Where the figures are, a file for each paper, as printed there.
@@ -17,6 +18,10 @@ FOLDER = "papers"
 In a column `measure` names ours of the same and `scale` is what ours is multiplied by; `nan` is a
 cell that the paper leaves empty.
 """
+TOKENS = "recalled_tokens"
+"""The measure that every run has."""
+OPTIONS = {"pairwise": "--criteria {}", "teafarm": "--judge NAME"}
+"""What gives a measure of these benches; elsewhere it is asked for by its name."""
 PAPERS = ("theanine", "theanine-first", "secom", "conditional-memory", "llm-rsum")
 
 
@@ -52,6 +57,7 @@ class Table:
         what: what it reports.
         bench: our bench that measures the same.
         category: the cases that it is about, such as ``session 5``; empty for all.
+        mean_of: categories of which every column is the mean, each counting alike; empty for none.
     """
 
     id: str
@@ -62,6 +68,7 @@ class Table:
     category: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    mean_of: tuple[str, ...] = ()
 
 
 def tables(names: Sequence[str] = ()) -> list[Table]:
@@ -81,10 +88,29 @@ def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) 
     if settings["bench"] != table.bench:
         return None
     setup = settings["setup"]
-    values = tuple(
-        _value(column, column.category or table.category, summary) for column in table.columns
-    )
-    return Row(f"ours: {setup['method']}, {setup['model']}", setup["method"], values)
+    label = f"ours: {setup['method']}, {setup['model']}"
+    if table.bench == "pairwise":
+        label = "ours: " + " against ".join(map(str, setup["settings"].values()))
+    values = tuple(_value(column, table, summary) for column in table.columns)
+    return Row(label, setup["method"], values)
+
+
+def lacking(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """What a run of the table's bench would need for its row to be whole; what is known of it."""
+    wanted = (table.category,) if table.category else table.mean_of
+    if absent := [name for name in wanted if name not in summary["categories"]]:
+        return [f"no {', '.join(absent)} in the run"]
+    asked: Sequence[str] = settings["measures"]
+    found: list[str] = []
+    for column in table.columns:
+        name = column.measure.partition("/")[0]
+        neural = name in NEURAL
+        if any(one == name or (neural and one.startswith(f"{name}:")) for one in asked):
+            continue
+        if name and name != TOKENS:
+            option = OPTIONS.get(table.bench, f"--measure {name}{'=FOLDER' if neural else ''}")
+            found.append(f"{column.name} comes with {option.format(name)}")
+    return found
 
 
 def with_ours(table: Table, rows: Sequence[Row]) -> list[Row]:
@@ -96,15 +122,24 @@ def with_ours(table: Table, rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _value(column: Column, category: str, summary: Mapping[str, Any]) -> float | None:
-    measures, corpus = summary["measures"], column.measure
+def _value(column: Column, table: Table, summary: Mapping[str, Any]) -> float | None:
+    if column.measure == TOKENS:
+        return summary[TOKENS]
+    categories = table.mean_of or (column.category or table.category,)
+    values = [_measured(column.measure, category, summary) for category in categories]
+    known = [value for value in values if value is not None]
+    return column.scale * sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _measured(name: str, category: str, summary: Mapping[str, Any]) -> float | None:
+    """A run's figure of the cases of a category, or of all."""
+    measures, corpus = summary["measures"], name
     if category:
-        measures, corpus = summary["categories"].get(category, {}), f"{corpus}/{category}"
-    measure = measures.get(column.measure)
-    value = measure["mean"] if measure else summary["corpus"].get(corpus)
-    if column.measure == "recalled_tokens":
-        value = summary["recalled_tokens"]
-    return value * column.scale if isinstance(value, int | float) else None
+        measures = summary["categories"].get(category, {})
+        if set(summary["categories"]) != {category}:  # else what is of all is of it
+            corpus = f"{name}/{category}"
+    value = measures[name]["mean"] if name in measures else summary["corpus"].get(corpus)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _read(paper: str) -> list[dict[str, Any]]:
@@ -122,6 +157,7 @@ def _table(read: Mapping[str, Any]) -> Table:
         category=read["category"],
         columns=tuple(Column(**one) for one in read["columns"]),
         rows=tuple(_row(one) for one in read["rows"]),
+        mean_of=tuple(read.get("mean_of", ())),
     )
 
 
