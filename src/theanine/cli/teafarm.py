@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from theanine.cli.common import BaseUrlOption, JsonOption, ModelOption, show_json
+from theanine.cli.progress import progress
 from theanine.cli.runs.options import RunOptions, with_run_options
 from theanine.cli.show import console, counted, show_table
 
@@ -65,6 +66,7 @@ HistoryOption = Annotated[
     Literal["sent", "replayed", "none"],
     typer.Option(
         "--history",
+        metavar="HOW",
         help="How it learns of the sessions before: sent with each request, replayed turn by turn "
         "beforehand (it has a memory of its own), or none (it has had them).",
     ),
@@ -132,7 +134,7 @@ async def _make(
     from theanine.evaluation.teafarm.make import make_file
 
     histories = await _histories(data, store, users)
-    with typer.progressbar(length=len(histories), label="questions", file=sys.stderr) as bar:
+    with progress(len(histories), "questions") as step:
         return await make_file(
             histories,
             out,
@@ -140,7 +142,7 @@ async def _make(
             store=store,
             model=chat,
             many=many,
-            progress=lambda _: bar.update(1),
+            progress=lambda _: step(),
         )
 
 
@@ -208,13 +210,15 @@ def run(
         settings = settings_of(farm.plan, setup, open_models(setup))
         place = default_folder(farm.plan.bench, setup.method, settings).path
         options = replace(options, out=place)
+    least = None if options.replay else min_success
     try:
         perform_and_show(farm.plan, options, tested=farm.tested, show=_show_run)
-    except typer.Exit:
-        if min_success is None or options.replay:
-            raise
-    if min_success is not None and not options.replay:
-        _hold(Path(str(options.out)), min_success)
+    except typer.Exit as left:
+        if least is not None and left.exit_code == 1:  # it is said even so
+            _hold(Path(str(options.out)), least)
+        raise
+    if least is not None:
+        _hold(Path(str(options.out)), least)
 
 
 def _of_outside(options: RunOptions, url: str, model: str, history: str) -> RunOptions:
