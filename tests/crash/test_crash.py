@@ -41,15 +41,16 @@ def store(tmp_path: Path) -> Path:
         ("DELETE FROM vector WHERE memory = 5", "without a vector"),
         ("DELETE FROM memory WHERE id = 19", "not there"),
         (
-            "INSERT INTO memory SELECT scope, 999, session, method, kind, text, at, made_at, "
-            "speakers, made_by, prompt FROM memory WHERE id = 5",
+            "CREATE TEMP TABLE twice AS SELECT * FROM memory WHERE id = 5;"
+            "UPDATE twice SET id = 999;"
+            "INSERT INTO memory SELECT * FROM twice",
             "there twice",
         ),
     ],
 )
 def test_what_is_half_there_is_noticed(store: Path, harm: str, said: str) -> None:
     with closing(sqlite3.connect(store)) as db:
-        db.execute(harm)
+        db.executescript(harm)
         db.commit()
     assert any(said in sentence for sentence in check.after_a_kill(store))
 
