@@ -100,7 +100,12 @@ def forget(
                 f"{counted(receipt.anew, 'other sessions')} had memories made of that; these are "
                 "gone too, and `theanine remember` makes them anew from what is left"
             )
-        print("verified gone from every file" if receipt.verified else "NOT verified: run it again")
+        print(
+            "verified gone from every file"
+            if receipt.verified
+            else "NOT verified: a reader, such as an export, still holds it; it goes from the files "
+            "when that ends, or when the store is opened next"
+        )
     if not receipt.verified:
         raise typer.Exit(1)
 

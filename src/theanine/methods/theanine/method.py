@@ -72,7 +72,7 @@ class Theanine:
         timelines = self._timelines([memory for memory, _ in found], context)
         scores = {memory.id: score for memory, score in found}
         if self.config.shuffle:
-            timelines = _shuffled(timelines, context)
+            timelines = _alone(timelines, context)
         if context.budget is not None:
             timelines = told_once(timelines)
         await context.view.turns([n for t in timelines for m in t.memories for n in m.sources])
@@ -80,7 +80,9 @@ class Theanine:
         # Tasks only pay where there is something to wait for.
         parts = await concurrently(calls) if context.chat else [await call() for call in calls]
         kept = within([(part, part.text) for part in parts], context.budget)
-        if context.budget is not None:
+        if self.config.shuffle:
+            context.rng.shuffle(kept)
+        elif context.budget is not None:
             kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
@@ -180,12 +182,13 @@ def told_once(timelines: Sequence[Timeline]) -> list[Timeline]:
     return kept
 
 
-def _shuffled(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
-    """The same memories, each alone, in random order (ablation ``shuffle``)."""
-    alone = {memory.id: line.retrieved for line in timelines for memory in line.memories}
-    order = list(alone)
-    context.rng.shuffle(order)
-    return [Timeline(memories=(context.view[n],), links=(), retrieved=alone[n]) for n in order]
+def _alone(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
+    """The same memories, each alone, those of the best timeline first (ablation ``shuffle``)."""
+    alone: dict[int, int] = {}
+    for line in timelines:
+        for memory in line.memories:
+            alone.setdefault(memory.id, line.retrieved)
+    return [Timeline(memories=(context.view[n],), links=(), retrieved=alone[n]) for n in alone]
 
 
 def longest_timelines(context: Context, memory: int | None = None) -> list[Timeline]:
