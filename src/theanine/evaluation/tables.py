@@ -55,7 +55,7 @@ class Table:
         id: its name here.
         paper, place: where it is printed.
         what: what it reports.
-        bench: our bench that measures the same.
+        bench: our bench that measures the same; empty for none.
         category: the cases that it is about, such as ``session 5``; empty for all.
         mean_of: categories of which every column is the mean, each counting alike; empty for none.
     """
