@@ -142,6 +142,13 @@ def test_gold_of_persona_summaries_is_a_sentence_each(tmp_path: Path) -> None:
         read_gold(tmp_path)
 
 
+def test_memories_of_what_was_never_talked_are_refused(tmp_path: Path) -> None:
+    bare = tmp_path / "memories.json"
+    bare.write_text(json.dumps([{"dataID": "ana", "summary": {"s1-m1": "Ana has a boat."}}]))
+    with pytest.raises(BadInput, match=r"memories\.json: ana has memories and no turns.* --gold"):
+        read_gold(bare)
+
+
 def test_gold_of_a_second_file_goes_by_name_and_session(tmp_path: Path, data: Path) -> None:
     summary = {"s1-m1": "She sails.", "s2-m1": "Her son plays chess.", "s2-m2": "On Fridays."}
     file = tmp_path / "gold.json"

@@ -55,7 +55,7 @@ class Golden:
 def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
     """The histories of a file or folder that have gold memories, their own or those of ``gold``.
 
-    Raises BadInput where there are none.
+    Raises BadInput where there are none, and for a history that was never talked.
     """
     if gold is not None:
         histories = _with_gold(read_histories(data).histories, gold)
@@ -69,6 +69,12 @@ def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
             "no gold memories in it; give LoCoMo, MSC's folder of persona summaries or JSON Lines "
             "with memories, or name a file of them with --gold",
             str(gold or data),
+        )
+    if silent := next((one.history.name for one in found if not one.history.transcripts), None):
+        raise BadInput(
+            f"{silent} has memories and no turns: give the conversations that the memories are of, "
+            "and this file with --gold",
+            str(data),
         )
     return found
 
