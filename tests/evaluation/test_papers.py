@@ -25,6 +25,7 @@ ACROSS = "Conditional memory"
 REACH = 16
 """How many lines before its caption a table begins at the most."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+BRACKETS = re.compile(r"\(.*?\)")
 WORD = re.compile(r"[a-z]{3,}")
 
 pytestmark = pytest.mark.skipif(
@@ -65,10 +66,11 @@ def _named(label: str, lines: list[str]) -> bool:
 
 
 def _printed(row: Row, line: str) -> bool:
-    """Whether a line has the row's figures one behind the other."""
+    """Whether a line has the row's figures one behind the other, from where a block may begin."""
     wanted = [value for value in row.values if value is not None]
-    there = [float(one.replace(",", "")) for one in NUMBER.findall(line)]
-    return any(there[at : at + len(wanted)] == wanted for at in range(len(there) + 1))
+    step = len(wanted) if len(wanted) == len(row.values) else 1
+    there = [float(one.replace(",", "")) for one in NUMBER.findall(BRACKETS.sub("", line))]
+    return any(there[at : at + len(wanted)] == wanted for at in range(0, len(there) + 1, step))
 
 
 def _descents(places: list[list[int]]) -> Iterator[tuple[int, int]]:
