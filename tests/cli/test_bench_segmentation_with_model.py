@@ -67,6 +67,15 @@ def test_guidance_is_learned_from_errors_and_used(run: Terminal, data: str, tmp_
         assert found["rules"][1] in prompt
 
 
+def test_what_cannot_be_written_is_told_before_the_model_is_asked(
+    run: Terminal, data: str, tmp_path: Path
+) -> None:
+    with ScriptedServer() as server:
+        place = ("--reflect", str(tmp_path / "no" / "g.json"))
+        ran = bench(run, data, server, *place, fine=False)
+        assert (ran.code, "can't be written" in ran.err, server.calls) == (2, True, [])
+
+
 def test_without_an_error_there_is_nothing_to_learn(run: Terminal, tmp_path: Path) -> None:
     data = save(tmp_path, "d.json", [{"utterances": TURNS, "segments": [3, 3], "set": "own"}])
     with ScriptedServer() as server:

@@ -221,6 +221,11 @@ def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
         check(path)
 
 
+def test_the_folder_of_one_chat_is_a_set_of_one(tmp_path: Path) -> None:
+    chats = _beam(tmp_path, "probing_questions/probing_questions.json", json.dumps(PROBES))
+    assert read_qa(chats / "1") == read_qa(chats)
+
+
 def test_a_rubric_of_one_point_may_be_a_text(tmp_path: Path) -> None:
     probes = '{"abstention": [{"question": "Who?", "rubric": "says so"}]}'
     [group] = read_qa(_beam(tmp_path, "probing_questions/probing_questions.json", probes))

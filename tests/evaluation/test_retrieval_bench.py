@@ -161,6 +161,9 @@ def test_mistakes_are_named(run: Terminal, data: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no questions with evidence"):
         read_evidence(other)
     assert run.bare("bench", "retrieval", str(data), "--unit", "word", fine=False).code == 2
+    partless = ("--retriever", "dense", "--ablate")
+    ran = run.bare("bench", "retrieval", str(data), *partless, fine=False)
+    assert (ran.code, "leave --retriever out" in ran.err) == (2, True)
     ran = run.bare("bench", "retrieval", str(data), "--against", str(other), fine=False)
     assert (ran.code, "no items of a run" in ran.err) == (2, True)
     nowhere = ("--html", "no/such/folder/a.html")

@@ -247,10 +247,15 @@ def test_guidance_is_kept_in_a_readable_file(tmp_path: Path) -> None:
     assert '  "rules": [\n    "A farewell stays with what it closes.",' in path.read_text("utf-8")
     assert "Rule 2: A change of place alone is no new topic." in LEARNED.text
     assert LEARNED.text.endswith("right: 1-2, 3-3\nlesson: The word also opens another errand.")
-    path.write_text('{"rules": []}')
-    for bad in (path, tmp_path / "nowhere.json"):
-        with pytest.raises(BadInput, match="no guidance for a segmenter"):
-            read_guidance(bad)
+    for words, said in (
+        ("{}", "made_by: Field required"),
+        ("{", "Invalid JSON"),
+        (None, "No such"),
+    ):
+        path.unlink() if words is None else path.write_text(words)
+        with pytest.raises(BadInput, match=f"no guidance for a segmenter: {said}") as told:
+            read_guidance(path)
+        assert len(str(told.value).splitlines()) == 1
 
 
 def test_bounds_count_from_one() -> None:
