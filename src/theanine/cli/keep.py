@@ -103,8 +103,8 @@ def forget(
         print(
             "verified gone from every file"
             if receipt.verified
-            else "NOT verified: a reader, such as an export, still holds it; it goes from the files "
-            "when that ends, or when the store is opened next"
+            else "NOT verified: a reader, such as an export, still holds it; it goes from the "
+            "files when that ends, or when the store is opened next"
         )
     if not receipt.verified:
         raise typer.Exit(1)

@@ -98,7 +98,9 @@ def hear(
         raise NotFound(f"session {session} has ended; start a new one")
     assert scope_id is not None
     if erased_since(db, scope_id, epoch):
-        raise Stale(f"something of {scope} was forgotten or replaced while this was made of it; make it anew")
+        raise Stale(
+            f"something of {scope} was forgotten or replaced while this was made of it; make it anew"
+        )
     known = keyed_turns(db, scope_id, session, utterances)
     fresh = _unknown(utterances, known)
     last = last_turn(db, scope_id, session)
