@@ -293,7 +293,7 @@ def report(
             for line in found.lines
         ),
     )
-    console().print(f"\n{found}\n", markup=False)
+    console().print(f"\n{found}\n", markup=False, soft_wrap=True)
     _show_paper(found)
 
 
