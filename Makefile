@@ -24,8 +24,8 @@ help: ## Show what can be made
 demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
 
-test: $(DEV) ## Run the whole suite
-	$(BIN)/python -m pytest
+test: $(DEV) ## Run the whole suite, on all cores
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(DEV) ## Check style, format and types
 	$(BIN)/ruff check .

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# A worker of a parallel run has the guard from its start, by its controller's PYTHONPATH.
+if (started := sys.modules.get("sitecustomize")) and hasattr(started, "attempts"):
+    sys.modules["offline.sitecustomize"] = started
 
 from offline import sitecustomize
 from running import Terminal
@@ -15,6 +20,8 @@ from running import Terminal
 _OFFLINE = str(Path(sitecustomize.__file__).parent)
 # Set for the whole run, so that every Python that a test starts keeps off the network too.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_OFFLINE, os.environ.get("PYTHONPATH")]))
+
+os.environ.pop("COLUMNS", None)  # how wide a terminal is said to be is for a test to say
 
 # How long an example takes says more about the machine than about us.
 settings.register_profile("patient", deadline=None)

@@ -122,7 +122,7 @@ def _run_command(block: Block, command: Command, folder: Path) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """A plain terminal of 100 columns, with ``theanine`` on the PATH and no settings of our own."""
+    """No terminal, so lines stay whole; ``theanine`` on the PATH, and no settings of our own."""
     tools = folder / ".tools"
     tools.mkdir(exist_ok=True)
     program = "import sys; sys.argv[0] = 'theanine'; from theanine.cli import main; main()"
@@ -133,7 +133,6 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
-        "COLUMNS": "100",
         "NO_COLOR": "1",
         "TERM": "dumb",
         "TZ": "UTC",

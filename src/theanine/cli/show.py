@@ -62,9 +62,11 @@ def console() -> Console:
             for one in super().render(renderable, options):
                 yield one if one.control else Segment(visible(one.text), one.style)
 
-    plain = Shown(highlight=False)
+    plain = Shown(highlight=False, emoji=False)  # words stay as they are: no :boat: becomes one
     told = os.environ.get("COLUMNS", "").strip("0").isdigit()
-    return plain if plain.is_terminal or told else Shown(highlight=False, width=100_000)
+    if not plain.is_terminal and not told:
+        plain.width = 100_000
+    return plain
 
 
 @dataclass(slots=True)

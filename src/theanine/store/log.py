@@ -99,7 +99,8 @@ def hear(
     assert scope_id is not None
     if erased_since(db, scope_id, epoch):
         raise Stale(
-            f"something of {scope} was forgotten or replaced while this was made of it; make it anew"
+            f"something of {scope} was forgotten or replaced while this was made of it; "
+            "make it anew"
         )
     known = keyed_turns(db, scope_id, session, utterances)
     fresh = _unknown(utterances, known)
