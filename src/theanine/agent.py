@@ -27,6 +27,7 @@ from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
+from theanine.store.validate import check_time
 from theanine.store.validate import check_utterance
 from theanine.upkeep import Upkeep
 
@@ -325,6 +326,8 @@ class AsyncTalk:
 
         Made anew if something is forgotten meanwhile; Stale if that does not end.
         """
+        if at is not None:  # before a model is paid
+            check_time(at, "the reply's time")
         for tried in range(1, TRIES + 1):
             try:
                 return await self._answer(at)

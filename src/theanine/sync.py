@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -73,13 +75,15 @@ class Agent(_Face):
 
     def __init__(self, inner: AsyncAgent) -> None:
         self.inner = inner
-        self._started = start_blocking_portal("asyncio")
-        self._portal: BlockingPortal | None = self._started.__enter__()
+        started = start_blocking_portal("asyncio")
+        self._portal: BlockingPortal | None = started.__enter__()
         try:
             self._portal.call(inner.__aenter__)
         except BaseException:
-            self._started.__exit__(None, None, None)
+            started.__exit__(None, None, None)
             raise
+        # Also when the program ends, or drops the agent, without closing it: it would hang.
+        self._closing = finalize(self, _close, inner, self._portal, started)
 
     @property
     def portal(self) -> BlockingPortal:
@@ -135,12 +139,8 @@ class Agent(_Face):
 
     def close(self) -> None:
         """Let go of the store and of the background loop. A second call does nothing."""
-        if self._portal is not None:
-            portal, self._portal = self._portal, None
-            try:
-                portal.call(self.inner.close)
-            finally:
-                self._started.__exit__(None, None, None)
+        self._portal = None
+        self._closing()
 
     def __enter__(self) -> Self:
         return self
@@ -152,3 +152,12 @@ class Agent(_Face):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _close(
+    inner: AsyncAgent, portal: BlockingPortal, started: AbstractContextManager[BlockingPortal]
+) -> None:
+    try:
+        portal.call(inner.close)
+    finally:
+        started.__exit__(None, None, None)

@@ -160,6 +160,20 @@ def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
         assert "ships" not in str(server.requests[-1])
 
 
+def test_a_program_that_closes_nothing_ends_all_the_same(path: str) -> None:
+    program = f"""
+        import theanine
+        agent = theanine.open({path!r})
+        dropped = theanine.open({path!r} + "2")
+        del dropped
+        talk = agent.session("ana")
+        talk.hear("I sold the boat.")
+        """
+    subprocess.run([sys.executable, "-c", dedent(program)], check=True, timeout=60)
+    with theanine.open(path) as agent:
+        assert [report.failure for report in agent.remember()] == [None]
+
+
 def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str) -> None:
     program = f"""
         import os, theanine
