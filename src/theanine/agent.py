@@ -27,8 +27,7 @@ from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import Reranking
 from theanine.store.base import Store
 from theanine.store.leases import process_holder
-from theanine.store.validate import check_time
-from theanine.store.validate import check_utterance
+from theanine.store.validate import check_time, check_utterance
 from theanine.upkeep import Upkeep
 
 TRIES = 3
