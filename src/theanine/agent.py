@@ -155,7 +155,7 @@ class AsyncAgent(Upkeep):
         """What matters for a dialogue or a question; empty when nothing is remembered of the user.
 
         ``budget`` is how many tokens (of the bundled tokenizer) ``text`` may have at most.
-        Raises BadInput for an empty dialogue, and ModelError when the model fails.
+        Raises BadInput for a question without words, and ModelError when the model fails.
         """
         check_dialogue(dialogue)
         scope = scope_of(user, agent, tenant)

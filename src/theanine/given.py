@@ -18,18 +18,18 @@ def scope_of(user: str, agent: str, tenant: str) -> Scope:
 
 
 def check_dialogue(dialogue: object) -> None:
-    """Raises BadInput for what is neither words nor utterances, or holds none."""
+    """Raises BadInput for what is neither words nor utterances, and for a question without words.
+
+    A dialogue may be empty: some methods know what to recall before anything is said.
+    """
     if isinstance(dialogue, str):
-        empty = not dialogue.strip()
-    elif _is_said(dialogue):
-        empty = not dialogue
-    else:
+        if not dialogue.strip():
+            raise BadInput("the question is empty: say what to recall something for")
+    elif not _is_said(dialogue):
         raise BadInput(
             "the dialogue must be a question's words or a list of utterances, not "
             f"{type(dialogue).__name__}"
         )
-    if empty:
-        raise BadInput("the dialogue is empty: say what to recall something for")
 
 
 def _is_said(dialogue: object) -> bool:

@@ -82,7 +82,7 @@ def test_a_mistake_is_all_that_is_told(ana: Terminal, command: list[str], said: 
 
 def test_an_empty_question_is_a_mistake(ana: Terminal) -> None:
     ran = ana("recall", "", "--user", "ana", fine=False)
-    assert (ran.code, "the dialogue is empty" in ran.err) == (2, True)
+    assert (ran.code, "the question is empty" in ran.err) == (2, True)
 
 
 def test_what_takes_the_rest_is_an_option(run: Terminal, tmp_path: Path) -> None:
