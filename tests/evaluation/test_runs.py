@@ -26,7 +26,7 @@ from theanine.evaluation.measures import Scored
 from theanine.evaluation.runs.folder import ITEMS, SUMMARY, RunFolder
 from theanine.evaluation.runs.item import ANSWER, Item
 from theanine.evaluation.runs.lock import locked
-from theanine.evaluation.runs.perform import Bounds, perform
+from theanine.evaluation.runs.perform import Bounds, default_folder, perform
 from theanine.evaluation.runs.replay import replay
 from theanine.evaluation.runs.running import Progress, Running
 from theanine.evaluation.runs.setup import Models, Plan, Setup, settings_of
@@ -116,6 +116,15 @@ def talk(prompt: str) -> str:
 
 def models(write: Any = talk) -> Models:
     return Models(agent=ScriptedModel(write), judge=ScriptedModel(write, "judge"))
+
+
+def test_runs_of_as_many_but_other_cases_have_folders_of_their_own() -> None:
+    def place(*names: str) -> Path:
+        told = settings_of(plan(*names), Setup(), models())
+        return default_folder("toy", "theanine", told).path
+
+    assert len({place("a", "b"), place("a", "c"), place("b", "a")}) == 3
+    assert place("a", "b") == place("a", "b")
 
 
 def running(folder: Path, with_: Models, asked: Plan, **more: Any) -> Running:

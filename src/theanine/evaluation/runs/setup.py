@@ -86,10 +86,18 @@ def settings_of(plan: Plan, setup: Setup, models: Models) -> dict[str, Any]:
         "theanine": theanine.__version__,
         "data": plan.data,
         "cases": count(plan.groups),
+        "asked": _asked(plan),
         "measures": [measure.name for measure in (*plan.measures, *plan.corpus)],
         "setup": asdict(setup),
         "models": {"agent": _model(models.agent), "judge": _model(models.judge)},
     }
+
+
+def _asked(plan: Plan) -> str:
+    """Tells runs apart that ask as many cases of the same data, but not the same ones."""
+    stages = (stage for group in plan.groups for stage in group.stages)
+    names = "\n".join(case.id for stage in stages for case in stage.cases)
+    return hashlib.sha256(names.encode()).hexdigest()[:12]
 
 
 def recorded_models(settings: Mapping[str, Any]) -> Models:
