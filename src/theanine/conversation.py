@@ -82,7 +82,7 @@ class Session:
     Attributes:
         id: its number in the scope, from 1, in the order in which sessions were logged.
         key: the caller's own id, unique in the scope (an imported session's name in its file).
-        started_at: the first turn's time, aware, UTC.
+        started_at: the first turn's time, aware, in the zone in which it was said.
         ended_at: when it ended; None while it is open.
         dated: False when the source gave no dates and the times only keep the order.
         turn_count: how many turns it has.

@@ -97,6 +97,8 @@ async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store
     assert [turn.id for turn in heard] == [1, 2]
     assert heard[0].at == AT
     assert heard[0].at.isoformat() == AT.isoformat()
+    [begun] = await store.sessions(ANA, METHOD)  # on the day that it was there
+    assert begun.started_at.isoformat() == AT.isoformat()
     assert (heard[0].text, heard[0].recalled) == ("Grüße, 你好 🛳️\n\ttab", (3, 1))
 
 

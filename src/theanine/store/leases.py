@@ -131,7 +131,9 @@ def abandoned(
     query = (
         sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user, t.session)
         .add_columns(count.label("turn_count"))
-        .add_columns(sa.null().label("remembered_at"), sa.null().label("failure"))
+        .add_columns(
+            sa.null().label("zone"), sa.null().label("remembered_at"), sa.null().label("failure")
+        )
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
         .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
         .order_by(t.session.c.scope, t.session.c.id)

@@ -268,8 +268,16 @@ def sessions(
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
     )
+    zone = (
+        sa.select(t.turn.c.zone)
+        .where(t.turn.c.scope == scope_id, t.turn.c.session == t.session.c.id)
+        .order_by(t.turn.c.id)
+        .limit(1)
+        .correlate(t.session)
+        .scalar_subquery()
+    )
     query = (
-        sa.select(t.session, count.c.turn_count)
+        sa.select(t.session, count.c.turn_count, zone.label("zone"))
         .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
         .outerjoin(t.remembering, mark)

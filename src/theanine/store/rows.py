@@ -152,12 +152,13 @@ def logged(number: int, session: int, said: Utterance) -> Turn:
 
 
 def session_of(row: Any) -> Session:
-    """A session from its row, joined with its count of turns and the state of its remembering."""
+    """A session from its row, with its first turn's zone, its count of turns, and its state."""
+    zone = row.zone or 0
     return Session(
         id=row.id,
         key=row.key,
-        started_at=moment(row.started_at),
-        ended_at=None if row.ended_at is None else moment(row.ended_at),
+        started_at=local(row.started_at, zone),
+        ended_at=None if row.ended_at is None else local(row.ended_at, zone),
         dated=bool(row.dated),
         turn_count=row.turn_count or 0,
         remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
