@@ -28,6 +28,7 @@ from theanine.testing.faults import Status
 
 pytestmark = pytest.mark.anyio
 BOXED = Box(things=["hat", "cat"], count=2)
+SLOW = delay(3.0, GOOD)
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         pytest.param(status(500), 1, id="500"),
         pytest.param(status(503), 1, id="503"),
         pytest.param(drop(), 1, id="dropped connection"),
-        pytest.param(delay(3.0, GOOD), 1, id="time-out"),
+        pytest.param(SLOW, 1, id="time-out"),
         pytest.param(truncate(20, GOOD), 0, id="truncated JSON, finish length"),
         pytest.param(truncate(20, GOOD, "stop"), 0, id="truncated JSON, finish stop"),
         pytest.param('{"things": "hat"}', 0, id="wrong schema"),
@@ -58,7 +59,8 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 )
 async def test_one_fault_is_survived(fault: Outcome, failed: int, store: Store) -> None:
     with serving([fault, GOOD]) as server:
-        caller = over_http(server, store, limited(timeout=0.5)).bound(ANA, 1)
+        limits = limited(timeout=1) if fault is SLOW else limited()
+        caller = over_http(server, store, limits).bound(ANA, 1)
         assert await caller.ask(BOX, words="a hat and a cat") == BOXED
     assert len(server.calls) == 2
     assert caller.usage.failed == failed
@@ -73,14 +75,14 @@ async def test_one_fault_is_survived(fault: Outcome, failed: int, store: Store) 
         (status(429, retry_after=0.05), "status 429"),
         (status(500), "status 500"),
         (drop(), "gpt-4o-mini"),
-        (delay(3.0), "did not answer within 0.1 s"),
+        (SLOW, "did not answer within 0.1 s"),
     ],
 )
 async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
     fault: Outcome, says: str, store: Store
 ) -> None:
     with serving([fault] * 3) as server:
-        limits = limited(retries=2, timeout=0.1)
+        limits = limited(retries=2, timeout=0.1 if fault is SLOW else 30)
         with pytest.raises(ModelUnavailable, match="no answer after 3 tries") as caught:
             await over_http(server, store, limits).bound(ANA, 1).ask(PLAIN, words="hats")
         assert says in str(caught.value)

@@ -18,7 +18,7 @@ from theanine.models.open import open_embedder
 from theanine.testing import ScriptedServer
 
 pytestmark = pytest.mark.anyio
-QUICK = Limits(first_wait=0.01, retries=1, timeout=2)
+QUICK = Limits(first_wait=0.01, retries=1, timeout=30)
 
 
 @contextmanager
