@@ -146,7 +146,7 @@ def test_dates_without_a_zone_take_the_one_given(run: Terminal, tmp_path: Path) 
     file = save(tmp_path, "talk.jsonl", line(at="2024-05-08T13:56:00"))
     run("import", str(file), "--user", "ana", "--zone", "Europe/Zagreb")
     [session] = run("sessions", "--user", "ana", "--json").json["ana"]
-    assert session["started_at"] == "2024-05-08T11:56:00+00:00"
+    assert session["started_at"] == "2024-05-08T13:56:00+02:00"
 
 
 def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:

@@ -62,10 +62,12 @@ class Indexer:
             self._job = _Job(self._store, scope, stamp, state.memories, approximate, self._failed)
             self._job.start()
 
-    async def settle(self) -> None:
-        """Wait until what is under way is done."""
-        if self._job is not None:
-            await to_thread.run_sync(self._job.join)
+    async def settle(self) -> bool:
+        """Wait until what is under way is done; False when nothing is."""
+        if self._job is None or not self._job.under_way:
+            return False
+        await to_thread.run_sync(self._job.join)
+        return True
 
     async def close(self) -> None:
         """Stop what is under way; what there is of it is kept, unless it is little."""

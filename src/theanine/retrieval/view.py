@@ -374,7 +374,10 @@ class Views:
     async def settled(self, scope: Scope) -> View:
         """The scope's view, once no index of it is being made."""
         view = await self.of(scope)
-        await self._indexer.settle()
+        while (
+            await self._indexer.settle()
+        ):  # that was of fewer memories, or another scope's
+            view = await self.of(scope)
         return view
 
     async def close(self) -> None:
