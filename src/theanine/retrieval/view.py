@@ -374,9 +374,7 @@ class Views:
     async def settled(self, scope: Scope) -> View:
         """The scope's view, once no index of it is being made."""
         view = await self.of(scope)
-        while (
-            await self._indexer.settle()
-        ):  # that was of fewer memories, or another scope's
+        while await self._indexer.settle():  # that was of fewer memories, or another scope's
             view = await self.of(scope)
         return view
 
