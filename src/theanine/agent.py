@@ -327,13 +327,10 @@ class AsyncTalk:
         """
         if at is not None:  # before a model is paid
             check_time(at, "the reply's time")
-        for tried in range(1, TRIES + 1):
-            try:
+        for _ in range(TRIES - 1):
+            with suppress(Stale):
                 return await self._answer(at)
-            except Stale:
-                if tried == TRIES:
-                    raise
-        raise AssertionError
+        return await self._answer(at)
 
     async def _answer(self, at: datetime | None) -> Reply:
         name = self._scope.agent if self._scope.agent != "default" else "assistant"

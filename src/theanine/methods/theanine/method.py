@@ -30,6 +30,7 @@ from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
 from theanine.methods.theanine.refine import raw, refine
 from theanine.methods.theanine.relate import Scene, relate
+from theanine.methods.theanine.shorten import place_of_retrieved
 from theanine.methods.theanine.timeline import longest_paths, sample_timelines
 from theanine.retrieval.budget import within
 from theanine.steps.concurrently import concurrently
@@ -170,7 +171,7 @@ def told_once(timelines: Sequence[Timeline]) -> list[Timeline]:
     told, kept = set[int](), list[Timeline]()
     for line in timelines:
         ids = [memory.id for memory in line.memories]
-        centre = ids.index(line.retrieved) if line.retrieved in ids else 0
+        centre = place_of_retrieved(line)
         if ids[centre] in told:
             continue
         start = max((n + 1 for n in range(centre) if ids[n] in told), default=0)

@@ -51,7 +51,7 @@ def _most_useful(
     if len(places) <= most:
         return places
     asked = content(" ".join(utterance.words for utterance in dialogue))
-    centre = _retrieved(timeline)
+    centre = place_of_retrieved(timeline)
 
     def use(place: int) -> tuple[bool, float, int]:
         fit = contained(asked, content(timeline.memories[place].text))
@@ -64,7 +64,7 @@ def _repeated(places: Sequence[int], timeline: Timeline) -> set[int]:
     """The places whose statement stands in an earlier one already."""
     repeated: set[int] = set()
     kept: list[tuple[frozenset[str], bool]] = []
-    centre = _retrieved(timeline)
+    centre = place_of_retrieved(timeline)
     for place in places:
         memory = timeline.memories[place]
         said = own_words(memory.text)
@@ -80,7 +80,7 @@ def _repeated(places: Sequence[int], timeline: Timeline) -> set[int]:
     return repeated
 
 
-def _retrieved(timeline: Timeline) -> int:
+def place_of_retrieved(timeline: Timeline) -> int:
     """The place of the retrieved one; 0 where shuffling has parted the path that it was on."""
     ids = [memory.id for memory in timeline.memories]
     return ids.index(timeline.retrieved) if timeline.retrieved in ids else 0
