@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -22,14 +21,6 @@ pytestmark = pytest.mark.anyio
 
 ANA, BEN = Scope("ana"), Scope("ben")
 AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    made = SqliteStore(tmp_path / "memory.db")
-    await made.open()
-    yield made
-    await made.close()
 
 
 def said(text: str, minute: int = 0) -> Utterance:

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,14 +32,6 @@ pytestmark = pytest.mark.anyio
 
 ANA = Scope("ana")
 AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    made = SqliteStore(tmp_path / "memory.db")
-    await made.open()
-    yield made
-    await made.close()
 
 
 def said(text: str, minute: int = 0) -> Utterance:
