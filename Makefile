@@ -11,12 +11,11 @@ DEV := $(VENV)/.dev-installed
 # of the project itself, and of what comes as source alone, is in the lock too (requirements/base.txt),
 # so nothing is fetched beside it.
 UV_INSTALL := uv pip install --quiet --python $(BIN)/python --require-hashes
-UV_SELF := uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
-	--editable .
+EDITABLE := --no-deps --no-build-isolation --editable
+UV_SELF := uv pip install --quiet --python $(BIN)/python $(EDITABLE)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 # (the builder looks for its other half on the PATH)
-PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	--no-build-isolation --editable .
+PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check $(EDITABLE)
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s%s\n", $$1, $$2 }' Makefile
@@ -42,7 +41,7 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py
 
 crash: $(DEV) ## Kill the process 200 times; nothing may be lost, doubled or paid twice
-	$(BIN)/python -m tests.crash --kills 200
+	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
 
 docs: $(DEV) ## Write docs/cli.md anew from the command line
 	$(BIN)/python docs/generate.py
@@ -52,19 +51,19 @@ lock: ## Choose all versions anew and write requirements/*.txt
 
 clean: ## Remove what was built and installed
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .coverage
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find packages tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(ANY_PYTHON):
 	@sh requirements/venv.sh $(VENV)
 
-$(BASE): requirements/base.txt pyproject.toml | $(ANY_PYTHON)
+$(BASE): requirements/base.txt packages/theanine/pyproject.toml | $(ANY_PYTHON)
 	@echo "Installing into $(VENV) from requirements/base.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) -r requirements/base.txt && $(UV_SELF); \
-	else $(PIP_INSTALL) -r requirements/base.txt && $(PIP_SELF); fi
+	@if command -v uv >/dev/null; then $(UV_INSTALL) -r requirements/base.txt && $(UV_SELF) packages/theanine; \
+	else $(PIP_INSTALL) -r requirements/base.txt && $(PIP_SELF) packages/theanine; fi
 	@touch $@
 
-$(DEV): requirements/dev.txt $(BASE)
+$(DEV): requirements/dev.txt packages/theanine-bench/pyproject.toml $(BASE)
 	@echo "Installing into $(VENV) from requirements/dev.txt"
-	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt; \
-	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt; fi
+	@if command -v uv >/dev/null; then $(UV_INSTALL) --no-build-isolation -r requirements/dev.txt && $(UV_SELF) packages/theanine-bench; \
+	else $(PIP_INSTALL) --no-build-isolation -r requirements/dev.txt && $(PIP_SELF) packages/theanine-bench; fi
 	@touch $@

@@ -10,10 +10,9 @@ from random import Random
 
 from words import statements
 
-from theanine.conversation import Scope, Transcript, Utterance
-from theanine.memory import NewLink, NewMemory, Relation, Remembered
-from theanine.models.static import StaticEmbedder
+from theanine.embeddings.static import StaticEmbedder
 from theanine.store import open_store
+from theanine.types import NewLink, NewMemory, Relation, Remembered, Scope, Transcript, Utterance
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 A_SESSION = 100

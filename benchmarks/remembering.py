@@ -14,10 +14,10 @@ from figures import Figure
 
 import theanine
 from theanine import RememberReport
-from theanine.conversation import History, Transcript
 from theanine.demo import HARBOUR
-from theanine.formats import read_histories
+from theanine.importers import read_histories
 from theanine.testing import ScriptedServer, answer
+from theanine.types import History, Transcript
 
 DATA = "THEANINE_DATA"
 LATENCY = 0.2

@@ -18,7 +18,7 @@ from sampling import sampling
 from starting import starting
 from stepping import steps
 
-from theanine.cli.show import console, show_table
+from theanine.cli.rendering import console, show_table
 
 BENCHES: Mapping[str, Bench] = {
     "starting": starting,

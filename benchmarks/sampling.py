@@ -8,8 +8,8 @@ from random import Random
 from figures import Figure, median
 
 from theanine.graph import Graph
-from theanine.memory import Link
 from theanine.methods.theanine.timeline import Paths, sample_timelines
+from theanine.types import Link
 
 NODES = 5_000
 RUNS = 9

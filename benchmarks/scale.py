@@ -27,13 +27,13 @@ from figures import percentile
 from filling import A_SESSION, fill
 from words import OTHER_WORDS, questions
 
-from theanine.cli.show import console, show_table
-from theanine.conversation import Scope
-from theanine.models.static import StaticEmbedder
-from theanine.retrieval.asking import Query
-from theanine.retrieval.fusion import best
-from theanine.retrieval.view import View, Views
+from theanine.cli.rendering import console, show_table
+from theanine.embeddings.static import StaticEmbedder
+from theanine.retrieval.query import Query
+from theanine.retrieval.scope_index import View, Views
+from theanine.retrieval.scoring import best
 from theanine.store import open_store
+from theanine.types import Scope
 
 SIZES = [50_000, 100_000, 300_000]
 ASKED = 100

@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 from figures import Figure, median
 
-from theanine.conversation import Turn
-from theanine.memory import Memory, NewMemory
+from theanine.embeddings.static import StaticEmbedder
 from theanine.methods.theanine.judgement import Pair
 from theanine.methods.theanine.local_relate import local_relate
-from theanine.models.static import StaticEmbedder
-from theanine.steps.local_summarize import local_summarize
+from theanine.summarization.local_summarize import local_summarize
+from theanine.types import Memory, NewMemory, Turn
 
 RUNS = 5
 COUNT = 2_000

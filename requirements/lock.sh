@@ -11,18 +11,21 @@ mkdir -p build
 export UV_CUSTOM_COMPILE_COMMAND="make lock"
 compile() {
     uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
-        --no-emit-index-url --upgrade "$@" pyproject.toml
+        --no-emit-index-url --upgrade "$@"
 }
 # Torch, and what needs it or holds others back (fastembed keeps to an older hub client), stay out.
-printf 'bert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\ntransformers\n' >build/apart.txt
-compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt
+printf 'theanine\nbert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\ntransformers\n' >build/apart.txt
+core=packages/theanine/pyproject.toml
+bench=packages/theanine-bench/pyproject.toml
+echo theanine >build/ours.txt # its two packages come from this checkout
+compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt $core $bench
 # Held to the same versions, so that one environment can take both, one after the other.
-compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt
+compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt $core
 # What those extras add to dev.txt, less torch and its CUDA parts: see requirements/extras.sh.
 sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v '^huggingface-hub==' >build/held.txt
 sh requirements/extras.sh --torch >>build/held.txt
-compile --extra eval-neural --extra fastembed --extra sentence-transformers --group tiny-models \
-    --constraint build/held.txt --output-file build/extras.txt
+compile --extra neural --extra fastembed --extra sentence-transformers --group tiny-models \
+    --excludes build/ours.txt --constraint build/held.txt --output-file build/extras.txt $core $bench
 awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
     /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) && of[1] !~ /^(cuda-|nvidia-|triton$)/ }
     keep || /^#/' build/held.txt build/extras.txt >requirements/extras.txt

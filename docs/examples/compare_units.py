@@ -2,7 +2,7 @@
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.formats import read_histories
+from theanine.importers import read_histories
 
 history = read_histories(HARBOUR).histories[0]
 for method in ("theanine", "turn", "session"):

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from theanine.conversation import Utterance
 from theanine.demo import HARBOUR
-from theanine.evaluation.teafarm.asking import Way, ask_agent
+from theanine.types import Utterance
+from theanine_bench.teafarm.asking import Way, ask_agent
 
 QUESTIONS = """
 data: harbour.jsonl

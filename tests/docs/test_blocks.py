@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.blocks import blocks_of, commands_of, matches, run
+from support.blocks import blocks_of, commands_of, matches, run
 
 PAGE = """# A page
 

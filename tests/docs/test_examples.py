@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.blocks import OURS, blocks_of, run
+from support.blocks import OURS, blocks_of, run
 from theanine import cli
 
 ROOT = Path(__file__).parents[2]

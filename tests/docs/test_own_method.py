@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from running import START, Ran
+from support.running import START, Ran
 
 pytest.importorskip("uv_build", reason="the builder is not installed: make test does it")
 
@@ -27,11 +27,11 @@ Ana: Thank you. My sister lives at 14 Harbour Street!
 """
 BROKEN = """\
 from figures import Figures
-from theanine.memory import NewMemory, Remembered
+from theanine.types import NewMemory, Remembered
 from theanine.methods.base import Estimate
-from theanine.methods.estimating import tokens_of
-from theanine.models.step import Step
-from theanine.steps.quoting import dialogue_lines
+from theanine.methods.shared.estimates import tokens_of
+from theanine.llm.prompt import Step
+from theanine.text.formatting import dialogue_lines
 
 NOTE = Step("note", 1, "Task: note\\n\\n<<<turns\\n$turns\\n>>>", str)
 
@@ -69,7 +69,7 @@ class Gossip(Figures):
         return await super().remember(session, turns, given, context)
 
     async def recall(self, dialogue, context):
-        from theanine.memory import Part, Recollection
+        from theanine.types import Part, Recollection
         parts = tuple(Part(text=str(turn), memories=(), sources=(turn,)) for turn in self.heard)
         return Recollection(query="", parts=parts)
 

@@ -4,12 +4,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.conversation import GivenMemory, Session, Turn, Utterance
-from theanine.memory import NewMemory, Part, Recollection, Remembered
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.retrieving import query_of, reply, retrieve
+from theanine.methods.shared.retrieve import query_of, reply, retrieve
 from theanine.retrieval.budget import within
-from theanine.steps.quoting import one_line, when
+from theanine.text.formatting import one_line, when
+from theanine.types import (
+    GivenMemory,
+    NewMemory,
+    Part,
+    Recollection,
+    Remembered,
+    Session,
+    Turn,
+    Utterance,
+)
 
 Dialogue = Sequence[Utterance]
 SENTENCE = re.compile(r"\S(?:[^.!?]|[.!?](?=\S))*[.!?]?")  # 3.50 and 9:30 stay in one

@@ -1,0 +1,267 @@
+"""`theanine bench diff`: runs held against the first of them, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from theanine.cli.files import write_text
+from theanine.cli.options import JsonOption, show_json
+from theanine.cli.rendering import console, counted, show_table
+
+if TYPE_CHECKING:
+    from theanine_bench.analysis.diff import Change, Diff
+    from theanine_bench.metrics.paired import Comparison
+
+WIDTH = 150
+"""Characters of an answer that the terminal shows; ``--json`` and ``--html`` have all of it."""
+
+
+RunsArgument = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN…", help="Folders of runs; the others are held against the first."),
+]
+MeasureOption = Annotated[
+    str | None,
+    typer.Option(
+        "--measure", metavar="NAME", help="By what cases are better or worse; else the first."
+    ),
+]
+ShowOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Cases that are shown, of each kind.")
+]
+PageOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as one page.")
+]
+BelowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MEASURE=DELTA",
+        help="Exit with 1 where a run is worse than the first by more; several may be.",
+    ),
+]
+
+
+def diff(
+    runs: RunsArgument,
+    measure: MeasureOption = None,
+    show: ShowOption = 3,
+    page: PageOption = None,
+    fail_below: BelowOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs over the cases that all of them have, question by question.
+
+    Each measure's difference from the first run has a p-value: McNemar's where it is yes or no,
+    else of a paired bootstrap. BLEU over all answers has one too; MAUVE and BERTScore stand side by
+    side without. What the runs took stands beside it.
+
+    \b
+    theanine bench diff runs/before runs/after
+    theanine bench diff runs/turn runs/secom runs/theanine --html compared.html
+    theanine bench diff runs/main runs/mine --fail-below right=0.02
+    """
+    import anyio
+
+    from theanine_bench.analysis.diff import diff_runs, losses
+    from theanine_bench.report import diff_page
+    from theanine_bench.runs.saved_run import read_runs
+
+    bounds = _bounds(fail_below or [])
+    found = diff_runs(anyio.run(read_runs, runs))
+    lost = losses(found, bounds)
+    changes = _changes(found, measure)
+    if page is not None:
+        write_text(page, diff_page(found))
+    if as_json:
+        show_json({**found.record(), "changes": _told(changes, show), "regressions": lost})
+    else:
+        _show(found)
+        _show_changes(found, changes, show)
+        for one in lost:
+            console().print(f"worse than allowed: {one}", markup=False)
+    if lost:
+        raise typer.Exit(1)
+
+
+def _bounds(given: Sequence[str]) -> dict[str, float]:
+    from theanine.errors import SettingsError
+
+    found: dict[str, float] = {}
+    for one in given:
+        name, _, bound = one.rpartition("=")
+        try:
+            found[name] = float(bound)
+        except ValueError:
+            found[name] = -1.0
+        if not name or not 0 <= found[name] < float("inf"):
+            raise SettingsError(f"--fail-below {one}: write it as MEASURE=DELTA, as in right=0.02")
+    return found
+
+
+Changes = dict[str, tuple[str, list["Change"]]]
+"""By run: the measure, and the cases that changed by it."""
+
+
+def _changes(found: Diff, measure: str | None) -> Changes:
+    from theanine.errors import SettingsError
+
+    if measure is not None and measure not in found.means:
+        known = ", ".join(found.means) or "none"
+        raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {known}")
+    name = measure or next(iter(found.means), None)
+    if name is None:
+        return {}
+    return {
+        run.name: (name, found.changes(name, place)) for place, run in enumerate(found.runs[1:], 1)
+    }
+
+
+def _split(changes: Sequence[Change], show: int) -> dict[str, list[Change]]:
+    """The most better and the most worse ones, so many of each."""
+    better = [one for one in changes if one.gain > 0]
+    worse = [one for one in reversed(changes) if one.gain < 0]
+    return {"better": better[:show], "worse": worse[:show]}
+
+
+def _told(changes: Changes, show: int) -> dict[str, Any]:
+    return {
+        run: {
+            "measure": name,
+            **{kind: [_case(one) for one in some] for kind, some in _split(all_, show).items()},
+        }
+        for run, (name, all_) in changes.items()
+    }
+
+
+def _case(one: Change) -> dict[str, Any]:
+    first = one.case.items[0]
+    return {
+        "id": one.case.id,
+        "category": first.category,
+        "asked": first.asked,
+        "reference": first.reference,
+        "before": one.before,
+        "after": one.after,
+        "answers": [item.answer for item in one.case.items],
+    }
+
+
+def _show(found: Diff) -> None:
+    letters = [chr(ord("A") + place) for place in range(len(found.runs))]
+    told = found.record()
+    show_table(
+        ["", "run", "cases", "recalled", "an answer, s", "money a case", "tokens in", "tokens out"],
+        (
+            [
+                letter,
+                run["name"],
+                f"{run['done']} of {run['cases']}",
+                f"{run['recalled_tokens']:,.0f}",
+                "–" if run["seconds"] is None else f"{run['seconds']:.3f}",
+                "unknown" if run["cost"] is None else f"${run['cost']:,.4f}",
+                *_tokens(run["spent"]),
+            ]
+            for letter, run in zip(letters, told["runs"], strict=True)
+        ),
+    )
+    for one in found.warnings:
+        console().print(f"careful: {one}", markup=False)
+    for reason, count in found.left.items():
+        console().print(f"left out: {counted(count, reason)}", markup=False)
+    console().print(f"\n{counted(len(found.cases), 'common cases')}")
+    heads = [words for letter in letters[1:] for words in (letter, f"{letter} − A", "p")]
+    show_table(["measure", "A", *heads, "n"], _rows(found))
+    if found.wholes:
+        show_table(["over all answers", "A", *heads, "n"], _whole_rows(found))
+    for why, names in _untested(found).items():
+        console().print(f"{', '.join(names)}: {why}", markup=False)
+
+
+def _tokens(spent: dict[str, Any]) -> list[str]:
+    """Of the agent's own calls: what judging took is no cost of the method."""
+    own = [sums for what, sums in spent.items() if what != "judging"]
+    return [f"{sum(one[name] for one in own):,}" for name in ("input_tokens", "output_tokens")]
+
+
+def _rows(found: Diff) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for name, means in found.means.items():
+        against = [
+            next(one for one in comparison if one.measure == name)
+            for comparison in found.comparisons
+        ]
+        rows.append(_row(name, [f"{one.mean:.3f}" for one in means], against, means[0].n))
+    for name, counts in found.failing.items():
+        rows.append(_row(name, [f"– ({count} failed)" for count in counts], (), 0))
+    return rows
+
+
+def _whole_rows(found: Diff) -> list[list[object]]:
+    return [
+        _row(
+            name,
+            ["–" if value is None else f"{value:.3f}" for value in one.values],
+            one.against,
+            one.against[0].n if one.against else "–",
+        )
+        for name, one in found.wholes.items()
+    ]
+
+
+def _row(
+    name: str, values: Sequence[str], against: Sequence[Comparison], n: object
+) -> list[object]:
+    """The runs' values; behind each later one its difference from the first and p, if tested."""
+    row: list[object] = [name, values[0]]
+    for value, one in zip_longest(values[1:], against):
+        row += [value, *(_tested(one) if one else ("–", "–"))]
+    return [*row, n]
+
+
+def _tested(one: Comparison) -> tuple[str, str]:
+    mean, low, high = one.difference.mean, one.difference.low, one.difference.high
+    return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]", f"{one.p:.4f}"
+
+
+def _untested(found: Diff) -> dict[str, list[str]]:
+    """Measures over all answers that have no test, by why."""
+    told: dict[str, dict[str, None]] = {}
+    for name, one in found.wholes.items():
+        if one.why:
+            told.setdefault(one.why, {})[name.split("/")[0]] = None
+    return {why: list(names) for why, names in told.items()}
+
+
+def _show_changes(found: Diff, changes: Changes, show: int) -> None:
+    for place, (run, (name, all_)) in enumerate(changes.items(), 1):
+        better = sum(one.gain > 0 for one in all_)
+        console().print(
+            f"\n{run} by {name}: {better} better, {len(all_) - better} worse, "
+            f"{found.means[name][0].n - len(all_)} the same",
+            markup=False,
+        )
+        for kind, some in _split(all_, show).items():
+            for one in some:
+                first = one.case.items[0]
+                console().print(
+                    f"  {kind}, {one.before:.3f} → {one.after:.3f}: {_short(first.asked)} "
+                    f"[{one.case.id}]",
+                    markup=False,
+                )
+                console().print(f"    A: {_short(first.answer)}", markup=False)
+                console().print(
+                    f"    {chr(ord('A') + place)}: {_short(one.case.items[place].answer)}",
+                    markup=False,
+                )
+
+
+def _short(words: str | None) -> str:
+    if words is None:
+        return "no answer"
+    line = " ".join(words.split())
+    return line if len(line) <= WIDTH else f"{line[:WIDTH].rstrip()}…"

@@ -1,0 +1,91 @@
+"""`theanine bench judge`: a judge held against people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from theanine_bench.cli.runs.options import JudgingOptions, with_run_options
+
+_CELL = re.compile(r"(?P<part>.+): (?P<people>.+) → (?P<judge>.+)")
+
+
+@with_run_options
+def judge(
+    labelled: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LABELLED", help="JSON Lines: items with a `label` that a person gave."
+        ),
+    ],
+    *,
+    as_: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="NAME", help="A judge such as right, or a pairwise criterion."
+        ),
+    ],
+    options: JudgingOptions,
+) -> None:
+    """How far a judge agrees with people: agreement, Cohen's kappa, and what it takes for what.
+
+    A line is an item of a run with a label, or {"question", "answer", "reference", "label"}; for a
+    pairwise criterion "answers" has two and the label is A, B or tie. Scales of more than ten
+    numbers are compared in five bands.
+
+    \b
+    theanine bench judge labelled.jsonl --judge openai:gpt-4o --as right
+    theanine bench judge pairs.jsonl --judge openai:gpt-4o --as memorability
+    """
+    from theanine_bench.cli.runs.common import perform_and_show
+    from theanine_bench.judges.meta_eval import check_plan
+    from theanine_bench.targets.null import Nobody
+
+    plan = check_plan(labelled, as_, options.limit)
+    perform_and_show(plan, options, tested=Nobody, show=_show, about={"as": as_})
+
+
+def _show(summary: Mapping[str, Any]) -> None:
+    from theanine.cli.rendering import show_table
+    from theanine_bench.cli.runs.common import show_rest
+
+    corpus: Mapping[str, float] = summary["corpus"]
+    parts = [name.removesuffix("/agreement") for name in corpus if name.endswith("/agreement")]
+    cells = [(match, int(n)) for name, n in corpus.items() if (match := _CELL.fullmatch(name))]
+    counted = {part: [(m, n) for m, n in cells if m["part"] == part] for part in parts}
+    failed = summary["done"] - max((sum(n for _, n in c) for c in counted.values()), default=0)
+    show_table(
+        ["judge", "agreement", "kappa", "n", "failed"],
+        [
+            [
+                part,
+                f"{corpus[f'{part}/agreement']:.3f}",
+                f"{corpus[f'{part}/kappa']:.3f}" if f"{part}/kappa" in corpus else "–",
+                sum(n for _, n in counted[part]),
+                failed,
+            ]
+            for part in parts
+        ]
+        + [
+            [name, "–", "–", 0, one["failed"]]
+            for name, one in summary["measures"].items()
+            if not one["n"]
+        ],
+    )
+    for part in parts:
+        _confusion(part, {(m["people"], m["judge"]): n for m, n in counted[part]})
+    show_rest(summary)
+
+
+def _confusion(part: str, counts: Mapping[tuple[str, str], int]) -> None:
+    from theanine.cli.rendering import show_table
+
+    labels = list(dict.fromkeys([a for a, _ in counts] + [b for _, b in counts]))
+    show_table(
+        [f"{part}: people ↓, judge →", *labels],
+        ([one, *(counts.get((one, other), 0) for other in labels)] for one in labels),
+    )

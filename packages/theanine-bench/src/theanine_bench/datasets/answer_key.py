@@ -1,0 +1,206 @@
+"""A corrected answer key: answers in the place of a set's own, and questions that are no good.
+
+Keys come as people publish them. An object has an answer, or null, under each question's id. A
+list, or JSON Lines, has entries that name a question by its ``id``, or by its words (``question``)
+with the ``conversation`` where several ask them, and say the right ``answer``, or null. The
+published audit of LoCoMo (https://github.com/dial481/locomo-audit) is such a list: its
+``question_id`` is its own, its ``correct_answer`` the answer, and ``golden_answer`` the one that
+was published, to which the set's is held; its entries about evidence alone (``error_type``) change
+no answer. A question without an entry keeps its answer.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from theanine.errors import BadInput
+from theanine_bench.datasets.reading import load
+from theanine_bench.samples import Case, Group, Stage
+
+REJECTED = "questions that the answer key rejects"
+PUBLISHED = "published"
+"""Where a case's ``extra`` keeps the answer that the key replaced."""
+_ANSWERS = ("answer", "correct_answer")
+_CONVERSATIONS = ("conversation", "sample_id")
+_EVIDENCE_ALONE = "WRONG_CITATION"
+_ABOUT_THE_OLD = ("rubric", "ordered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as a key may name it, and the answer that is published for it."""
+
+    id: str
+    words: str
+    conversation: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a key says of a question: its answer, or None where it rejects the question.
+
+    Attributes:
+        id: the question's, or one of the key's own.
+        words: the question itself; empty where the key has only ids.
+        published: the answer that the key corrects, or None where it doesn't say.
+        where: the entry's place, for people.
+    """
+
+    id: str
+    words: str
+    conversation: str
+    answer: str | None
+    published: str | None
+    where: str
+
+
+def read_key(file: Path) -> list[Entry]:
+    """The entries of a key. Raises BadInput, naming the place, for one that can't be taken."""
+    document = load(file)
+    if isinstance(document, dict) and not {"id", "question"} & document.keys():
+        answers = cast("dict[str, Any]", document)
+        rows = [_row(id, value) for id, value in answers.items()]
+    else:
+        rows = cast("list[Any]", document if isinstance(document, list) else [document])
+    if not rows:
+        raise BadInput("it holds no answer", str(file))
+    entries = [_entry(row, f"{file}, entry {number}") for number, row in enumerate(rows, 1)]
+    return [entry for entry in entries if entry is not None]
+
+
+def corrected(groups: Sequence[Group], key: Iterable[Entry]) -> list[Group]:
+    """The groups with the key's answers, without the questions that it rejects, counted.
+
+    Raises BadInput for an entry about no question of the groups, about several, or about one whose
+    published answer is another, and where two entries are about the same question.
+    """
+    asked = [
+        Asked(
+            id=case.id,
+            words=case.dialogue[-1].text,
+            conversation=group.id,
+            answer=case.reference,
+        )
+        for group in groups
+        for case in group.cases
+    ]
+    answers = answers_of(asked, key)
+    return [_group(group, answers) for group in groups]
+
+
+def about(asked: Iterable[Asked], key: Iterable[Entry]) -> list[Entry]:
+    """The entries that name one of these questions, by id or words."""
+    known = {name for one in asked for name in (one.id, _plain(one.words))}
+    return [entry for entry in key if known & {entry.id, _plain(entry.words)}]
+
+
+def answers_of(asked: Iterable[Asked], key: Iterable[Entry]) -> dict[str, str | None]:
+    """The answers by the questions' ids; None where the key rejects one. Raises as above."""
+    ids: dict[str, Asked] = {}
+    words: dict[str, list[Asked]] = defaultdict(list)
+    for one in asked:
+        ids[one.id] = one
+        words[_plain(one.words)].append(one)
+    found: dict[str, str | None] = {}
+    for entry in key:
+        one = ids.get(entry.id) or _by_words(entry, words.get(_plain(entry.words), []))
+        if entry.published is not None and _plain(entry.published) != _plain(one.answer):
+            raise BadInput(
+                f"the key is of another version of the set: it says that {entry.published!r} is "
+                f"published for {one.id}, which has {one.answer!r}",
+                entry.where,
+            )
+        if one.id in found:
+            raise BadInput(f"another entry is about {one.id} as well", entry.where)
+        found[one.id] = entry.answer
+    return found
+
+
+def with_answer(extra: Mapping[str, Any], published: str, answer: str) -> dict[str, Any]:
+    """A case's ``extra`` under a new answer, which is right by itself and so answerable."""
+    kept = {name: value for name, value in extra.items() if name not in _ABOUT_THE_OLD}
+    if "answerable" in kept:
+        kept["answerable"] = True
+    return {**kept, PUBLISHED: published}
+
+
+def _row(id: str, value: object) -> object:
+    return {**cast("dict[str, Any]", value), "id": id} if isinstance(value, dict) else {
+        "id": id,
+        "answer": value,
+    }  # fmt: skip
+
+
+def _entry(row: object, where: str) -> Entry | None:
+    """The entry; None for one that finds fault with a question's evidence and not its answer."""
+    if not isinstance(row, dict):
+        raise BadInput('an entry is an object with "id" or "question", and "answer"', where)
+    fields = cast("dict[str, Any]", row)
+    if fields.get("error_type") == _EVIDENCE_ALONE:
+        return None
+    name = next((field for field in _ANSWERS if field in fields), None)
+    id, words = str(fields.get("id", fields.get("question_id", ""))), fields.get("question", "")
+    if name is None or not (id or words):
+        raise BadInput('an entry needs "id" or "question", and "answer" (null to reject)', where)
+    answer, published = fields[name], fields.get("golden_answer")
+    if isinstance(answer, dict | list) or not isinstance(words, str):
+        raise BadInput('"question" is a text, and "answer" a text, a number or null', where)
+    conversation = next((str(fields[one]) for one in _CONVERSATIONS if one in fields), "")
+    return Entry(
+        id=id,
+        words=words,
+        conversation=conversation,
+        answer=None if answer is None else str(answer).strip() or None,
+        published=None if published is None else str(published),
+        where=where,
+    )
+
+
+def _by_words(entry: Entry, asked: Sequence[Asked]) -> Asked:
+    """The question with the entry's words, by its conversation and its published answer."""
+    name = entry.id or entry.words
+    if entry.conversation:
+        asked = [one for one in asked if one.conversation == entry.conversation]
+    if not asked:
+        raise BadInput(f"{name!r} is no question of the set", entry.where)
+    if len(asked) > 1 and entry.published is not None:
+        asked = [one for one in asked if _plain(one.answer) == _plain(entry.published or "")]
+    if len(asked) != 1:
+        raise BadInput(
+            f'{entry.words!r} is asked several times; give its "id" or its "conversation"',
+            entry.where,
+        )
+    return asked[0]
+
+
+def _group(group: Group, answers: Mapping[str, str | None]) -> Group:
+    stages = [
+        Stage(
+            histories=stage.histories,
+            cases=tuple(
+                _case(case, answers) for case in stage.cases if answers.get(case.id, "") is not None
+            ),
+        )
+        for stage in group.stages
+    ]
+    rejected = sum(case.id in answers and answers[case.id] is None for case in group.cases)
+    dropped = {**group.dropped, **({REJECTED: rejected} if rejected else {})}
+    return Group(id=group.id, stages=tuple(stages), dropped=dropped)
+
+
+def _case(case: Case, answers: Mapping[str, str | None]) -> Case:
+    answer = answers.get(case.id)
+    if answer is None or answer == case.reference:
+        return case
+    extra = with_answer(case.extra, case.reference, answer)
+    return replace(case, reference=answer, extra=extra)
+
+
+def _plain(text: str) -> str:
+    """For comparing: without case and without what spaces there are."""
+    return " ".join(text.casefold().split())

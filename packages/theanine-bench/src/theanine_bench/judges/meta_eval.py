@@ -1,0 +1,280 @@
+"""A judge held against people: the same items, labelled by them and judged by the model."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, Field, ValidationError
+
+from theanine.errors import BadInput
+from theanine.importers.dates import DEFAULT_START
+from theanine.llm.chat import Caller
+from theanine_bench.judges.comparing import CRITERIA, LETTERS, TIE, Comparison
+from theanine_bench.judges.judge import Judge
+from theanine_bench.judges.registry import judge_named
+from theanine_bench.judges.replies import PERSPECTIVES
+from theanine_bench.metrics.agreement import agreement, cohen_kappa
+from theanine_bench.metrics.base import Scored
+from theanine_bench.runs.folder import read_item
+from theanine_bench.runs.item import Item
+from theanine_bench.runs.setup import Plan, hash_of
+from theanine_bench.samples import limited
+from theanine_bench.targets.null import group_of
+
+BENCH = "judge"
+LABEL = "label"
+BANDS = 5
+"""Into so many equal bands a scale of more than ten numbers is cut before labels are compared."""
+_YES = frozenset({"true", "yes", "1", "correct", "right"})
+_NO = frozenset({"false", "no", "0", "incorrect", "wrong"})
+_EXTRA = {"past", "persona", "evidence", "rubric", "ordered", "answerable"}
+
+
+def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
+    """The labelled items of a JSON Lines file, judged by the judge or criterion of that name.
+
+    A line is an item of a run (of a pairwise run for a criterion) with a ``label``, or short:
+    ``{"question", "answer", "label"}`` with ``reference``, ``dialogue``, ``past``, ``recalled``,
+    ``rubric``, ``ordered`` and ``answerable`` where the judge needs them; for a criterion
+    ``answers``, two of them, in the place of ``answer``. Raises BadInput for a line that can't be
+    taken, SettingsError for an unknown judge.
+    """
+    judge = Comparison(criterion=CRITERIA[name]) if name in CRITERIA else judge_named(name)
+    items = [_labelled(record, where, judge) for record, where in _records(file)]
+    if not items:
+        raise BadInput("it holds no labelled item", str(file))
+    groups = limited([group_of(items, BENCH)], limit)
+    kept = {case.id for group in groups for case in group.cases}
+    checked = Checked(judge)
+    return Plan(
+        bench=BENCH,
+        data=hash_of(file),
+        groups=groups,
+        measures=[checked],
+        corpus=[Agreement(judge.name)],
+        ready={item.id: item for item in items if item.id in kept},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A judge whose verdict is held against each item's label: 1 where they agree."""
+
+    judge: Judge | Comparison
+
+    @property
+    def name(self) -> str:
+        """The judge's."""
+        return self.judge.name
+
+    @property
+    def judging(self) -> bool:
+        """It asks a model."""
+        return True
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Its number's name; labelled items always have an answer."""
+        return {f"{self.name}/agrees": 0.0}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """1 where every label is the judge's. Raises as the judge does."""
+        scored = await self.judge.of(item, judge)
+        said = labels_of(self.judge, scored)
+        wanted: Mapping[str, str] = item.extra[LABEL]
+        agrees = all(said[name] == label for name, label in wanted.items())
+        verdict = {**scored.verdict, LABEL: said}
+        return Scored(values={f"{self.name}/agrees": float(agrees)}, verdict=verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement, Cohen's kappa and the confusion table, over the items that were judged.
+
+    ``NAME/kappa`` is left out where all labels are one; ``NAME: a → b`` counts what people call a
+    and the judge b. Labels of several parts (the perspectives) have each of these by part.
+    """
+
+    name: str
+
+    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+        """The numbers by name."""
+        judged = [item for item in items if self.name in item.verdicts]
+        found: dict[str, float] = {}
+        for part in dict.fromkeys(part for item in judged for part in item.extra[LABEL]):
+            pairs = [
+                (str(item.extra[LABEL][part]), str(item.verdicts[self.name][LABEL][part]))
+                for item in judged
+                if part in item.extra[LABEL]
+            ]
+            found |= _numbers(part, pairs)
+        return found
+
+
+def _numbers(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+    people, judge = [one for one, _ in pairs], [other for _, other in pairs]
+    found = {f"{part}/agreement": agreement(people, judge)}
+    kappa = cohen_kappa(people, judge)
+    if kappa is not None:
+        found[f"{part}/kappa"] = kappa
+    counts = Counter(pairs)
+    return {**found, **{f"{part}: {a} → {b}": float(counts[a, b]) for a, b in sorted(counts)}}
+
+
+def labels_of(judge: Judge | Comparison, scored: Scored) -> dict[str, str]:
+    """What a verdict calls an item, in the words in which people label it."""
+    verdict = scored.verdict
+    if isinstance(judge, Comparison):
+        return {judge.name: str(verdict["outcome"])}
+    if judge.name == "perspectives":
+        return {part: str(verdict[part]) for part in PERSPECTIVES}
+    if judge.name in ("right", "points"):  # of points there is no label: right meets them all
+        return {judge.name: "right" if scored.values[judge.name] == 1 else "wrong"}
+    said = next(verdict[key] for key in (LABEL, "verdict", "score") if key in verdict)
+    return {judge.name: _banded(int(said), judge.labels) if isinstance(said, int) else str(said)}
+
+
+def _banded(number: int, scale: Sequence[str] | range) -> str:
+    """A number as a label: itself, or on a long scale its band, such as ``60–79``."""
+    if len(scale) <= 10 or not isinstance(scale, range):
+        return str(number)
+    width = len(scale) // BANDS
+    band = min((number - scale.start) // width, BANDS - 1)
+    low = scale.start + band * width
+    high = scale.stop - 1 if band == BANDS - 1 else low + width - 1
+    return f"{low}–{high}"
+
+
+def _records(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"can't be read: {error}", str(file)) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{file.name}, line {number}"
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise BadInput(f"no JSON: {error}", where) from None
+        if not isinstance(record, dict) or LABEL not in record:
+            raise BadInput('each line is an object with a "label"', where)
+        yield cast("dict[str, Any]", record), where
+
+
+class _Said(BaseModel):
+    speaker: str
+    text: str
+    role: Literal["user", "agent"] = "user"
+    at: str = DEFAULT_START.isoformat()
+
+
+class _Short(BaseModel, extra="forbid"):
+    """A labelled item in few words."""
+
+    id: str = ""
+    category: str = ""
+    question: str = ""
+    dialogue: list[_Said] = Field(default_factory=list[_Said])
+    speaker: str = "assistant"
+    reference: str = ""
+    answer: str | None = None
+    answers: list[str] = Field(default_factory=list[str])
+    recalled: list[str] | list[list[str]] = Field(default_factory=list[str])
+    past: list[str] | None = None
+    persona: list[str] | dict[str, list[str]] | None = None
+    evidence: list[str] | list[_Said] | None = None
+    rubric: list[str] | None = None
+    ordered: bool | None = None
+    answerable: bool | None = None
+
+    def item(self) -> Item:
+        """The item that a run would have kept."""
+        dialogue = self.dialogue or [_Said(speaker="user", text=self.question)]
+        extra = self.model_dump(include=_EXTRA, exclude_none=True)
+        if self.answers:
+            extra["candidates"] = self._candidates()
+        return Item(
+            id=self.id,
+            group="labelled",
+            category=self.category,
+            asked=dialogue[-1].text,
+            dialogue=[said.model_dump() for said in dialogue],
+            speaker=self.speaker,
+            reference=self.reference,
+            extra=extra,
+            answer="" if self.answers else self.answer,
+            recalled=[{"text": one, "memories": [], "sources": []} for one in self._texts()],
+        )
+
+    def _texts(self) -> list[str]:
+        return [one for one in self.recalled if isinstance(one, str)]
+
+    def _candidates(self) -> list[dict[str, object]]:
+        lists = [one for one in self.recalled if not isinstance(one, str)]
+        return [
+            {
+                "run": LETTERS[place],
+                "answer": words,
+                "made_by": "",
+                "recalled": lists[place] if place < len(lists) else [],
+            }
+            for place, words in enumerate(self.answers)
+        ]
+
+
+def _labelled(record: dict[str, Any], where: str, judge: Judge | Comparison) -> Item:
+    label = _label(record.pop(LABEL), where, judge)
+    item = read_item(record, where) if "asked" in record else _short(record, where)
+    two = len(item.extra.get("candidates", ())) == 2
+    if isinstance(judge, Comparison) != two:
+        wanted = '"answers", two of them' if isinstance(judge, Comparison) else 'one "answer"'
+        raise BadInput(f"{judge.name} needs {wanted}", where)
+    if item.answer is None:
+        raise BadInput("there is nothing to judge without an answer", where)
+    extra = {**item.extra, LABEL: label}
+    line = where.rpartition(" ")[2]  # two people may have labelled the same item
+    return replace(item, id=f"{line}/{item.id}", extra=extra, measures={}, verdicts={}, failures={})
+
+
+def _short(record: dict[str, Any], where: str) -> Item:
+    """An item from the short form. Raises BadInput, naming what does not fit."""
+    try:
+        return _Short.model_validate(record).item()
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise BadInput(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", where) from None
+
+
+def _label(given: object, where: str, judge: Judge | Comparison) -> dict[str, str]:
+    """The label as the judge would word it, by part. Raises BadInput, naming those there are."""
+    if isinstance(given, Mapping):
+        parts = cast("Mapping[str, object]", given)
+        if judge.name != "perspectives" or not parts or not set(parts) <= set(PERSPECTIVES):
+            raise BadInput(f"{judge.name} has no labels of several parts: {given}", where)
+        return {part: _one(value, where, judge) for part, value in parts.items()}
+    if judge.name == "perspectives":
+        raise BadInput(f"label each perspective: {', '.join(PERSPECTIVES)}", where)
+    return {judge.name: _one(given, where, judge)}
+
+
+def _one(given: object, where: str, judge: Judge | Comparison) -> str:
+    words = str(given).strip().casefold()
+    labels = (*LETTERS[:2], TIE) if isinstance(judge, Comparison) else judge.labels
+    if isinstance(labels, range):
+        number = int(words) if words.isdigit() else None
+        if number is None or number not in labels:
+            raise BadInput(f"{given!r} is no number from {labels[0]} to {labels[-1]}", where)
+        return _banded(number, labels)
+    known = {label.casefold(): label for label in labels}
+    if len(labels) == 2:  # right or wrong, by whatever name
+        known |= dict.fromkeys(_YES, labels[0]) | dict.fromkeys(_NO, labels[1])
+    if words not in known:
+        raise BadInput(f"{given!r} is no label of {judge.name}: {', '.join(labels)}", where)
+    return known[words]

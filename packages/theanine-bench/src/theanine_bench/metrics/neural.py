@@ -1,0 +1,197 @@
+"""What models make of two texts: BERTScore and MAUVE, with models in folders (``eval-neural``).
+
+Nothing is ever fetched. An item without a reference is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from theanine.embeddings.on_device import require
+from theanine.errors import SettingsError
+from theanine_bench.metrics.categories import by_category
+from theanine_bench.metrics.library import library
+from theanine_bench.runs.item import Item
+
+EXTRA = "eval-neural"
+BERTSCORE, MAUVE = "bertscore", "mauve"
+NEURAL = (BERTSCORE, MAUVE)
+"""What :func:`neural_measure` knows; after a "=" stands the folder of a model."""
+FEWEST = 20
+"""Texts that MAUVE takes at least: its two clusters say nothing of fewer, and little of these."""
+_FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SafetensorError,
+    ValueError,
+)
+"""What the two libraries raise over a model that they can't use."""
+_SAID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BertScore:
+    """Mean F1 of BERTScore, as bert-score has it, without idf weights and without a baseline.
+
+    An item without an answer, or with a blank one, counts as 0. Source: Zhang et al. (2020).
+
+    Attributes:
+        folder: of the model, such as a copy of ``roberta-large``, English's default; None for none.
+        layer: whose vectors are compared; None for the one that bert-score has for the model of
+            the folder's name.
+    """
+
+    folder: Path | None = None
+    layer: int | None = None
+
+    @property
+    def name(self) -> str:
+        """With the model's, for the run's record; the values are named ``bertscore`` alone."""
+        if self.folder is None:
+            return BERTSCORE
+        return f"{BERTSCORE}:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
+
+    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+        """``bertscore`` over all; where there are several categories, ``bertscore/CATEGORY`` and
+        ``bertscore/mean``, the mean of those.
+
+        Raises MissingExtra without the extra, SettingsError without a model that will do.
+        """
+        folder = _model(BERTSCORE, self.folder, "bert_score", "roberta-large")
+        bert_score = library("bert_score", "BERTScore", EXTRA)
+        layer = self.layer or bert_score.utils.model2layers.get(folder.name)
+        if layer is None:
+            raise SettingsError(
+                f"bert-score knows no model {folder.name!r}: say which layer's vectors are "
+                f"compared, as in bertscore={folder}@17"
+            )
+        compared = [item for item in items if item.reference.strip()]
+        scores = dict.fromkeys((item.id for item in compared), 0.0)
+        said = [item for item in compared if (item.answer or "").strip()]
+        if said:
+            try:
+                _, _, f1 = bert_score.score(
+                    [item.answer for item in said],
+                    [item.reference for item in said],
+                    model_type=str(folder),
+                    num_layers=layer,
+                )
+            except _FAILURES as error:
+                raise _unusable(folder, error) from None
+            scores |= {item.id: min(1.0, n) for item, n in zip(said, f1.tolist(), strict=True)}
+        values = [scores[item.id] for item in compared]
+        return by_category(
+            BERTSCORE, compared, lambda rows: sum(values[row] for row in rows) / len(rows)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mauve:
+    """How alike all answers and all references are as two clouds of texts, as mauve-text has it.
+
+    An item without an answer counts as an empty line. Source: Pillutla et al. (2021).
+
+    Attributes:
+        folder: of the model, such as a copy of ``gpt2-large``, the default; None for none. Its
+            path must have "gpt2" or "bert" in it, by which mauve-text knows the kind.
+        longest: tokens of a text that are read.
+        seed: of the clusters.
+    """
+
+    folder: Path | None = None
+    longest: int = 1024
+    seed: int = 25
+
+    @property
+    def name(self) -> str:
+        """With the model's, for the run's record; the values are named ``mauve`` alone."""
+        return MAUVE if self.folder is None else f"{MAUVE}:{self.folder.name}"
+
+    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+        """``mauve`` over all; where there are several categories, of 20 texts each or more,
+        ``mauve/CATEGORY`` and ``mauve/mean``, the mean of those.
+
+        Raises MissingExtra without the extra, SettingsError without a model that will do or with
+        fewer than 20 texts.
+        """
+        folder = _model(MAUVE, self.folder, "mauve", "gpt2-large")
+        if not any(kind in str(folder) for kind in ("gpt2", "bert")):
+            raise SettingsError(
+                f"mauve-text tells models by their path: {folder} must have gpt2 or bert in it"
+            )
+        compared = [item for item in items if item.reference.strip()]
+        if len(compared) < FEWEST:
+            raise SettingsError(
+                f"MAUVE compares clouds of texts: {len(compared)} answers are too few, it takes "
+                f"{FEWEST} at least and some thousands for a sure figure"
+            )
+        try:
+            answers = self._features(folder, [item.answer or "" for item in compared])
+            references = self._features(folder, [item.reference for item in compared])
+        except _FAILURES as error:
+            raise _unusable(folder, error) from None
+        return by_category(
+            MAUVE,
+            compared,
+            lambda rows: self._mauve(answers[list(rows)], references[list(rows)]),
+            FEWEST,
+        )
+
+    def _features(self, folder: Path, texts: Sequence[str]) -> Any:
+        """``(n, d)``, one row a text; mauve-text would leave out the blank ones."""
+        module = library("mauve.compute_mauve", "MAUVE", EXTRA)
+        filled = [text if text.strip() else "\n" for text in texts]
+        return module.get_features_from_input(
+            None, None, filled, str(folder), self.longest, -1, name="texts", batch_size=1
+        )
+
+    def _mauve(self, answers: Any, references: Any) -> float:
+        compute = library("mauve.compute_mauve", "MAUVE", EXTRA).compute_mauve
+        scored = compute(p_features=answers, q_features=references, seed=self.seed)
+        return min(1.0, float(scored.mauve))
+
+
+def neural_measure(name: str) -> BertScore | Mauve:
+    """``bertscore=FOLDER``, ``bertscore=FOLDER@LAYER`` or ``mauve=FOLDER``.
+
+    Without a folder it is a measure that says what is missing. Raises SettingsError for another
+    name.
+    """
+    kind, _, rest = name.partition("=")
+    if kind == MAUVE:
+        return Mauve(folder=Path(rest) if rest else None)
+    if kind != BERTSCORE:
+        raise SettingsError(f"unknown measure {name!r}; there are bertscore=FOLDER, mauve=FOLDER")
+    folder, at, layer = rest.rpartition("@")
+    if at and layer.isdecimal() and int(layer):
+        return BertScore(folder=Path(folder), layer=int(layer))
+    return BertScore(folder=Path(rest) if rest else None)
+
+
+def _model(kind: str, folder: Path | None, package: str, usual: str) -> Path:
+    """The folder, if it and the extra are there."""
+    for needed in (package, "torch"):
+        require(needed, EXTRA, f"the measure {kind}")
+    if folder is None:
+        raise SettingsError(
+            f"{kind} needs the folder of a model: download {usual} once and ask for {kind}=FOLDER"
+        )
+    if not folder.is_dir():
+        raise SettingsError(f"{kind}: there is no folder {folder}")
+    return folder
+
+
+def _unusable(folder: Path, error: Exception) -> SettingsError:
+    said = " ".join((str(error) or type(error).__name__).split())[:_SAID]
+    if isinstance(error, OverflowError):
+        said = "its tokenizer_config.json says no model_max_length"
+    return SettingsError(f"the model in {folder} can't be used: {said}")

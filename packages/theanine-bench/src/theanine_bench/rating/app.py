@@ -1,0 +1,141 @@
+"""The pages on which people rate, served on this machine alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from theanine.errors import BadInput, MissingExtra
+from theanine_bench.rating.ratings import Rating, Ratings
+
+try:
+    from fastapi import FastAPI, HTTPException, Request
+    from fastapi.responses import HTMLResponse, JSONResponse, Response
+    from fastapi.staticfiles import StaticFiles
+    from jinja2 import Environment, PackageLoader, select_autoescape
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+except ImportError as error:
+    raise MissingExtra("rating", "rating on pages", "theanine-bench") from error
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]", "testserver")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def rating_app(ratings: Mapping[str, Ratings]) -> FastAPI:
+    """The application over forms with their tasks and ratings, by the form's name.
+
+    It answers to this machine's names only, so that no page of elsewhere can reach it.
+    """
+    app = FastAPI(title="theanine rate", docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
+    app.add_exception_handler(BadInput, _bad_input)
+    app.mount("/static", StaticFiles(directory=str(_pages() / "static")), name="static")
+    desk = _Desk(ratings)
+    app.get("/")(desk.start)
+    app.get("/forms/{form}")(desk.rate)
+    app.post("/forms/{form}/ratings")(desk.add)
+    app.get("/forms/{form}/ratings.csv")(desk.export)
+    app.get("/results")(desk.results)
+    app.get("/results.json")(desk.results_json)
+    return app
+
+
+class _Desk:
+    """Answers the requests."""
+
+    def __init__(self, ratings: Mapping[str, Ratings]) -> None:
+        self._ratings = ratings
+        self._templates = Environment(
+            loader=PackageLoader("theanine_bench.rating", "pages"),
+            autoescape=select_autoescape(default=True),
+        )
+
+    def start(self) -> HTMLResponse:
+        """Who rates, and which form."""
+        return self._page("start.html", forms=[_progress(one) for one in self._ratings.values()])
+
+    def rate(self, form: str, rater: str) -> HTMLResponse:
+        """A form's tasks, one after the other."""
+        one = self._of(form)
+        return self._page("rate.html", form=one.form, data=_data(one, rater), rater=rater.strip())
+
+    async def add(self, form: str, request: Request) -> Response:
+        """Keep a rating."""
+        if request.headers.get("content-type", "") != "application/json":
+            raise HTTPException(415, "send JSON")
+        try:
+            sent = await request.json()
+            rating = Rating(task=sent["task"], answers=sent["answers"], note=sent.get("note", ""))
+            self._of(form).add(sent["rater"], rating)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise HTTPException(422, f"that is no rating: {error}") from None
+        return Response(status_code=204)
+
+    def export(self, form: str) -> Response:
+        """Every rating of a form, for other programs."""
+        headers = {"Content-Disposition": f'attachment; filename="{form}.csv"'}
+        return Response(as_csv(self._of(form)), media_type="text/csv", headers=headers)
+
+    def results(self) -> HTMLResponse:
+        """What it all comes to."""
+        found = [(one.form, one.results(), one.raters()) for one in self._ratings.values()]
+        return self._page("results.html", found=found)
+
+    def results_json(self) -> JSONResponse:
+        """The same, for other programs."""
+        found = {name: list(map(asdict, one.results())) for name, one in self._ratings.items()}
+        return JSONResponse(found)
+
+    def _of(self, form: str) -> Ratings:
+        if form not in self._ratings:
+            raise HTTPException(404, f"there is no form {form!r} here")
+        return self._ratings[form]
+
+    def _page(self, name: str, **values: Any) -> HTMLResponse:
+        text = self._templates.get_template(name).render(**values)
+        return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+def _bad_input(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, 422)
+
+
+def as_csv(ratings: Ratings) -> str:
+    """Every rating as a row."""
+    out = io.StringIO()
+    columns = ["rater", "task", *(ask.id for ask in ratings.form.asks), "note"]
+    writer = csv.DictWriter(out, columns, restval="")
+    writer.writeheader()
+    writer.writerows(ratings.rows())
+    return out.getvalue()
+
+
+def _progress(ratings: Ratings) -> dict[str, Any]:
+    done = {rater: len(ratings.of(rater)) for rater in ratings.raters()}
+    return {"form": ratings.form, "tasks": len(ratings.tasks), "done": done}
+
+
+def _data(ratings: Ratings, rater: str) -> dict[str, Any]:
+    """What the page's script works with."""
+    return {
+        "form": ratings.form.name,
+        "rater": rater.strip(),
+        "asks": [asdict(ask) for ask in ratings.form.asks],
+        "tasks": [
+            {"id": task.id, "blocks": [asdict(block) for block in task.blocks]}
+            for task in ratings.tasks
+        ],
+        "ratings": {id: asdict(one) for id, one in ratings.of(rater).items()},
+    }
+
+
+def _pages() -> Path:
+    return Path(str(files("theanine_bench.rating").joinpath("pages")))

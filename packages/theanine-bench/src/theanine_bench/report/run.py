@@ -1,0 +1,96 @@
+"""The page of a run: what was run, what came of it, what it took, and every item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from theanine.cli.timeline_page.fill import filled
+from theanine.types import LOCAL
+from theanine_bench.analysis.diff import less_is_better
+from theanine_bench.report.run_items import Packed
+from theanine_bench.runs.saved_run import ordered
+from theanine_bench.runs.setup import NOBODY
+
+if TYPE_CHECKING:
+    from theanine_bench.runs.item import Item
+    from theanine_bench.runs.saved_run import Kept
+
+SCRIPTS = ("run-base.js", "run-plots.js")
+"""What the pages of runs share."""
+
+
+def run_page(run: Kept) -> str:
+    """The whole page as one HTML text that reaches for nothing outside itself."""
+    summary, packed = run.summary, Packed(run.undated)
+    items = [_item(item, run.seconds.get(id), packed) for id, item in run.items.items()]
+    data = {
+        "title": run.name,
+        "about": about(run.settings),
+        "command": run.command,
+        "finished": run.finished,
+        "asks": run.settings["setup"]["method"] != NOBODY,
+        **{name: summary[name] for name in ("cases", "done", "stopped", "unanswered")},
+        **{name: summary[name] for name in ("measures", "categories", "corpus", "spent")},
+        **{name: summary[name] for name in ("seconds", "failures", "dropped")},
+        "recalled": summary["recalled_tokens"],
+        "names": ordered(summary["measures"], run.settings["measures"]),
+        "less": [name for name in summary["measures"] if less_is_better(name)],
+        "items": items,
+        **packed.rows(),
+    }
+    return filled(
+        "run.html",
+        title=run.name,
+        style="run.css",
+        data=data,
+        scripts=[*SCRIPTS, "run.js"],
+        package="theanine_bench.report",
+    )
+
+
+def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a run was begun with, as names and values for people."""
+    setup = settings["setup"]
+    own = ", ".join(f"{name}={value}" for name, value in setup["settings"].items())
+    asks = setup["method"] != NOBODY
+    return [
+        ("Bench", settings["bench"]),
+        ("Method", setup["method"] if asks else ""),
+        ("Settings", own),
+        ("Model", _model(setup["model"], setup["base_url"]) if asks else ""),
+        ("Judge", _model(setup["judge"], setup["judge_base_url"], "none")),
+        ("Embedder", setup["embedder"] if asks else ""),
+        ("Tokens of a recollection", "" if setup["budget"] is None else f"{setup['budget']:,}"),
+        ("Seed", str(setup["seed"])),
+        ("Data, SHA-256", settings["data"][:16]),
+        ("theanine", settings["theanine"]),
+    ]
+
+
+def _model(name: str, base_url: str | None, none: str = "none: local versions") -> str:
+    if name == LOCAL and not base_url:
+        return none
+    return f"{name} at {base_url}" if base_url else name
+
+
+def _item(item: Item, seconds: float | None, packed: Packed) -> dict[str, Any]:
+    extra = {name: value for name, value in item.extra.items() if value not in (None, "", [], {})}
+    return {
+        "id": item.id,
+        "group": item.group,
+        "category": item.category,
+        "asked": item.asked,
+        "dialogue": packed.dialogue(item),
+        "reference": item.reference,
+        "answer": item.answer,
+        "rationale": item.rationale,
+        "by": item.made_by,
+        "recalled": packed.recalled(item),
+        "tokens": item.recalled_tokens,
+        "seconds": seconds,
+        "measures": item.measures,
+        "verdicts": item.verdicts,
+        "failures": item.failures or None,
+        "extra": extra or None,
+    }

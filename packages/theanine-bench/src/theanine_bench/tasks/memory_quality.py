@@ -1,0 +1,313 @@
+"""What a method writes of histories, held against gold memories and against its own source turns.
+
+A case is a history: all its sessions are remembered, then the live memories are read out with the
+turns behind them. Each row of a verdict names the memory, its turns and what it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from theanine.errors import SettingsError
+from theanine.llm.chat import Caller
+from theanine.methods.base import Reply
+from theanine.store import Store
+from theanine.types import LOCAL, Memory, Part, Recollection, Utterance
+from theanine_bench.datasets.gold import Golden
+from theanine_bench.judges.memories import match, supports
+from theanine_bench.metrics.base import Measure, Scored
+from theanine_bench.metrics.memory_rules import (
+    GROUNDED,
+    SAYS,
+    Written,
+    bag_overlap,
+    f1,
+    grounded,
+    said_twice,
+    says,
+    stems,
+)
+from theanine_bench.runs.item import Item
+from theanine_bench.runs.runner import Running, agent_of
+from theanine_bench.runs.setup import Plan, hash_of
+from theanine_bench.samples import Case, Group, Stage, limited
+from theanine_bench.targets.target import Tested
+
+BENCH = "memory"
+ASKED = "What is remembered?"
+NEAR, NEAR_BACK = 4, 2
+"""How many memories a judge reads of each gold memory, and gold memories of each memory."""
+
+
+def memory_plan(
+    golden: Sequence[Golden],
+    data: str,
+    judge: str = LOCAL,
+    kinds: Sequence[str] = (),
+    limit: int | None = None,
+) -> Plan:
+    """A case a history; measured by rule, and by a judge where the run has one.
+
+    ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
+    """
+    judged: list[Measure] = [] if judge == LOCAL else [MATCHED, SUPPORTED, REPEATED]
+    told = f"{data}\0{','.join(sorted(kinds))}"
+    return Plan(
+        bench=BENCH,
+        data=hashlib.sha256(told.encode()).hexdigest(),
+        groups=limited([_group(one) for one in golden], limit),
+        measures=[ByRule(), *judged],
+    )
+
+
+def _group(one: Golden) -> Group:
+    history = one.history
+    last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
+    names = {turn.speaker for transcript in history.transcripts for turn in transcript.turns}
+    case = Case(
+        id=history.name,
+        dialogue=(Utterance(text=ASKED, speaker="bench", at=last + timedelta(minutes=1)),),
+        reference="\n".join(wanted.text for wanted in one.wanted),
+        extra={"gold": [asdict(wanted) for wanted in one.wanted], "speakers": sorted(names)},
+    )
+    stage = Stage(histories=(history,), cases=(case,))
+    return Group(id=history.name, stages=(stage,), dropped=one.dropped)
+
+
+class ReadOut(Tested):
+    """An agent that answers with all that it holds: its live memories, with their turns.
+
+    With ``kinds``, memories of other kinds do not count.
+    """
+
+    def __init__(self, running: Running, store: Store, kinds: Collection[str] = ()) -> None:
+        super().__init__(agent_of(running, store))
+        self._kinds = frozenset(kinds)
+
+    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
+        """The live memories, one a line; no model is asked. Raises SettingsError for a budget."""
+        if budget is not None:
+            raise SettingsError("bench memory reads all that is remembered: leave --budget out")
+        found = await self._agent.memories(user)
+        marked = {mark.memory for mark in await self._agent.marks(user)}
+        turns = {turn.id: turn for turn in await self._agent.turns(user)}
+        known = {memory.id: memory for memory in found}
+        parts = [
+            Part(
+                text=memory.text,
+                memories=(memory,),
+                sources=tuple(turns[turn] for turn in _grounds(memory, known) if turn in turns),
+                made_by=memory.made_by,
+            )
+            for memory in found
+            if memory.id not in marked and (not self._kinds or memory.kind in self._kinds)
+        ]
+        recollection = Recollection(query=case.dialogue[-1].words, parts=tuple(parts))
+        model = self._agent.model_name
+        return Reply(text=recollection.text, recollection=recollection, made_by=model)
+
+
+def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
+    """The turns behind a memory and behind all that it was made of, ascending."""
+    turns, seen, waiting = set[int](), {memory.id}, [memory]
+    while waiting:
+        one = waiting.pop()
+        turns.update(one.sources)
+        fresh = [origin for origin in one.origins if origin not in seen and origin in known]
+        seen.update(fresh)
+        waiting += [known[origin] for origin in fresh]
+    return sorted(turns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """An item as its measures need it."""
+
+    written: list[Written]
+    wanted: list[tuple[str, str]]
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, item: Item) -> _Case:
+        return cls(
+            written=[
+                Written(id=part["memories"][0], text=part["text"], sources=part["sources"])
+                for part in item.recalled
+            ],
+            wanted=[(one["text"], one["speaker"]) for one in item.extra["gold"]],
+            names=frozenset[str]().union(*(stems(name) for name in item.extra["speakers"])),
+        )
+
+    def by_rule(self) -> list[list[int]]:
+        """For each wanted statement the places of the memories that have most of its words."""
+        table = says(self.written, self.wanted, self.names)
+        return [[i for i, share in enumerate(row) if share >= SAYS] for row in table]
+
+    def near(self) -> list[list[int]]:
+        """For each wanted statement the places of the memories that a judge should read."""
+        table = says(self.written, self.wanted, self.names)
+        found = [_best(row, NEAR) for row in table]
+        for place in range(len(self.written)):
+            for row in _best([row[place] for row in table], NEAR_BACK):
+                found[row] = sorted({*found[row], place})
+        return found
+
+    def row(self, place: int, **more: object) -> dict[str, object]:
+        """A verdict's row on a memory, with the numbers of its turns."""
+        one = self.written[place]
+        turns = [source["turn"] for source in one.sources]
+        return {"memory": one.id, "text": one.text, "turns": turns, **more}
+
+
+def _best(row: Sequence[float], most: int) -> list[int]:
+    """The places of the highest values above 0, the first of alike ones."""
+    ordered = sorted(
+        (place for place, value in enumerate(row) if value), key=lambda p: (-row[p], p)
+    )
+    return sorted(ordered[:most])
+
+
+def _found(case: _Case, said: Sequence[Sequence[int]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Precision, recall and F1 of a matching, and its rows."""
+    hits = {place for places in said for place in places}
+    precision = len(hits) / len(case.written) if case.written else 0.0
+    recall = sum(bool(places) for places in said) / len(said)
+    values = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
+    gold = [
+        {"gold": number, "text": text, "said by": [case.written[place].id for place in places]}
+        for number, ((text, _), places) in enumerate(zip(case.wanted, said, strict=True), 1)
+    ]
+    rows = [
+        case.row(place, says=[n for n, places in enumerate(said, 1) if place in places])
+        for place in range(len(case.written))
+    ]
+    return values, {"gold": gold, "memories": rows}
+
+
+def _rate(count: int, case: _Case) -> float:
+    """A share of what was written; 0 where nothing was."""
+    return count / len(case.written) if case.written else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """All of it by words alone: the baseline that needs no judge.
+
+    ``rule/words-*`` are of all words written against all words wanted, as bags (LLM-Rsum's figure
+    4); ``rule/written`` is how many memories there are.
+    """
+
+    name: str = "rule"
+    judging: bool = False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing found; nothing written, so nothing wrong in it."""
+        names = ("precision", "recall", "f1", "words-precision", "words-recall", "words-f1")
+        rates = ("unsupported", "duplicate", "empty", "written")
+        return {f"rule/{name}": 0.0 for name in (*names, *rates)}
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """The values, with a row for each memory and each gold memory."""
+        case = _Case.of(item)
+        values, rows = _found(case, case.by_rule())
+        texts = [text for text, _ in case.wanted]
+        bags = bag_overlap([one.text for one in case.written], texts)
+        values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
+        about = [stems(one.text, case.names) for one in case.written]
+        shares = [
+            grounded(one, memory.said) if memory.sources else 0.0
+            for one, memory in zip(about, case.written, strict=True)
+        ]
+        twice = said_twice(about)
+        values["unsupported"] = _rate(sum(share < GROUNDED for share in shares), case)
+        values["duplicate"] = _rate(len(twice), case)
+        values["empty"] = _rate(sum(not one for one in about), case)
+        values["written"] = float(len(case.written))
+        for place, row in enumerate(rows["memories"]):
+            row["in its turns"] = round(shares[place], 3)
+            if place in twice:
+                row["repeats"] = case.written[twice[place]].id
+        return Scored(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
+
+
+Judged = tuple[Mapping[str, float], Mapping[str, Any]]
+"""Numbers by name, and a verdict's rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByJudge:
+    """What a judge reads of it.
+
+    Attributes:
+        numbers: the names of its values. Each is 0 where nothing was written: nothing is found
+            then, and nothing is wrong.
+        read: asks the judge.
+    """
+
+    name: str
+    numbers: tuple[str, ...]
+    read: Callable[[_Case, Caller], Awaitable[Judged]]
+    judging: bool = True
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """Nothing found; nothing written, so nothing wrong in it."""
+        return self._named(dict.fromkeys(self.numbers, 0.0))
+
+    async def of(self, item: Item, judge: Caller | None) -> Scored:
+        """The values, with a row for each memory. Raises ModelError when the judge fails."""
+        if judge is None:
+            raise SettingsError("memories are judged by a model: name one with --judge")
+        values, rows = await self.read(_Case.of(item), judge)
+        return Scored(values=self._named(values), verdict=rows)
+
+    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
+        return {f"{self.name}/{name}": value for name, value in values.items()}
+
+
+async def _match(case: _Case, judge: Caller) -> Judged:
+    wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
+    texts = [one.text for one in case.written]
+    return _found(case, await match(wanted, texts, case.near(), judge))
+
+
+async def _support(case: _Case, judge: Caller) -> Judged:
+    verdicts = await supports(case.written, judge)
+    labels = [one.label for one in verdicts]
+    rows = [
+        case.row(place, label=one.label, explanation=one.explanation)
+        for place, one in enumerate(verdicts)
+    ]
+    return {name: _rate(labels.count(name), case) for name in UNSUPPORTED}, {"memories": rows}
+
+
+async def _repeat(case: _Case, judge: Caller) -> Judged:
+    texts = [one.text for one in case.written]
+    table = says(case.written, [(text, "") for text in texts], case.names)
+    near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
+    rows = [
+        case.row(place, repeats=[case.written[one].id for one in places])
+        for place, places in enumerate(await match(texts, texts, near, judge))
+        if places
+    ]
+    return {"duplicate": _rate(len(rows), case)}, {"memories": rows}
+
+
+UNSUPPORTED = ("unsupported", "partly", "empty")
+MATCHED = ByJudge("match", ("precision", "recall", "f1"), _match)
+"""Which memories say which gold memory."""
+SUPPORTED = ByJudge("support", UNSUPPORTED, _support)
+"""Shares of memories that their own source turns do not bear out."""
+REPEATED = ByJudge("repeat", ("duplicate",), _repeat)
+"""The share of memories that say again what an earlier one says."""
+
+
+def data_hash(data: Path, gold: Path | None) -> str:
+    """Of the data and of the file with gold memories."""
+    return hash_of(data) + ("" if gold is None else hash_of(gold))

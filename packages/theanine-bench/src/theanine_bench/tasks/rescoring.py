@@ -1,0 +1,106 @@
+"""A run's answers measured anew: by other measures, another judge, or a corrected answer key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from theanine.errors import BadInput
+from theanine.types import LOCAL
+from theanine_bench.datasets.answer_key import (
+    REJECTED,
+    Asked,
+    about,
+    answers_of,
+    read_key,
+    with_answer,
+)
+from theanine_bench.judges.registry import JUDGES
+from theanine_bench.runs.folder import RunFolder, lines_of
+from theanine_bench.runs.item import ANSWER, Item
+from theanine_bench.runs.setup import Plan
+from theanine_bench.samples import limited
+from theanine_bench.targets.null import group_of
+from theanine_bench.tasks.plans import measures_named
+
+BENCH = "rescore"
+NOT_ASKED = "entries of the answer key about questions that the run was not asked"
+
+
+def rescore_plan(
+    run: Path,
+    answers: Path | None = None,
+    names: Sequence[str] | None = None,
+    judge: str = LOCAL,
+    limit: int | None = None,
+) -> Plan:
+    """What a run answered, to be measured against the key in ``answers``, or as it was asked.
+
+    The measures are the run's own unless ``names`` has others; those of a judge are left out where
+    there is none. What this judge has said of a question whose answer stays is taken over. Raises
+    BadInput for a folder without a run, and as the key does; SettingsError for an unknown measure.
+    """
+    folder = RunFolder(run)
+    settings = folder.settings()
+    items = list(folder.items().values())
+    if not items:
+        raise BadInput("the run has answered nothing yet", str(run))
+    wanted = list(names or settings["measures"])
+    if not names and judge == LOCAL:
+        wanted = [name for name in wanted if name not in JUDGES]
+    measures, corpus = measures_named(wanted)
+    items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)
+    kept = {measure.name for measure in measures}
+    same = settings["setup"]["judge"] == judge
+    ready = [_bare(item, kept if same else kept - set(JUDGES)) for item in items]
+    groups = limited([group_of(ready, BENCH, dropped)], limit)
+    asked = {case.id for group in groups for case in group.cases}
+    return Plan(
+        bench=BENCH,
+        data=sha256(lines_of(items).encode()).hexdigest(),
+        groups=groups,
+        measures=measures,
+        corpus=corpus,
+        ready={item.id: item for item in ready if item.id in asked},
+    )
+
+
+def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, int]]:
+    """The items that the key doesn't reject; those whose answer it changes are unmeasured."""
+    asked = [
+        Asked(id=one.id, words=one.asked, conversation=one.group, answer=one.reference)
+        for one in items
+    ]
+    entries = read_key(key)
+    known = about(asked, entries)
+    if not known:
+        raise BadInput("no entry of it is about a question of the run", str(key))
+    answers = answers_of(asked, known)
+    kept: list[Item] = []
+    for item in items:
+        answer = answers.get(item.id, item.reference)
+        if answer is None:
+            continue
+        if answer != item.reference:
+            extra = with_answer(item.extra, item.reference, answer)
+            item = replace(item, reference=answer, extra=extra, measures={}, verdicts={})
+        kept.append(item)
+    dropped = Counter({REJECTED: len(items) - len(kept), NOT_ASKED: len(entries) - len(known)})
+    return kept, dict(+dropped)
+
+
+def _bare(item: Item, kept: set[str]) -> Item:
+    """The item with what these measures said of it alone, and no failure but that to answer."""
+
+    def known(name: str) -> bool:
+        return any(name == one or name.startswith(f"{one}/") for one in kept)
+
+    return replace(
+        item,
+        measures={name: value for name, value in item.measures.items() if known(name)},
+        verdicts={name: words for name, words in item.verdicts.items() if name in kept},
+        failures={name: why for name, why in item.failures.items() if name == ANSWER},
+    )

@@ -1,0 +1,125 @@
+"""The papers' figures are as printed, and ours go where they belong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.running import Terminal
+from theanine.errors import SettingsError
+from theanine_bench.analysis.tables import lacking, ours, tables, with_ours
+
+
+def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
+    setup = {"method": method, "model": "openai:m"}
+    settings: dict[str, Any] = {"bench": bench, "cases": 1, "measures": [], "setup": setup}
+    summary = {
+        "cases": 1,
+        "done": 1,
+        "measures": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
+        "categories": {"session 4": {"rouge-l": {"mean": 0.25}}, "CC": {"success": {"mean": 0.75}}},
+        "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
+        "recalled_tokens": 12.0,
+    }
+    return settings, summary
+
+
+def test_figures_that_the_design_names_are_there() -> None:
+    by = {table.id: {row.label: row.values for row in table.rows} for table in tables()}
+    assert by["teafarm"]["Theanine"] == (0.18, 0.24, 0.21)
+    assert by["teafarm"]["RSum-LLM"][2] == 0.06
+    assert by["theanine-msc"]["Theanine"] == (1.80, 15.37, 18.62, 86.70)
+    assert by["theanine-cc"]["Theanine"] == (6.85, 22.68, 64.41, 88.58)
+    assert by["secom-locomo"]["SeCom (BM25, GPT4-Seg)"][0] == 71.57
+    assert by["secom-long-mt-bench"]["SeCom (MPNet, GPT4-Seg)"][0] == 88.81
+    assert by["conditional-knowledge"]["Conditional"][0] == 0.63
+    assert by["rsum-session-5"]["Chatgpt-Rsum"] == (86.89, 20.48, 21.83, 12.59)
+    assert by["segmentation-dialseg711"]["DialSTART"] == (0.178, 0.198, None, None)
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: table.id)
+def test_every_row_has_a_figure_for_every_column(table: Any) -> None:
+    assert all(len(row.values) == len(table.columns) for row in table.rows)
+    assert len({row.label for row in table.rows}) == len(table.rows)
+
+
+def test_ours_stands_behind_the_same_method() -> None:
+    [table] = tables(["teafarm"])
+    comedy, unknown = ours(table, *a_run("comedy")), ours(table, *a_run("my-own"))
+    assert comedy and unknown
+    assert comedy.values == (None, 0.75, 0.5)
+    labels = [row.label for row in with_ours(table, [comedy, unknown])]
+    assert labels.index("ours: comedy, openai:m") == labels.index("COMEDY") + 1
+    assert labels[-1] == "ours: my-own, openai:m"
+    assert ours(table, *a_run("comedy", bench="qa")) is None
+    with pytest.raises(SettingsError, match="no table 'x'; there are: theanine-msc"):
+        tables(["x"])
+
+
+def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
+    [table] = tables(["theanine-session-4"])
+    row = ours(table, *a_run("theanine", bench="responses"))
+    assert row
+    assert row.values == (None, 25.0, 12.5, None)
+    [other] = tables(["theanine-session-3"])
+    nothing = ours(other, *a_run("theanine", bench="responses"))
+    assert nothing
+    assert set(nothing.values) == {None}
+
+
+def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any, Any]:
+    settings, summary = a_run("theanine", bench="responses")
+    own = {f"session {n}": {"rouge-l": {"mean": int(n) / 100}} for n in sessions}
+    return {**settings, "measures": measures}, {**summary, "categories": own, "corpus": corpus}
+
+
+def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
+    [table] = tables(["theanine-msc"])
+    values = {f"corpus-bleu-4/session {n}": n / 100 for n in (3, 4, 5)}
+    asked = ["rouge-l", "corpus-bleu-4", "mauve:gpt2"]
+    run = responses("345", asked, {"corpus-bleu-4": 0.9, "mauve": 0.9, **values})
+    row = ours(table, *run)
+    assert row
+    assert row.values[:2] == pytest.approx((4.0, 4.0))  # not 90 over all, and not 50
+    assert row.values[2:] == (None, None)
+    assert lacking(table, *run) == ["BertScore comes with --measure bertscore=FOLDER"]
+    alone = responses("3", ["rouge-l"], {"corpus-bleu-4": 0.03})
+    row = ours(table, *alone)
+    assert row
+    assert set(row.values) == {None}
+    assert lacking(table, *alone) == ["no session 4, session 5 in the run"]
+    [third] = tables(["theanine-session-3"])
+    row = ours(third, *alone)
+    assert row
+    assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
+
+
+def test_runs_head_to_head_have_their_row() -> None:
+    [table] = tables(["theanine-g-eval"])
+    settings, summary = a_run("nobody", bench="pairwise")
+    settings["setup"]["settings"] = {"A": "mine", "B": "theirs"}
+    settings["measures"] = ["specificity"]
+    summary["corpus"] = {"specificity/rate": 0.625}
+    row = ours(table, settings, summary)
+    assert row
+    assert (row.label, row.values) == ("ours: mine against theirs", (62.5, None, None))
+    assert with_ours(table, [row])[-1] == row
+    assert lacking(table, settings, summary)[0] == "Mem comes with --criteria memorability"
+
+
+def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:
+    settings, summary = a_run("theanine")
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    shown = run.bare("bench", "tables", "teafarm", "--run", str(tmp_path))
+    assert "TeaFarm success rate" in shown.out
+    assert "ours: theanine, openai:m" in shown.out
+    assert re.search(r"ours: theanine, openai:m +– +0\.75 +0\.50 *\n", shown.out)  # as the paper
+    assert "ours: theanine, openai:m: MSC comes with --judge NAME" in shown.out
+    [table] = json.loads(run.bare("bench", "tables", "teafarm", "--json").out)
+    assert table["rows"][0]["values"] == [0.16, 0.19, 0.18]

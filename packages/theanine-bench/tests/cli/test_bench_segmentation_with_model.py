@@ -1,0 +1,97 @@
+"""`theanine bench segmentation --segmenter llm`: measured, counted, replayed, learned from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.history_samples import save
+from support.running import Ran, Terminal
+from theanine.testing import ScriptedServer, by_step
+
+TURNS = ["I need a train to Split.", "At what time?", "At nine.", "Also book me a hotel.",
+         "In which area?", "Near the harbour."]  # fmt: skip
+GOLD = [[3, 3], [2, 4], [1, 5]]
+"""The scripted model draws 3 and 3."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    rows = [{"utterances": TURNS, "segments": gold, "set": "own"} for gold in GOLD]
+    rows[0]["utterances"] = [*TURNS[:5], "By the sea."]  # one prompt each
+    rows[1]["utterances"] = [*TURNS[:5], "By the park."]
+    return str(save(tmp_path, "d.json", rows))
+
+
+def bench(run: Terminal, data: str, server: ScriptedServer, *more: str, fine: bool = True) -> Ran:
+    model = ("--segmenter", "llm", "--model", "openai:scripted", "--base-url", server.base_url)
+    return run.bare("bench", "segmentation", data, *model, *more, fine=fine)
+
+
+def test_the_model_is_measured_and_a_repeated_run_is_replayed(
+    run: Terminal, data: str, tmp_path: Path
+) -> None:
+    with ScriptedServer() as server:
+        journal = ("--journal", str(tmp_path / "j.db"), "--json")
+        found = bench(run, data, server, *journal).json
+        assert (found["calls"], found["fallbacks"], len(server.calls)) == (3, 0, 3)
+        assert found["Pk"]["n"] == 3
+        assert 0 < found["WD"]["mean"] < 1
+        again = bench(run, data, server, *journal).json
+        assert (again["calls"], again["replayed"], len(server.calls)) == (0, 3, 3)
+        assert again["score"] == found["score"]
+
+
+def test_unusable_replies_are_fallbacks_and_are_counted(run: Terminal, data: str) -> None:
+    broken = '{"segments": [{"first": 1, "last": 2}]}'
+    with ScriptedServer(by_step({"segment": broken})) as server:
+        shown = bench(run, data, server).out
+        assert "3 fallbacks to the local segmenter" in shown
+        assert "turn 3 is in no segment" in server.calls[-1].body["messages"][-1]["content"]
+
+
+def test_guidance_is_learned_from_errors_and_used(run: Terminal, data: str, tmp_path: Path) -> None:
+    learned = tmp_path / "guidance.json"
+    with ScriptedServer() as server:
+        shown = bench(run, data, server, "--reflect", str(learned)).out
+        assert "2 rules in" in shown
+        found = json.loads(learned.read_text("utf-8"))
+        assert [len(example["turns"]) for example in found["examples"]] == [6, 6]
+        assert {tuple(example["right"]) for example in found["examples"]} == {(2, 4), (1, 5)}
+        used = bench(run, data, server, "--guidance", str(learned)).out
+        assert "0 fallbacks" in used
+        prompt = server.calls[-1].body["messages"][0]["content"]
+        assert prompt.startswith("Task: segment-guided")
+        assert found["rules"][1] in prompt
+
+
+def test_what_cannot_be_written_is_told_before_the_model_is_asked(
+    run: Terminal, data: str, tmp_path: Path
+) -> None:
+    with ScriptedServer() as server:
+        place = ("--reflect", str(tmp_path / "no" / "g.json"))
+        ran = bench(run, data, server, *place, fine=False)
+        assert (ran.code, "can't be written" in ran.err, server.calls) == (2, True, [])
+
+
+def test_without_an_error_there_is_nothing_to_learn(run: Terminal, tmp_path: Path) -> None:
+    data = save(tmp_path, "d.json", [{"utterances": TURNS, "segments": [3, 3], "set": "own"}])
+    with ScriptedServer() as server:
+        shown = bench(run, str(data), server, "--reflect", str(tmp_path / "g.json")).out
+    assert "no error to learn from" in shown
+    assert not (tmp_path / "g.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--segmenter", "llm"], "needs a language model"),
+        (["--reflect", "g.json"], "go with --segmenter llm"),
+        (["--segmenter", "llm", "--reflect", "a", "--guidance", "b"], "leave --guidance out"),
+    ],
+)
+def test_mistakes_are_named(run: Terminal, data: str, options: list[str], said: str) -> None:
+    ran = run.bare("bench", "segmentation", data, *options, fine=False)
+    assert (ran.code, said in ran.err) == (2, True)

@@ -1,0 +1,133 @@
+"""`theanine rate` over real HTTP, and its pages in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import expect
+
+from support.browser import chromium, needs_browser
+from support.running import START, Terminal
+from theanine.demo import HARBOUR
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over the demo's conversation."""
+    place = tmp_path_factory.mktemp("runs")
+    command = ["bench", "responses", str(HARBOUR), "--sessions", "9", "--measure", "f1"]
+    Terminal(place / "unused.db").bare(*command, "--out", str(place / "run"))
+    return place / "run"
+
+
+@contextmanager
+def served(folder: Path, *options: str) -> Generator[str]:
+    """The address at which the pages of the run are, until the end of the block."""
+    command = [sys.executable, "-c", START, "rate", str(folder), "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(20)
+        if process.stderr:
+            process.stderr.close()
+
+
+def ask(place: str, path: str, sent: Any = None, **headers: str) -> tuple[int, str]:
+    data = None if sent is None else json.dumps(sent).encode()
+    kind = {"Content-Type": "application/json"} if data else {}
+    try:
+        with urlopen(Request(place + path, data, {**kind, **headers}), timeout=20) as reply:
+            return reply.status, reply.read().decode()
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_over_http(folder: Path, run: Terminal) -> None:
+    with served(folder, "--form", "entailment", "--sample", "4") as place:
+        assert ask(place, "/")[0] == 200
+        status, page = ask(place, "/forms/entailment?rater=Ana")
+        assert status == 200
+        data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+        assert len(data["tasks"]) == 4
+        task = data["tasks"][0]["id"]
+        good = {"rater": "Ana", "task": task, "answers": {"entailment": "entails"}}
+        assert ask(place, "/forms/entailment/ratings", good)[0] == 204
+        wrong = {**good, "answers": {"entailment": "x"}}
+        assert "'x' is no answer" in ask(place, "/forms/entailment/ratings", wrong)[1]
+        assert ask(place, "/forms/entailment/ratings", [1])[0] == 422
+        assert ask(place, "/forms/linking/ratings", good)[0] == 404
+        assert ask(place, "/", Host="evil.example")[0] == 400
+        plain = {"Content-Type": "text/plain"}
+        assert ask(place, "/forms/entailment/ratings", good, **plain)[0] == 415
+        assert f"Ana,{task},entails," in ask(place, "/forms/entailment/ratings.csv")[1]
+        assert json.loads(ask(place, "/results.json")[1])["entailment"][0]["rated"] == 1
+    shown = run.bare("rate", str(folder), "--form", "entailment", "--json").json
+    assert shown["entailment"][0]["shares"] == {"entails": 1.0}
+
+
+@needs_browser
+def test_with_the_keyboard_alone(folder: Path) -> None:
+    with served(folder, "--form", "perspectives", "--sample", "3") as place, chromium() as browser:
+        page = browser.new_page()
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda told: faults.append(told.text) if told.type == "error" else None)
+        page.goto(place)
+        expect(page.locator("#rater")).to_be_focused()  # the browser focuses after it has loaded
+        page.keyboard.type("Ana <b>")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#asks fieldset")
+        assert "Ana <b>" in page.inner_text("header")
+        for points in "32103":
+            page.keyboard.press(points)
+        expect(page.locator("#state")).to_have_text("saved")
+        assert "1 of 3 done" in page.inner_text("#count")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("1")
+        expect(page.locator("#state")).to_have_text("saved")
+        assert "task 2" in page.inner_text("#count")
+        again = browser.new_page()
+        again.goto(f"{place}/forms/perspectives?rater=Ana%20%3Cb%3E")  # goes on where it was left
+        assert "1 of 3 done · task 2" in again.inner_text("#count")
+        assert again.is_checked("#ask-coherence input[value='1']")
+        again.keyboard.press("ArrowLeft")
+        assert again.is_checked("#ask-humanness input[value='3']")
+        again.goto(f"{place}/results")
+        assert "Ana <b>" in again.inner_text("main")
+        assert faults == []
+
+
+@needs_browser
+def test_what_is_not_saved_is_said(folder: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        with served(folder, "--form", "entailment", "--sample", "4") as place:
+            page.goto(f"{place}/forms/entailment?rater=Bo")
+            page.wait_for_selector("#asks fieldset")
+        page.keyboard.press("1")
+        page.wait_for_selector("#state.bad")
+        assert page.inner_text("#state").startswith("not saved: ")
+
+
+def test_without_anything_to_rate_it_says_so(run: Terminal, tmp_path: Path) -> None:
+    nothing = run.bare("rate", str(tmp_path), fine=False)
+    assert nothing.code == 2
+    assert "it holds no run" in nothing.err

@@ -1,0 +1,226 @@
+"""`theanine teafarm`: from one's own conversations to a check with an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.run_samples import sample_run
+from support.running import START, Terminal
+from theanine.demo import HARBOUR
+from theanine.testing import ScriptedServer, answer, by_step, status
+from theanine_bench.runs.folder import RunFolder
+
+RULED = """\
+data: talks.jsonl
+
+[yard]
+asks: Ana
+answers: Theo
+question: Will it be overtime again at the shipyard?
+answer: She quit the shipyard.
+must say:
+  quit | resigned
+
+[nuts]
+asks: Ana
+answers: Theo
+question: Which hazelnut cake shall I bake for myself?
+answer: None: she is allergic.
+must say:
+  allergic | allergy
+must not say:
+  penicillin
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Talks and questions in the folder where the commands run."""
+    shutil.copy(HARBOUR, tmp_path / "talks.jsonl")
+    first = HARBOUR.read_text("utf-8").splitlines(keepends=True)[:26]
+    (tmp_path / "short.jsonl").write_text("".join(first), "utf-8")
+    (tmp_path / "ruled.txt").write_text(RULED, "utf-8")
+    with chdir(tmp_path):
+        yield tmp_path
+
+
+def model(server: ScriptedServer) -> list[str]:
+    return ["--model", "openai:scripted", "--base-url", server.base_url]
+
+
+def judge(server: ScriptedServer) -> list[str]:
+    return ["--judge", "openai:judge", "--judge-base-url", server.base_url]
+
+
+def teafarm(run: Terminal, *arguments: str, fine: bool = True) -> Any:
+    return run.bare("teafarm", *arguments, fine=fine)
+
+
+def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Path) -> None:
+    with ScriptedServer(answer) as server:
+        made = teafarm(
+            run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
+        )
+        assert made.out == "q.txt: 2 questions\n"
+        asked = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
+        ran = teafarm(run, *asked, "--min-success", "0.9")
+        assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
+        paid = len(server.calls)
+        assert teafarm(run, *asked, "--json").json["measures"]["success"]["mean"] == 1
+        assert "all the same to the byte" in teafarm(run, *asked, "--replay").out
+        assert len(server.calls) == paid
+    report = teafarm(run, "report", "r").out
+    assert "2 of 2 questions answered rightly\n" in report
+    assert "Theanine " in report and "0.21" in report
+    assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
+
+
+def test_without_a_key_phrases_decide_and_the_exit_code_says_so(run: Terminal) -> None:
+    ran = teafarm(run, "run", "ruled.txt", "--min-success", "1")
+    assert "success_by_rule  1.000" in ran.out and "no judge read the replies" in ran.out
+    ran = teafarm(
+        run, "run", "ruled.txt", "--method", "no-memory", "--min-success", "0.5", fine=False
+    )
+    assert ran.code == 1
+    assert "0.000 of all questions are answered rightly, and 0.5 is wanted" in ran.err
+    name = next(Path("runs").glob("teafarm-no-memory-*"))
+    told = teafarm(run, "report", str(name)).out
+    assert "it doesn't say “quit | resigned”" in told and "nothing was recalled" in told
+    found = teafarm(run, "report", str(name), "--json").json
+    assert (found["success"], found["by_rule"], len(found["fooled"])) == (0, True, 2)
+    assert teafarm(run, "run", "ruled.txt", "--method", "no-memory").code == 0  # a figure, no check
+
+
+def test_a_store_is_asked_as_it_is(run: Terminal) -> None:
+    run("import", "talks.jsonl")
+    before = run.store.read_bytes()
+    for name in ("yard", "nuts"):
+        text = Path("ruled.txt").read_text("utf-8").replace(f"[{name}]\n", f"[{name}]\nuser: ana\n")
+        Path("ruled.txt").write_text(text, "utf-8")
+    ran = run("teafarm", "run", "ruled.txt", "--out", "r", "--min-success", "1")
+    assert "remembering" not in ran.out
+    assert run.store.read_bytes() == before
+    run("teafarm", "make", "--user", "ana", "--out", "new.txt")
+    assert "store: memory.db" in Path("new.txt").read_text("utf-8")
+    assert run.store.read_bytes() == before
+
+
+def test_an_agent_of_ones_own(run: Terminal) -> None:
+    def reply(request: Any) -> str:
+        return "You quit." if "overtime" in request["messages"][-1]["content"] else "A big one!"
+
+    with ScriptedServer(reply) as server:
+        asked = ["run", "ruled.txt", "--agent-url", server.base_url, "--agent-model", "mine"]
+        ran = teafarm(run, *asked, "--out", "r", "--min-success", "0.9", fine=False)
+        assert (ran.code, "success_by_rule  0.500" in ran.out) == (1, True)
+        assert {one["model"] for one in server.requests} == {"mine"}
+        assert server.requests[0]["messages"][0]["role"] == "system"
+        teafarm(run, *asked, "--history", "none", "--out", "n")
+        assert server.requests[-1]["messages"][0]["role"] == "user"
+    told = teafarm(run, "report", "r").out
+    assert "Theo said: A big one!" in told and "nothing was recalled" not in told
+
+
+def test_failures_are_told_and_counted(run: Terminal) -> None:
+    with ScriptedServer(by_step({"teafarm-judge": status(400)})) as server:
+        asked = ["run", "ruled.txt", "--out", "r", *judge(server)]
+        ran = teafarm(run, *asked, fine=False)
+        assert (ran.code, "failed 2 ×: success: ModelRejected" in ran.out) == (1, True)
+        assert teafarm(run, *asked, "--min-success", "0", fine=False).code == 1  # not complete
+        assert "2" in teafarm(run, "report", "r").out.splitlines()[1].split()
+        failing = ["make", "talks.jsonl", "--out", "q.txt", *model(server)]
+        server.script(by_step({"teafarm-question": status(400)}))
+        ran = teafarm(run, *failing, fine=False)
+        assert (ran.code, "ana: none: " in ran.err, "400" in ran.err) == (1, True, True)
+        server.script(answer)
+        before = len(server.calls)
+        teafarm(run, *failing)
+        assert len(server.calls) - before == 2  # the summaries were paid for
+
+
+def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
+    text = RULED.replace("talks.jsonl", "short.jsonl")
+    Path("ruled.txt").write_text(text, "utf-8")
+    victims: list[subprocess.Popen[bytes]] = []
+    with ScriptedServer(answer) as server:
+        asked = ["teafarm", "run", "ruled.txt", "--method", "memory-retrieval", "--out", "r"]
+        wanted = [*asked, *model(server), *judge(server)]
+        run.bare(*wanted[:6], "smooth", *wanted[7:])
+        smooth = len(server.calls)
+        left = iter(range(smooth))
+
+        def murderous(request: Any) -> Any:
+            if next(left, 0) == smooth - 3:
+                victims[0].kill()
+            return answer(request)
+
+        server.script(murderous)
+        victims.append(
+            subprocess.Popen(
+                [sys.executable, "-c", START, *wanted], env=os.environ, stdout=subprocess.DEVNULL
+            )
+        )
+        assert victims[0].wait(60) < 0
+        server.script(answer)
+        run.bare(*wanted)
+        assert len(server.calls) - smooth <= smooth + 2  # what was in flight reached nobody
+    one, other = (
+        {id: item.answer for id, item in RunFolder(Path(name)).items().items()}
+        for name in ("smooth", "r")
+    )
+    assert one == other and len(one) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["make", "--out", "q.txt"], "either a history file or a store"),
+        (["make", "talks.jsonl", "--store", "m.db", "--out", "q.txt"], "either"),
+        (["make", "talks.jsonl", "--user", "bo", "--out", "q.txt"], "holds no bo; it has ana"),
+        (["make", "no.jsonl", "--out", "q.txt"], "no.jsonl"),
+        (["make", "--store", "no.db", "--out", "q.txt"], "there is no store"),
+        (["run", "no.txt"], "can't be read"),
+        (["run", "bare.txt"], "1 of 1 questions need a judge, first bare.txt, line 2 [a]"),
+        (["run", "ruled.txt", "--replay"], "--out"),
+        (["run", "ruled.txt", "--set", "retrieved"], "NAME=VALUE"),
+        (["report", "no-run"], "no run"),
+        (["report", "other"], "it holds a run of qa"),
+    ],
+)
+def test_mistakes_are_told_and_change_nothing(
+    run: Terminal, folder: Path, arguments: list[str], said: str
+) -> None:
+    bare = "data: talks.jsonl\n[a]\nasks: Ana\nquestion: Why?\nanswer: Because.\n"
+    (folder / "bare.txt").write_text(bare, "utf-8")
+    sample_run(folder / "other", [], finished=False)
+    ran = teafarm(run, *arguments, fine=False)
+    assert (ran.code, said in ran.err) == (2, True), ran
+    assert not (folder / "q.txt").exists() and not (folder / "runs").exists()
+
+
+def test_a_blank_sheet_says_that_it_is_to_be_filled_in(run: Terminal) -> None:
+    ran = teafarm(run, "make", "talks.jsonl", "--out", "q.txt")
+    assert ran.out == "q.txt: 1 question to fill in: no language model is configured (--model)\n"
+    ran = teafarm(run, "run", "q.txt", fine=False)
+    assert (ran.code, "q.txt, line 11: [ana/1] has no question; write" in ran.err) == (2, True)
+
+
+def test_teabag_needs_no_other_data(run: Terminal, folder: Path) -> None:
+    talk = ["Speaker 1: I never had a car.", "Speaker 2: I do not sing."]
+    asked = {"question": "How is your car?", "answer": "Speaker 2: You never had one."}
+    episode = {"id": "e", "session1": talk, "questions": [asked], "session6": [["Speaker 1: Hi."]]}
+    (folder / "teabag_msc.json").write_text(json.dumps([episode]), "utf-8")
+    with ScriptedServer(answer) as server:
+        teafarm(run, "run", "teabag_msc.json", "--out", "r", *judge(server))
+    report = teafarm(run, "report", "r").out
+    assert "this run (theanine)" in report

@@ -1,0 +1,232 @@
+"""Faulty data sets: whatever is wrong in a file, it is read, or refused in words with its place."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tasks.test_retrieval_bench import locomo
+
+from support.history_samples import beam, msc, save
+from theanine.errors import BadInput
+from theanine_bench.datasets.checking import check
+from theanine_bench.datasets.gold import read_gold
+from theanine_bench.datasets.qa import read_qa
+from theanine_bench.datasets.responses import read_responses
+from theanine_bench.datasets.segmentation import read_segmented
+
+from .test_datasets import long_mt
+
+Place = tuple[str | int, ...]
+CHAT = [{"role": "user", "content": "I sail.", "has_answer": True}]
+LONGMEMEVAL = [
+    {
+        "question_id": "q1",
+        "question_type": "temporal",
+        "question": "What do I do?",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "answer": 7,
+        "answer_session_ids": ["s1"],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+        "haystack_session_ids": ["s1"],
+        "haystack_sessions": [CHAT],
+    }
+]
+MT_BENCH = [
+    {
+        "id": "m1",
+        "type": "one",
+        "conversations": [
+            {"from": "human", "value": "Name a gull.", "turn-info": "stem-1-0"},
+            {"from": "chatbot", "value": ""},
+            {"from": "human", "value": "Which bird was it?", "turn-info": "stem-1-Q"},
+        ],
+    }
+]
+PROBES = {
+    "event_ordering": [
+        {"question": "In which order?", "rubric": ["a", "b"], "source_chat_ids": [0, [1]]}
+    ],
+    "abstention": [{"question": "Who?", "rubric": ["says so"], "ideal_response": "Nobody said."}],
+}
+COQA = {
+    "data": [
+        {
+            "id": "p",
+            "source": "tales",
+            "story": "A gull flew. It fell.",
+            "questions": [{"input_text": "Who flew?", "turn_id": 1}],
+            "answers": [{"input_text": "A gull", "span_start": 0, "span_end": 6, "turn_id": 1}],
+        }
+    ]
+}
+DIALOGUES = [{"dial_id": 1, "set": "test", "utterances": ["hi", "bye"], "segments": [1, 1]}]
+TURNS = [{"utterance": text, "segmentation_label": n} for n, text in enumerate(["hi", "bye"])]
+SUMMARIES = {
+    "initial_data_id": "e1",
+    "dialog": [{"id": "bot_0", "text": "I sail.", "persona_text": "I sail. I swim."}],
+}
+
+
+def _beam(folder: Path, name: str, text: str) -> Path:
+    save(folder, "1/chat.json", beam())
+    save(folder, "1/probing_questions/probing_questions.json", PROBES)
+    save(folder, f"1/{name}", text)
+    return folder
+
+
+def _file(name: str, folder: Path, text: str) -> Path:
+    return save(folder, name, text)
+
+
+def _persona(folder: Path, text: str) -> Path:
+    save(folder, "session_1/valid.jsonl", text)
+    return folder
+
+
+Read = Callable[[Path], object]
+Put = Callable[[Path, str], Path]
+SETS: Mapping[str, tuple[object, Put, Read]] = {
+    "locomo": (locomo([["D1:1"], ["D2:1"]]), partial(_file, "a.json"), read_qa),
+    "longmemeval": (LONGMEMEVAL, partial(_file, "a.json"), read_qa),
+    "beam chat": (beam(), lambda folder, text: _beam(folder, "chat.json", text), read_qa),
+    "beam probes": (
+        PROBES,
+        lambda folder, text: _beam(folder, "probing_questions/probing_questions.json", text),
+        check,
+    ),
+    "mt-bench-plus": (MT_BENCH, partial(_file, "a.json"), read_qa),
+    "long-mt-bench-plus": (long_mt(), partial(_file, "a.json"), read_qa),
+    "coqa": (COQA, partial(_file, "a.json"), read_qa),
+    "dialseg": (DIALOGUES, partial(_file, "a.json"), read_segmented),
+    "superdialseg": (
+        {"dial_data": {"test": [{"dial_id": "d", "turns": TURNS}]}},
+        partial(_file, "a.json"),
+        read_segmented,
+    ),
+    "tiage": ({"1": [["hi", "-1"], ["two cats", "1"]]}, partial(_file, "a.json"), read_segmented),
+    "msc": (msc(), partial(_file, "a.jsonl"), lambda path: read_responses(path, [2, 3])),
+    "personas": (SUMMARIES, _persona, read_gold),
+}
+WRONG: list[object] = [None, 7, True, "", "words", [], {}, [None], [["a"]], {"a": 1}]
+
+
+def _places(node: object, above: Place = ()) -> Iterator[Place]:
+    """Every place in a document but itself."""
+    inner: Mapping[str | int, object] = {}
+    if isinstance(node, dict):
+        inner = cast("dict[str | int, object]", node)
+    elif isinstance(node, list):
+        inner = dict(enumerate(cast("list[object]", node)))
+    for key, value in inner.items():
+        yield (*above, key)
+        yield from _places(value, (*above, key))
+
+
+@st.composite
+def faulty(draw: st.DrawFn, document: object) -> str:
+    """The document's JSON with one thing missing or of another kind, or cut off."""
+    broken: Any = copy.deepcopy(document)
+    *above, last = draw(st.sampled_from(sorted(_places(broken), key=str)))
+    node: Any = broken
+    for key in above:
+        node = node[key]
+    if isinstance(node, dict) and draw(st.booleans()):
+        del node[last]
+    else:
+        node[last] = draw(st.sampled_from(WRONG))
+    text = json.dumps(broken)
+    return text[: draw(st.integers(1, len(text)))] if draw(st.integers(0, 9)) == 0 else text
+
+
+def _fault(read: Read, path: Path) -> BadInput | None:
+    try:
+        read(path)
+    except BadInput as fault:
+        return fault
+    return None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dirty")
+
+
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_a_faulty_file_is_read_or_refused_with_its_place(
+    name: str, folder: Path, data: st.DataObject
+) -> None:
+    document, put, read = SETS[name]
+    path = put(folder / name, data.draw(faulty(document)))
+    fault = _fault(read, path)
+    assert fault is None or fault.where
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_what_is_broken_there_is_sound_here(name: str, folder: Path) -> None:
+    document, put, read = SETS[name]
+    assert read(put(folder / "sound" / name, json.dumps(document)))
+
+
+def drop(document: object, *place: str | int) -> str:
+    broken: Any = copy.deepcopy(document)
+    node = broken
+    for key in place[:-1]:
+        node = node[key]
+    del node[place[-1]]
+    return json.dumps(broken)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "said"),
+    [
+        ("locomo", (0, "sample_id"), 'a.json, [0]: the field "sample_id" is missing'),
+        ("locomo", (0, "conversation"), "a.json, [0]: nothing of 'pair' can be read: a.json, [0]"),
+        ("longmemeval", (0, "question_date"), 'a.json, [0]: the field "question_date" is missing'),
+        ("longmemeval", (0, "question"), 'a.json, [0]: the field "question" is missing'),
+        ("mt-bench-plus", (0, "id"), 'a.json, [0]: the field "id" is missing'),
+        ("mt-bench-plus", (0, "conversations", 0), "a.json, [0].conversations: it needs a turn"),
+        ("personas", ("initial_data_id",), 'line 1: the field "initial_data_id" is missing'),
+    ],
+)
+def test_what_is_missing_is_named(name: str, place: Place, said: str, tmp_path: Path) -> None:
+    document, put, read = SETS[name]
+    with pytest.raises(BadInput) as caught:
+        read(put(tmp_path, drop(document, *place)))
+    assert said in str(caught.value)
+
+
+def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
+    tmp_path: Path,
+) -> None:
+    probes = copy.deepcopy(PROBES)
+    del probes["abstention"][0]["question"]
+    path = _beam(tmp_path, "probing_questions/probing_questions.json", json.dumps(probes))
+    [group] = read_qa(path)
+    assert [case.id for case in group.cases] == ["1/event_ordering/1"]
+    assert group.dropped == {"questions without words": 1}
+    _beam(tmp_path, "probing_questions/probing_questions.json", '{"abstention": ["Who?"]}')
+    with pytest.raises(
+        BadInput, match=r"probing_questions\.json, abstention\[0\]: expected an obj"
+    ):
+        check(path)
+
+
+def test_the_folder_of_one_chat_is_a_set_of_one(tmp_path: Path) -> None:
+    chats = _beam(tmp_path, "probing_questions/probing_questions.json", json.dumps(PROBES))
+    assert read_qa(chats / "1") == read_qa(chats)
+
+
+def test_a_rubric_of_one_point_may_be_a_text(tmp_path: Path) -> None:
+    probes = '{"abstention": [{"question": "Who?", "rubric": "says so"}]}'
+    [group] = read_qa(_beam(tmp_path, "probing_questions/probing_questions.json", probes))
+    assert group.cases[0].extra["rubric"] == ["says so"]

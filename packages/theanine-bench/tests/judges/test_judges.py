@@ -1,0 +1,436 @@
+"""Each judge asks what its paper asks, quotes safely, and turns its verdict into numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from typer.testing import CliRunner
+
+from support.answering import Answering
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.cli.app import app
+from theanine.clock import system_clock
+from theanine.errors import BadInput, SettingsError, UnusableReply
+from theanine.llm.chat import Caller, Chat
+from theanine.llm.limits import Limits
+from theanine.llm.prompt import Step
+from theanine.store import open_store
+from theanine.testing import ScriptedServer
+from theanine.testing.answers import answer
+from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.scripted import ScriptedModel
+from theanine_bench.datasets.qa import read_qa
+from theanine_bench.judges.judge import Judge, Unjudged
+from theanine_bench.judges.meta_eval import check_plan
+from theanine_bench.judges.registry import JUDGES, judge_named
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.item import Item
+from theanine_bench.runs.runner import JUDGE, Running
+from theanine_bench.runs.setup import NOBODY, Models, Plan, Setup, settings_of
+from theanine_bench.runs.summary import summarize_run
+from theanine_bench.targets.null import Nobody
+
+pytestmark = pytest.mark.anyio
+
+
+def said(text: str, at: str, **more: Any) -> dict[str, Any]:
+    return {"speaker": "Ana", "at": f"{at}T10:00:00+00:00", "text": text, **more}
+
+
+SOURCES = [
+    said("It sank.", "2024-03-08", turn=7, session=2),
+    said("I bought a boat.", "2024-03-01", turn=3, session=1),
+]
+ITEM = Item(
+    id="c/1",
+    group="c",
+    asked="What became of my boat?",
+    dialogue=[said("What became of my boat?", "2024-05-01", role="user")],
+    reference="The boat sank in March.",
+    answer="Your boat sank.",
+    recalled=[{"text": "Ana's boat sank.", "memories": [1], "sources": SOURCES}],
+)
+FIVE = {"coherence": 3, "consistency": 2, "memorability": 0, "engagingness": 1, "humanness": 3}
+VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
+    "gpt4score": ({"explanation": "x", "score": 71}, {"gpt4score": 71.0}),
+    "gpt-score": ({"score": 1}, {"gpt-score": 1.0}),
+    "right": ({"explanation": "x", "label": "right"}, {"right": 1.0}),
+    "points": (
+        {
+            "points": [
+                {"point": 1, "explanation": "x", "met": "fully"},
+                {"point": 2, "explanation": "x", "met": "partly"},
+            ]
+        },
+        {"points": 0.75},
+    ),
+    "teafarm": ({"reason": "x", "verdict": "Incorrect"}, {"teafarm": 0.0}),
+    "fluency": ({"explanation": "x", "score": 90}, {"fluency": 90.0}),
+    "coherence": ({"explanation": "x", "score": 1}, {"coherence": 1.0}),
+    "consistency": ({"explanation": "x", "score": 100}, {"consistency": 100.0}),
+    "entailment": (
+        {"explanation": "x", "label": "neutral"},
+        {"entailment/entails": 0.0, "entailment/neutral": 1.0, "entailment/contradicts": 0.0},
+    ),
+    "helpfulness": ({"explanation": "x", "label": "slightly agree"}, {"helpfulness": 1.0}),
+    "perspectives": (
+        {"explanation": "x", **FIVE},
+        {f"perspectives/{name}": float(rating) for name, rating in FIVE.items()},
+    ),
+}
+WITH_RUBRIC = replace(ITEM, extra={"rubric": ["says that it sank", "says when"]})
+ORDERED = replace(
+    ITEM,
+    extra={"rubric": ["the launch", "the storm", "the sale"], "ordered": True},
+    answer="First the storm, then the launch, a party, and the sale.",
+)
+UNANSWERABLE = replace(ITEM, extra={"answerable": False}, reference="")
+FORMS = [
+    *((judge, WITH_RUBRIC if name == "points" else ITEM) for name, judge in JUDGES.items()),
+    (JUDGES["right"], WITH_RUBRIC),
+    (JUDGES["right"], ORDERED),
+    (JUDGES["right"], UNANSWERABLE),
+]
+
+
+def prompt_of(judge: Judge, item: Item) -> tuple[Step[Any], str]:
+    form = judge.form(item)
+    return form.step, form.step.render(**form.values(item))
+
+
+OWN = [(judge, item) for judge, item in FORMS if judge.name != "teafarm"]  # TeaFarm's has its own
+
+
+@pytest.mark.parametrize(("judge", "item"), OWN)
+def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
+    step, prompt = prompt_of(judge, item)
+    if judge.name not in ("coherence", "consistency"):  # they share fluency's prompt
+        check_snapshot(step.name, prompt)
+    check_length(step)
+    assert len(blocks_of(prompt)) == prompt.count("\n>>>")
+    turn = {**item.dialogue[0], "text": ATTACK, "speaker": ATTACK}
+    rubric = {"rubric": [ATTACK, *item.extra["rubric"][1:]]} if "rubric" in item.extra else {}
+    attacked = replace(
+        item,
+        dialogue=[turn],
+        answer=ATTACK,
+        reference=ATTACK if item.reference else "",
+        speaker=ATTACK,
+        recalled=[{"text": ATTACK, "memories": [], "sources": [{**SOURCES[0], "text": ATTACK}]}],
+        extra={**item.extra, **rubric},
+    )
+    check_fences(prompt, prompt_of(judge, attacked)[1])
+
+
+@pytest.mark.parametrize("name", JUDGES)
+async def test_a_verdict_is_kept_and_counted(name: str) -> None:
+    words, values = VERDICTS[name]
+    judge = judge_named(name)
+    item = WITH_RUBRIC if name == "points" else ITEM
+    scored = await judge.of(item, Answering([words]))
+    assert scored.values == values
+    assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
+    assert scored.verdict["prompt"] == f"{judge.form(item).step.name}@1"
+    assert set(judge.worst) == set(values)
+    assert all(key == name or key.startswith(f"{name}/") for key in values)
+
+
+async def test_right_without_an_answer_in_the_past_is_to_say_so() -> None:
+    caller = Answering([{"explanation": "it says so", "label": "right"}])
+    scored = await judge_named("right").of(UNANSWERABLE, caller)
+    assert scored.values == {"right": 1.0}
+    assert caller.asked[0].step == "judge-abstains@1"
+
+
+async def test_points_are_judged_each_once_and_their_share_counts() -> None:
+    def met(*given: tuple[int, str]) -> dict[str, Any]:
+        points = [{"point": n, "explanation": "", "met": how} for n, how in given]
+        return {"points": points}
+
+    caller = Answering(
+        [met((1, "fully")), met((1, "fully"), (1, "no")), met((2, "partly"), (1, "no"))]
+    )
+    scored = await judge_named("right").of(WITH_RUBRIC, caller)
+    assert scored.values == {"right": 0.25}
+    assert caller.faults == [
+        "it needs the points [1, 2], each once, not [1]",
+        "it needs the points [1, 2], each once, not [1, 1]",
+    ]
+
+
+async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
+    def said(*points: int | None, missing: tuple[int, ...] = ()) -> dict[str, Any]:
+        events = [{"event": "an event", "point": point} for point in points]
+        return {"events": events, "missing": list(missing)}
+
+    right = judge_named("right")
+    caller = Answering([said(2, 2, 3), said(2, 1, missing=(3, 4)), said(2, 1, None, 3)])
+    scored = await right.of(ORDERED, caller)
+    assert caller.faults == [
+        "it needs the points [1, 2, 3], each once, not [2, 2, 3]",
+        "it needs the points [1, 2, 3], each once, not [1, 2, 3, 4]",
+    ]
+    assert scored.values == {"right": pytest.approx(2 / 3)}
+    assert scored.verdict["events"][2] == {"event": "an event", "point": None}
+    silent = await right.of(ORDERED, Answering([said(missing=(1, 2, 3))]))
+    assert silent.values == {"right": 0.0}
+
+
+async def test_points_need_a_rubric() -> None:
+    with pytest.raises(Unjudged, match="no rubric for c/1"):
+        await judge_named("points").of(ITEM, Answering([]))
+
+
+@pytest.mark.parametrize("name", ["gpt4score", "gpt-score", "right", "teafarm"])
+async def test_nothing_to_judge_by_is_a_failure_and_never_a_score(name: str) -> None:
+    caller = Answering([])
+    with pytest.raises(Unjudged, match="no reference for c/1"):
+        await judge_named(name).of(replace(ITEM, reference=""), caller)
+    assert caller.asked == []
+
+
+def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
+    turns = [{"speaker": "Ana", "text": "The storm took it."}]
+    _, prompt = prompt_of(
+        JUDGES["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
+    )
+    assert "<<<evidence\n- Ana: The storm took it.\n>>>\n<<<reference\n(nothing)\n>>>" in prompt
+
+
+def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
+    turns = [
+        {"speaker": "Ana", "dia_id": f"D1:{n}", "text": text}
+        for n, text in enumerate(["The storm took it.", "Let's eat.", "It was yellow."], 1)
+    ]
+    talk = {"speaker_a": "Ana", "speaker_b": "Bo", "session_1": turns}
+    talk["session_1_date_time"] = "1:56 pm on 8 May, 2023"
+    asked = {"question": "Which boat?", "evidence": ["D1:3", "D1:1"], "category": 1}
+    record = {"sample_id": "c", "conversation": talk, "qa": [asked]}
+    file = tmp_path / "locomo.json"
+    file.write_text(json.dumps([record]), "utf-8")
+    (group,) = read_qa(file)
+    (case,) = group.cases
+    _, prompt = prompt_of(JUDGES["gpt4score"], replace(ITEM, reference="", extra=case.extra))
+    assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
+
+
+def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:
+    _, prompt = prompt_of(JUDGES["entailment"], ITEM)
+    assert "- (1 March 2024) Ana: I bought a boat.\n- (8 March 2024) Ana: It sank.\n>>>" in prompt
+    assert "Ana's boat sank." not in prompt
+    extra = {"persona": {"Ana": ["I sail."], "Bo": ["I don't."]}, "past": ["They met in May."]}
+    _, prompt = prompt_of(JUDGES["entailment"], replace(ITEM, extra=extra))
+    assert "<<<past\n- They met in May.\n- Ana: I sail.\n- Bo: I don't.\n>>>" in prompt
+
+
+@pytest.mark.parametrize(("name", "wrong"), [
+    ("gpt4score", {"explanation": "", "score": 101}),
+    ("gpt-score", {"score": 3}),
+    ("right", {"explanation": "", "label": "half right"}),
+    ("fluency", {"explanation": "", "score": 0}),
+    ("perspectives", {**VERDICTS["perspectives"][0], "humanness": 4}),
+])  # fmt: skip
+async def test_a_verdict_off_the_scale_is_no_verdict(name: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        await judge_named(name).of(ITEM, Answering([wrong]))
+
+
+def test_reasons_come_before_verdicts() -> None:
+    for judge, item in FORMS:
+        result: type[BaseModel] = judge.form(item).step.result
+        if judge.name not in ("gpt-score", "right", "points"):
+            assert next(iter(result.model_fields)) in ("explanation", "reason")
+
+
+async def test_a_judge_needs_a_model_and_a_name_that_is_known() -> None:
+    with pytest.raises(SettingsError, match="gpt4score is judged by a model"):
+        await judge_named("gpt4score").of(ITEM, None)
+    with pytest.raises(
+        SettingsError, match="unknown judge 'gpt5score'; there are: gpt4score, gpt-"
+    ):
+        judge_named("gpt5score")
+
+
+async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: Item) -> Any:
+    store = open_store(str(folder / "judge.db"))
+    await store.open()
+    try:
+        await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
+        chat = Chat(model, store, system_clock, Limits(retries=0, repairs=1))
+        caller: Caller = chat.bound(JUDGE)
+        return await judge.of(item, caller)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(("judge", "item"), FORMS)
+async def test_the_scripted_model_answers_each(tmp_path: Path, judge: Judge, item: Item) -> None:
+    model = ScriptedModel(lambda p: answer({"messages": [{"role": "user", "content": p}]}))
+    scored = await judging(tmp_path, model, judge, item)
+    assert set(scored.values) == set(judge.worst)
+    again = ScriptedModel([])
+    assert await judging(tmp_path, again, judge, item) == scored
+    assert again.prompts == []
+
+
+async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path: Path) -> None:
+    model = ScriptedModel("Looks fine to me.")
+    with pytest.raises(UnusableReply, match="judge-right@1: 2 replies"):
+        await judging(tmp_path, model, judge_named("right"), ITEM)
+
+
+def labelled(folder: Path, *records: dict[str, Any]) -> Path:
+    file = folder / "labelled.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in records), "utf-8")
+    return file
+
+
+def right(answer: str, label: object) -> dict[str, Any]:
+    return {"question": "Which boat?", "reference": "yellow", "answer": answer, "label": label}
+
+
+async def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
+    file = labelled(
+        tmp_path,
+        right("The yellow one.", "right"),
+        right("yellow", True),
+        right("The blue one.", "right"),
+        right("The red one.", "Wrong"),
+        right("None, ever.", 0),
+    )
+    plan = check_plan(file, "right")
+    model = ScriptedModel(
+        lambda p: "?" if "None, ever" in p else answer(p_request(p)), name="scripted"
+    )
+    items = await run_plan(plan, tmp_path, model)
+    summary = summarize_run(items, total=5, corpus=plan.corpus)
+    assert summary["corpus"] == {
+        "right/agreement": 0.75,
+        "right/kappa": pytest.approx(0.5),
+        "right: right → right": 2.0,
+        "right: right → wrong": 1.0,
+        "right: wrong → wrong": 1.0,
+    }
+    assert summary["measures"]["right/agrees"]["failed"] == 1
+    assert next(iter(summary["failures"])).startswith("right: UnusableReply")
+
+
+async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_path: Path) -> None:
+    rated = {"question": "Which?", "reference": "yellow", "answer": "yellow"}
+    plan = check_plan(labelled(tmp_path, {**rated, "label": 85}), "gpt4score")
+    items = await run_plan(plan, tmp_path, ScriptedModel('{"explanation": "", "score": 99}'))
+    assert items[0].verdicts["gpt4score"]["label"] == {"gpt4score": "80–100"}
+    assert items[0].measures == {"gpt4score/agrees": 1.0}
+    parts = {"coherence": 3, "humanness": 0}
+    plan = check_plan(labelled(tmp_path, {**rated, "label": parts}), "perspectives")
+    said = json.dumps({"explanation": "", **FIVE})
+    items = await run_plan(plan, tmp_path / "five", ScriptedModel(said))
+    assert items[0].measures == {"perspectives/agrees": 0.0}
+    assert plan.corpus[0].over(items) == {
+        "coherence/agreement": 1.0,
+        "coherence: 3 → 3": 1.0,
+        "humanness/agreement": 0.0,
+        "humanness/kappa": 0.0,
+        "humanness: 0 → 3": 1.0,
+    }
+
+
+async def test_items_of_runs_are_taken_as_they_are(tmp_path: Path) -> None:
+    plan = check_plan(labelled(tmp_path, {**ITEM.record(), "label": "entails"}), "entailment")
+    (item,) = plan.ready.values()
+    assert (item.id, item.recalled) == ("1/c/1", ITEM.recalled)
+
+
+async def test_a_criterion_is_held_against_people(tmp_path: Path) -> None:
+    pair = {
+        "dialogue": [{"speaker": "Ana", "text": "And the boat?"}],
+        "answers": ["It sank.", "Which boat?"],
+        "past": ["Ana's boat sank."],
+    }
+    file = labelled(tmp_path, {**pair, "label": "a"}, {**pair, "label": "tie"})
+    plan = check_plan(file, "memorability")
+    chosen = ['{"explanation": "", "better": 1}', '{"explanation": "", "better": 2}'] * 2
+    items = await run_plan(plan, tmp_path, ScriptedModel(chosen))
+    assert [item.measures["memorability/agrees"] for item in items] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "fault"),
+    [
+        ("right", {"question": "?", "answer": "!"}, 'with a "label"'),
+        ("right", right("x", "maybe"), "'maybe' is no label of right: right, wrong"),
+        ("gpt-score", right("x", 3), "3 is no number from 0 to 2"),
+        ("right", {**right("x", 1), "wit": 3}, "wit: Extra inputs"),
+        ("right", {"question": "?", "label": 1}, "nothing to judge without an answer"),
+        ("gsb", right("x", "A"), 'gsb needs "answers", two of them'),
+        ("right", {"question": "?", "answers": ["x", "y"], "label": 1}, 'right needs one "answer"'),
+        ("perspectives", right("x", 3), "label each perspective"),
+        ("right", right("x", {"coherence": 1}), "no labels of several parts"),
+    ],
+)
+def test_labels_that_make_no_sense_are_named(
+    tmp_path: Path, name: str, record: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(BadInput, match=f"labelled.jsonl, line 1: .*{re.escape(fault)}"):
+        check_plan(labelled(tmp_path, record), name)
+
+
+def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) -> None:
+    file = labelled(
+        tmp_path, right("yellow", 1), right("blue", 0), right("blue", 1), right("yellow", 1)
+    )
+    with ScriptedServer() as server:
+        done = CliRunner().invoke(
+            app,
+            ["bench", "judge", str(file), "--as", "right", "--judge", "openai:test",
+             "--judge-base-url", server.base_url, "--out", str(tmp_path / "run")],
+            env={"OPENAI_API_KEY": "none", "COLUMNS": "200"},
+        )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rows = [
+        " ".join(re.sub(r"[^\w.↓→, :]", " ", line).split()) for line in done.output.splitlines()
+    ]
+    assert "right 0.750 0.500 4 0" in rows
+    assert "right 2 1" in rows
+    assert "wrong 0 1" in rows
+
+
+def test_a_judge_that_says_nothing_usable_has_its_row(tmp_path: Path) -> None:
+    file = labelled(tmp_path, right("yellow", 1))
+    with ScriptedServer("Fine.") as server:
+        done = CliRunner().invoke(
+            app,
+            ["bench", "judge", str(file), "--as", "right", "--judge", "openai:test",
+             "--judge-base-url", server.base_url, "--out", str(tmp_path / "run")],
+            env={"OPENAI_API_KEY": "none", "COLUMNS": "200"},
+        )  # fmt: skip
+    assert done.exit_code == 1
+    assert re.search(r"^right\W+–\W+–\W+0\W+1\W*$", done.output, re.MULTILINE)
+
+
+def p_request(prompt: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": prompt}]}
+
+
+async def run_plan(plan: Plan, folder: Path, model: ScriptedModel) -> list[Item]:
+    setup, models = Setup(method=NOBODY, judge="scripted"), Models(agent=None, judge=model)
+    place = RunFolder(folder / f"run-{plan.data[:8]}")
+    place.begin(settings_of(plan, setup, models))
+    limits = Limits(retries=0, repairs=0)
+    going = Running(
+        plan=plan,
+        setup=setup,
+        models=models,
+        folder=place,
+        tested=Nobody,
+        limits=limits,
+        concurrency=1,
+    )
+    return await going.run()

@@ -1,0 +1,102 @@
+"""Agreement is what the papers that define it work out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theanine_bench.metrics.agreement import agreement, cohen_kappa, fleiss_kappa, majority
+
+# Fleiss (1971), table 1: 30 patients, each with the diagnoses of six psychiatrists.
+DIAGNOSES = """
+    444444 222555 233335 555555 222444 113333 333355 113334 114444 555555
+    144444 124444 222333 144444 224445 333335 111455 111112 224444 133555
+    555555 244444 224555 114444 144445 222224 111155 224444 133333 555555
+""".split()
+labels = st.lists(st.sampled_from("abc"), min_size=1, max_size=12)
+pairs = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=20)
+ratings = st.integers(2, 5).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from("abc"), min_size=raters, max_size=raters), min_size=1, max_size=12
+    )
+)
+
+
+def test_fleiss_kappa_of_the_example_that_he_published() -> None:
+    kappa = fleiss_kappa(DIAGNOSES)
+    assert kappa is not None
+    assert f"{kappa:.3f}" == "0.430"
+
+
+def test_cohen_kappa_by_hand() -> None:
+    # Of 50: both yes 20, both no 15, yes and no 5, no and yes 10: (0.7 - 0.5) / (1 - 0.5)
+    one = [*"y" * 25, *"n" * 25]
+    other = [*"y" * 20, *"n" * 5, *"y" * 10, *"n" * 15]
+    assert agreement(one, other) == 0.7
+    assert cohen_kappa(one, other) == pytest.approx(0.4)
+
+
+@given(pairs)
+def test_cohen_kappa_is_nltks(rated: list[tuple[str, str]]) -> None:
+    one, other = [a for a, _ in rated], [b for _, b in rated]
+    task: Any = import_module("nltk.metrics.agreement").AnnotationTask(
+        [(rater, row, label) for rater, said in enumerate((one, other))
+         for row, label in enumerate(said)]
+    )  # fmt: skip
+    kappa = cohen_kappa(one, other)
+    assert task.avg_Ao() == pytest.approx(agreement(one, other))
+    if kappa is None:
+        assert {*one, *other} == {one[0]}
+    else:
+        assert kappa == pytest.approx(task.kappa())
+
+
+@given(pairs)
+def test_two_raters_agree_as_much_either_way(rated: list[tuple[str, str]]) -> None:
+    one, other = [a for a, _ in rated], [b for _, b in rated]
+    assert 0 <= agreement(one, other) == agreement(other, one) <= 1
+    kappa = cohen_kappa(one, other)
+    assert kappa == cohen_kappa(other, one)
+    assert kappa is None or -1 <= kappa <= 1
+
+
+@given(ratings)
+def test_fleiss_kappa_keeps_to_its_bounds_and_to_no_order(rated: list[list[str]]) -> None:
+    kappa = fleiss_kappa(rated)
+    turned = fleiss_kappa([said[::-1] for said in reversed(rated)])
+    if kappa is None:
+        assert turned is None
+        assert len({label for said in rated for label in said}) == 1
+    else:
+        assert kappa == pytest.approx(turned)
+        assert -1 <= kappa <= 1 + 1e-12
+        assert (kappa > 1 - 1e-12) == all(len(set(said)) == 1 for said in rated)
+
+
+@given(labels)
+def test_a_majority_is_more_than_half(said: list[str]) -> None:
+    chosen = majority(said)
+    most = max(said.count(label) for label in said)
+    assert (chosen is None) == (2 * most <= len(said))
+    assert chosen is None or said.count(chosen) == most
+
+
+def test_of_three_two_decide() -> None:
+    assert majority(["win", "tie", "win"]) == "win"
+    assert majority(["win", "tie", "lose"]) is None
+
+
+def test_nothing_and_unequal_numbers_have_no_agreement() -> None:
+    for nothing in (lambda: majority([]), lambda: agreement([], []), lambda: fleiss_kappa([])):
+        with pytest.raises(ValueError, match=r"nobody rated|two raters of nothing|there are items"):
+            nothing()
+    with pytest.raises(ValueError, match="items with 2, 3"):
+        fleiss_kappa(["ab", "abc"])
+    with pytest.raises(ValueError, match="items with 1"):
+        fleiss_kappa(["a", "b"])
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        cohen_kappa("ab", "a")

@@ -1,0 +1,141 @@
+"""Overlap as a run measures it: by name, of an item and over all, unanswered ones included."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from theanine.errors import SettingsError
+from theanine_bench.metrics.overlap import SacreBleu, rouge, token_f1
+from theanine_bench.metrics.overlap_measures import (
+    CORPUS_BLEU,
+    OVERLAP,
+    corpus_bleus,
+    overlap_measures,
+)
+from theanine_bench.runs.item import Item
+from theanine_bench.runs.summary import summarize_run
+
+pytestmark = pytest.mark.anyio
+ANSWER, REFERENCE = "A cat sat on the mat.", "The cat sat on my mat."
+
+
+def item(number: int = 1, **more: Any) -> Item:
+    given: dict[str, Any] = {"answer": ANSWER, "reference": REFERENCE, "category": "one", **more}
+    return Item(id=str(number), group="g", asked="Where was it?", **given)
+
+
+async def test_every_measure_gives_its_own_name_and_no_more_than_1() -> None:
+    for measure in overlap_measures(list(OVERLAP)):
+        scored = (await measure.of(item(), None)).values
+        assert set(scored) == set(measure.worst) == {measure.name}
+        assert 0 < scored[measure.name] <= 1 or measure.name == "exact"
+        assert measure.worst[measure.name] == 0
+        assert not measure.judging
+        assert (await measure.of(item(answer=REFERENCE), None)).values[measure.name] > 0.999
+
+
+async def test_the_names_mean_what_they_say() -> None:
+    scored: dict[str, float] = {}
+    for measure in overlap_measures():
+        scored |= (await measure.of(item(), None)).values
+    assert list(scored) == [
+        "f1", "exact", "bleu-1", "bleu-2", "bleu-4", "rouge-1", "rouge-2", "rouge-l",
+    ]  # fmt: skip
+    assert scored["f1"] == token_f1(ANSWER, REFERENCE)
+    assert scored["bleu-2"] == SacreBleu(order=2).sentence(ANSWER, REFERENCE)
+    assert scored["rouge-1"] == rouge(ANSWER, REFERENCE, "1")
+    assert scored["rouge-2"] == rouge(ANSWER, REFERENCE, "2")
+    assert scored["rouge-l"] == rouge(ANSWER, REFERENCE, "L")
+    stemmed = overlap_measures(["rouge-2:stemmed", "f1:parlai", "f1:locomo"])
+    run = item(answer="Cats ran", reference="cat ran, and's")
+    found = [(await measure.of(run, None)).values[measure.name] for measure in stemmed]
+    assert found == pytest.approx([2 / 4, 2 / 6, 2 * 2 / 5])
+
+
+async def test_nothing_to_compare_with_has_no_value() -> None:
+    for measure in overlap_measures(list(OVERLAP)):
+        assert (await measure.of(item(reference=""), None)).values == {}
+
+
+async def test_a_question_without_an_answer_has_locomos_rule() -> None:
+    [measure] = overlap_measures(["f1:locomo"])
+    for said, right in (("That is not mentioned.", 1), ("On the mat.", 0)):
+        asked = item(answer=said, reference="", extra={"answerable": False}, category="adversarial")
+        assert (await measure.of(asked, None)).values == {"f1:locomo": right}
+
+
+def test_over_all_over_each_category_and_their_mean() -> None:
+    items = [
+        item(1),
+        item(2, answer=None),
+        item(3, answer=REFERENCE, category="two"),
+        item(4, reference="", category="three"),
+    ]
+    [measure] = corpus_bleus(["corpus-bleu-1"])
+    found, bleu = measure.over(items), SacreBleu(order=1)
+    assert found == {
+        "corpus-bleu-1": bleu.corpus([ANSWER, "", REFERENCE], [REFERENCE] * 3),
+        "corpus-bleu-1/one": bleu.corpus([ANSWER, ""], [REFERENCE] * 2),
+        "corpus-bleu-1/two": 1.0,
+        "corpus-bleu-1/mean": (found["corpus-bleu-1/one"] + 1) / 2,
+    }
+    assert found["corpus-bleu-1/one"] < bleu.corpus([ANSWER], [REFERENCE])
+    assert set(measure.over(items[:2])) == {"corpus-bleu-1"}
+    assert measure.over(items[3:]) == {}
+    assert summarize_run(items, total=4, corpus=[measure])["corpus"] == found
+
+
+def test_without_smoothing_it_is_0_where_no_four_words_in_a_row_are_shared() -> None:
+    items = [item(answer="On my mat, a cat.")]
+    smooth, plain = corpus_bleus(["corpus-bleu-4", "corpus-bleu-4:evaluate"])
+    assert plain.over(items) == {"corpus-bleu-4:evaluate": 0}
+    assert smooth.over(items)["corpus-bleu-4"] > 0
+
+
+def test_unknown_names_are_told_from_known_ones() -> None:
+    with pytest.raises(SettingsError, match="unknown measure 'f2'; there are: f1, exact, bleu-1"):
+        overlap_measures(["f2"])
+    with pytest.raises(SettingsError, match="unknown measure 'f1'; there are: corpus-bleu-1"):
+        corpus_bleus(["f1"])
+    assert not set(OVERLAP) & set(CORPUS_BLEU)
+
+
+ABSENT = """
+import sys
+for package in ("nltk", "sacrebleu", "rouge_score", "scipy", "bert_score", "mauve"):
+    sys.modules[package] = None  # as if it were not installed
+from theanine.errors import MissingExtra
+from theanine_bench.metrics.neural import neural_measure
+from theanine_bench.metrics.overlap_measures import corpus_bleus, overlap_measures
+from theanine_bench.metrics.significance import binomial_p
+print(*[one.name for one in overlap_measures(["f1", "exact", "f1:parlai"])])
+for build in (
+    lambda: overlap_measures(["rouge-l"]), lambda: overlap_measures(["f1:locomo"]),
+    lambda: corpus_bleus(["corpus-bleu-4"]), lambda: binomial_p(3, 4),
+    lambda: neural_measure("mauve").over([]), lambda: neural_measure("bertscore=x").over([]),
+):
+    try: build()
+    except MissingExtra as error: print(error)
+"""
+
+
+def test_what_is_missing_is_said_in_one_line_before_anything_is_measured() -> None:
+    ran = subprocess.run([sys.executable, "-c", ABSENT], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [
+        "f1 exact f1:parlai",
+        *(
+            f"{what} needs an optional part: pip install 'theanine[{extra}]'"
+            for what, extra in (
+                ("the measure rouge-l", "eval"),
+                ("the measure f1:locomo", "eval"),
+                ("the measure corpus-bleu-4", "eval"),
+                ("a p-value", "eval"),
+                ("the measure mauve", "eval-neural"),
+                ("the measure bertscore", "eval-neural"),
+            )
+        ),
+    ]

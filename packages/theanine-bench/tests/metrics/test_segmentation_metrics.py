@@ -1,0 +1,302 @@
+"""Pk, WindowDiff, F1 and the score: worked by hand, by definition, and against nltk where it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tools.fit_segmenter import fit, join_chats, pieces, read_sample
+
+from theanine.errors import BadInput
+from theanine.segmentation.local import fitted, segment_locally
+from theanine.segmentation.segments import Span, every, spans_of
+from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
+from theanine_bench.metrics.segmentation import (
+    boundary_f1,
+    pk,
+    segmentation_score,
+    window_diff,
+)
+from theanine_bench.tasks.segmentation import bench_segmentation, segmenter
+
+DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+SETS = DATA / "segmentation"
+
+
+@st.composite
+def two_segmentations(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    """Two ways to part the same turns."""
+    ends = [draw(st.lists(st.booleans(), min_size=1, max_size=30))]
+    ends.append(draw(st.lists(st.booleans(), min_size=len(ends[0]), max_size=len(ends[0]))))
+    found: list[list[int]] = []
+    for flags in ends:
+        lengths = [1]
+        for begins in flags:
+            if begins:
+                lengths.append(1)
+            else:
+                lengths[-1] += 1
+        found.append(lengths)
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize(
+    ("reference", "drawn", "expected_pk", "expected_wd"),
+    [
+        # 8 turns, mean length 4, window 2: pairs (0,2) … (5,7).
+        ([4, 4], [4, 4], 0, 0),
+        ([4, 4], [8], 2 / 6, 2 / 6),  # (2,4) and (3,5) straddle the boundary that was missed
+        ([4, 4], [5, 3], 2 / 6, 2 / 6),  # (2,4) misses one, (4,6) has one too many
+        ([4, 4], [3, 1, 4], 1 / 6, 2 / 6),  # (1,3) split in vain; (2,4) counts two for one
+        # 4 turns, one segment, window 2: pairs (0,2) (1,3).
+        ([4], [1, 1, 1, 1], 1, 1),
+        # Mean length 1: the window is 1, not half a turn.
+        ([1, 1, 1], [3], 1, 1),
+        # Mean length 5, half of it rounded to the even 2.
+        ([5, 5], [10], 2 / 8, 2 / 8),
+        ([1], [1], 0, 0),
+        ([], [], 0, 0),
+    ],
+)
+def test_hand_worked(
+    reference: list[int], drawn: list[int], expected_pk: float, expected_wd: float
+) -> None:
+    assert pk(reference, drawn) == pytest.approx(expected_pk)
+    assert window_diff(reference, drawn) == pytest.approx(expected_wd)
+
+
+def counted(reference: list[int], drawn: list[int], differ: Callable[[int, int], bool]) -> float:
+    """The definition, spelt out: count the boundaries in each window, one by one."""
+    turns = sum(reference)
+    window = max(1, round(turns / len(reference) / 2))
+    if turns <= window:
+        return 0.0
+    starts = [{first for first, _ in spans_of(one)} for one in (reference, drawn)]
+    wrong = 0
+    for at in range(turns - window):
+        inside = range(at + 1, at + window + 1)
+        ours, theirs = (len(found.intersection(inside)) for found in starts)
+        wrong += differ(ours, theirs)
+    return wrong / (turns - window)
+
+
+@given(two_segmentations())
+def test_by_definition(pair: tuple[list[int], list[int]]) -> None:
+    assert pk(*pair) == pytest.approx(counted(*pair, lambda a, b: (a > 0) != (b > 0)))
+    assert window_diff(*pair) == pytest.approx(counted(*pair, lambda a, b: a != b))
+    assert 0 <= pk(*pair) <= window_diff(*pair) <= 1
+
+
+@given(two_segmentations())
+def test_as_nltk_has_it(pair: tuple[list[int], list[int]]) -> None:
+    pytest.importorskip("nltk", reason="nltk is not installed")
+    theirs: Any = import_module("nltk.metrics.segmentation")
+    reference, drawn = ("".join("0" * (n - 1) + "1" for n in one)[:-1] for one in pair)
+    window = max(1, round(sum(pair[0]) / len(pair[0]) / 2))
+    if len(reference) >= window:
+        assert pk(*pair) == pytest.approx(theirs.pk(reference, drawn, window))
+        assert window_diff(*pair) == pytest.approx(theirs.windowdiff(reference, drawn, window))
+
+
+def test_f1_is_of_all_boundaries_together() -> None:
+    pairs = [([4, 4], [4, 4]), ([2, 2, 2], [3, 3]), ([5], [2, 3])]
+    assert boundary_f1(pairs) == pytest.approx(2 * 1 / (3 + 3))
+    assert boundary_f1([([3, 3], [6])]) == 0
+    with pytest.raises(ValueError, match="no F1"):
+        boundary_f1([([5], [5])])
+
+
+def test_the_score_weighs_f1_as_much_as_both_others() -> None:
+    assert segmentation_score(1, 0, 0) == 1
+    assert segmentation_score(0.5, 0.3, 0.4) == pytest.approx((1 + 0.7 + 0.6) / 4)
+
+
+@pytest.mark.parametrize("drawn", [[3], [5, 0], [2, 2, 1, 1]])
+def test_other_turns_are_no_measure(drawn: list[int]) -> None:
+    with pytest.raises(ValueError, match="the same turns"):
+        pk([5], drawn)
+
+
+BOAT = ("The boat needs sails.", "New sails for the boat?", "Sails make a boat go.")
+SOUP = ("Onion soup with bread.", "Bread in the soup!", "My soup lacks onion.")
+TALKS = [
+    SegmentedDialogue(id="both", texts=BOAT + SOUP, lengths=(3, 3)),
+    SegmentedDialogue(id="boat", texts=BOAT, lengths=(3,)),
+    SegmentedDialogue(id="soup", texts=SOUP, lengths=(1, 2)),
+]
+
+
+def test_the_bench_measures_each_dialogue() -> None:
+    run = bench_segmentation(TALKS, segmenter("every:3"))
+    assert [item.drawn for item in run.items] == [(3, 3), (3,), (3,)]
+    assert [item.pk for item in run.items] == [0, 0, 1 / 2]
+    assert run.n == run.pk.n == 3
+    assert run.pk.mean == run.wd.mean == pytest.approx(1 / 6)
+    assert run.f1.mean == pytest.approx(2 * 1 / 3)
+    assert run.score.mean == pytest.approx(segmentation_score(2 / 3, 1 / 6, 1 / 6))
+    for measure in (run.pk, run.wd, run.f1, run.score):
+        assert measure.low <= measure.mean <= measure.high
+    assert run.turns_per_second > 0
+    assert bench_segmentation(TALKS, segmenter("every:3")).score == run.score
+
+
+@pytest.mark.parametrize("name", ["local", "dips", "text-tiling", "every:2"])
+def test_every_segmenter_by_name(name: str) -> None:
+    run = bench_segmentation(TALKS, segmenter(name))
+    assert [sum(item.drawn) for item in run.items] == [6, 3, 3]
+
+
+@pytest.mark.parametrize("name", ["", "llm", "every:0", "every:x", "every:", "4"])
+def test_an_unknown_segmenter_is_named(name: str) -> None:
+    with pytest.raises(BadInput, match="use local, dips, text-tiling or every:N"):
+        segmenter(name)
+
+
+def test_nothing_to_measure_is_an_error() -> None:
+    with pytest.raises(BadInput, match="nothing can be measured"):
+        bench_segmentation([], segmenter("local"))
+    with pytest.raises(BadInput, match="no boundary to find"):
+        bench_segmentation(TALKS[1:2], segmenter("local"))
+
+
+def test_a_segmenter_that_does_not_tile_is_not_measured() -> None:
+    def half(texts: object) -> list[Span]:
+        return every(1, 1)
+
+    with pytest.raises(ValueError, match="turn 1 is in no segment"):
+        bench_segmentation(TALKS, half)
+
+
+def test_a_file_of_dialogues(tmp_path: Path) -> None:
+    file = tmp_path / "talks.json"
+    file.write_text(
+        json.dumps([
+            {"dial_id": 7, "utterances": list(BOAT), "segments": [1, 2], "set": "test"},
+            {"utterances": [], "segments": []},
+        ])
+    )  # fmt: skip
+    assert read_segmented(file) == [
+        SegmentedDialogue(id="7", texts=BOAT, lengths=(1, 2), part="test"),
+        SegmentedDialogue(id="2", texts=(), lengths=()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("[{", "can't be read as JSON"),
+        ("{}", "is expected"),
+        ("[]", "is expected"),
+        ("[7]", "item 1: a list of"),
+        ('[{"segments": []}]', 'item 1: "utterances" must be'),
+        ('[{"utterances": ["a", 2], "segments": [2]}]', '"utterances" must be'),
+        ('[{"utterances": ["a"]}]', '"segments" must be'),
+        ('[{"utterances": ["a"], "segments": [true]}]', '"segments" must be'),
+        ('[{"utterances": ["a"], "segments": [1, 0]}]', '"segments" must be'),
+        ('[{"utterances": ["a"], "segments": [2]}]', "cover 2 turns, but it has 1"),
+    ],
+)
+def test_a_bad_file_says_what_and_where(tmp_path: Path, content: str, fault: str) -> None:
+    file = tmp_path / "talks.json"
+    file.write_text(content)
+    with pytest.raises(BadInput, match=fault) as caught:
+        read_segmented(file)
+    assert str(file) in str(caught.value)
+
+
+def test_a_missing_file_is_said_to_be(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="No such file"):
+        read_segmented(tmp_path / "none.json")
+
+
+def test_joined_chats_and_pieces_keep_their_seams() -> None:
+    chats = [[f"{name}{turn}" for turn in range(20)] for name in "abcdefg"]
+    joined = join_chats(chats, 20)
+    assert joined == join_chats(chats, 20)
+    for one in [*joined, *pieces(joined)]:
+        for first, last in spans_of(one.lengths):
+            assert len({text[0] for text in one.texts[first : last + 1]}) == 1
+    assert {len(one.lengths) for one in pieces(joined)} == {1, 2}
+
+
+def test_fitting_learns_where_segments_begin() -> None:
+    chats = [
+        [f"{opening} the {thing}?", f"The {thing} is here.", f"I like the {thing}."]
+        for thing in ("boat", "soup", "violin", "garden", "tax", "horse", "castle")
+        for opening in ("Hello, can you show me", "Hi! I'm looking for")
+    ]
+    joined = join_chats(chats, 40)
+    weights = fit([(joined, 1.0)])
+    assert weights.figures["greets"] > 0
+    run = bench_segmentation(joined, lambda texts: _drawn(texts, weights))
+    assert run.f1.mean > 0.9
+
+
+def _drawn(texts: Any, weights: Any) -> list[Span]:
+    from theanine.embeddings.static import StaticEmbedder
+
+    return segment_locally(cast("list[str]", texts), StaticEmbedder().vectors(texts), None, weights)
+
+
+needs_data = pytest.mark.skipif(
+    not SETS.is_dir(), reason="no real data; set THEANINE_DATA to its folder"
+)
+
+
+@needs_data
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("dialseg711_dev.json", (0.306, 0.328, 0.518, 0.601)),
+        ("tiage_train_dev.json", (0.405, 0.418, 0.377, 0.483)),
+    ],
+)
+def test_the_plain_baseline_gives_the_published_figures(
+    file: str, expected: tuple[float, ...]
+) -> None:
+    run = bench_segmentation(read_segmented(SETS / file), segmenter("dips"))
+    found = (run.pk.mean, run.wd.mean, run.f1.mean, run.score.mean)
+    assert found == pytest.approx(expected, abs=0.0006)
+
+
+@needs_data
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "goal"),
+    [
+        ("dialseg711_dev.json", (0.17, 0.19, 0.75, 0.78)),
+        ("tiage_train_dev.json", (0.38, 0.40, 0.48, 0.54)),
+    ],
+)
+def test_the_local_segmenter_reaches_its_goals(file: str, goal: tuple[float, ...]) -> None:
+    run = bench_segmentation(read_segmented(SETS / file), segmenter("local"))
+    assert run.pk.mean <= goal[0] and run.wd.mean <= goal[1]
+    assert run.f1.mean >= goal[2] and run.score.mean >= goal[3]
+
+
+@needs_data
+@pytest.mark.data
+def test_weights_of_one_half_serve_the_other() -> None:
+    """Fitted on every other dialogue, measured on the rest: what the goals are about."""
+    whole = [
+        read_sample(f"{SETS}/dialseg711_dev.json"),
+        read_sample(f"{SETS}/tiage_train_dev.json"),
+    ]
+    weights = fit([(dialogues[0:200:2], weight) for dialogues, weight in whole])
+    for (dialogues, _), least in zip(whole, (0.78, 0.54), strict=True):
+        unseen = bench_segmentation(dialogues[1:200:2], lambda texts: _drawn(texts, weights))
+        assert unseen.score.mean >= least
+
+
+def test_the_fitted_weights_are_few_and_of_moderate_size() -> None:
+    weights = fitted()
+    assert 20 <= len(weights.figures) <= 60
+    assert all(abs(weight) < 5 for weight in weights.figures.values())

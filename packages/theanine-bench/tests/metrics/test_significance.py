@@ -1,0 +1,51 @@
+"""The p-values of wins are SciPy's, and those of paired answers agree with them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from math import comb
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theanine_bench.metrics.intervals import mcnemar
+from theanine_bench.metrics.significance import binomial_p, win_rate
+
+counts = st.integers(0, 60)
+
+
+def test_a_p_value_by_hand() -> None:
+    # Eight wins of ten or more extreme, on both sides
+    tail = sum(comb(10, n) for n in (8, 9, 10)) / 2**10
+    assert binomial_p(8, 10) == pytest.approx(2 * tail)
+    assert binomial_p(0, 0) == 1
+
+
+@given(wins=counts, losses=counts)
+def test_p_values_are_scipys_and_take_no_side(wins: int, losses: int) -> None:
+    stats: Any = import_module("scipy.stats")
+    p = binomial_p(wins, wins + losses)
+    assert 0 < p <= 1
+    assert p == pytest.approx(binomial_p(losses, wins + losses))
+    if wins + losses:
+        assert f"{p:.6g}" == f"{stats.binomtest(wins, wins + losses, 0.5).pvalue:.6g}"
+    ours, theirs = [True] * wins + [False] * losses, [False] * wins + [True] * losses
+    if wins + losses:
+        assert mcnemar(ours, theirs) == pytest.approx(p)
+
+
+def test_ties_are_half_a_win_and_say_nothing_of_luck() -> None:
+    won = win_rate(wins=14, losses=6, ties=4)
+    assert won.rate.mean == pytest.approx((14 + 2) / 24)
+    assert won.rate.low < won.rate.mean < won.rate.high
+    assert won.p == win_rate(14, 6).p
+    assert (won.wins, won.ties, won.losses, won.rate.n) == (14, 4, 6, 24)
+
+
+def test_all_ties_are_a_draw_and_nothing_is_no_rate() -> None:
+    drawn = win_rate(0, 0, ties=5)
+    assert (drawn.rate.mean, drawn.rate.low, drawn.rate.high, drawn.p) == (0.5, 0.5, 0.5, 1)
+    with pytest.raises(ValueError, match="over nothing"):
+        win_rate(0, 0)

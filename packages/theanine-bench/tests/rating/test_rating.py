@@ -1,0 +1,187 @@
+"""Ratings by people: tasks are the same for all, nothing rated is lost, majority and kappa."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theanine.errors import BadInput, SettingsError
+from theanine_bench.rating.forms import (
+    ENTAILMENT,
+    FORMS,
+    HELPFULNESS,
+    LINKING,
+    PERSPECTIVES,
+    form_named,
+)
+from theanine_bench.rating.ratings import Rating, Ratings
+from theanine_bench.rating.tasks import Block, Task, place_of, tasks_of
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.item import Item
+
+
+def tasks(count: int, sides: tuple[str, ...] = ()) -> list[Task]:
+    block = Block(title="Dialogue", lines=("Ana: hello",))
+    return [Task(id=f"t{n}", blocks=(block,), sides=sides) for n in range(count)]
+
+
+def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
+    run = RunFolder(folder)
+    run.begin({"bench": "qa", "cases": count, "measures": [], "setup": {"method": "turn"}})
+    part = {"text": f"{words} part", "memories": [1], "sources": []}
+    for n in range(count):
+        said = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
+        run.add(Item(id=f"c{n}", group="g", asked="?", dialogue=[said], answer=words,
+                     recalled=[part]))  # fmt: skip
+    run.add(Item(id="failed", group="g", asked="?", failures={"answer": "gone"}))
+    return run
+
+
+def drawn(*runs: RunFolder, form: str = "entailment", sample: int = 5, seed: int = 0) -> list[Task]:
+    return anyio.run(tasks_of, runs, form_named(form), sample, seed)
+
+
+def test_all_raters_see_the_same_tasks_drawn_once(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "r")
+    first = drawn(run)
+    assert len({task.id for task in first}) == 5
+    assert all(task.id != "failed" for task in first)
+    assert drawn(run, sample=9, seed=7) == first  # kept, whatever is asked for later
+    assert drawn(a_run(tmp_path / "s")) == first
+
+
+def test_sides_change_by_chance_and_are_counted_for_their_run(tmp_path: Path) -> None:
+    ours, theirs = a_run(tmp_path / "a", "ours", 40), a_run(tmp_path / "b", "theirs", 40)
+    found = drawn(ours, theirs, form="helpfulness", sample=40)
+    firsts = [task.sides[0] for task in found]
+    assert 8 < firsts.count(str(ours.path)) < 32
+    for task in found:
+        shown = "ours" if task.sides[0] == str(ours.path) else "theirs"
+        assert task.blocks[1].lines == (f"{shown} part",)
+        assert all(str(tmp_path) not in line for block in task.blocks for line in block.lines)
+    ratings = Ratings(tmp_path, HELPFULNESS, found)
+    for task in found:
+        side = "first" if task.sides[0] == str(ours.path) else "second"
+        ratings.add("Ana", Rating(task=task.id, answers={"helpfulness": side}))
+    [result] = ratings.results()
+    assert result.shares == {str(ours.path): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("count", "form", "complaint"),
+    [(2, "entailment", "is about 1 run"), (1, "helpfulness", "is about 2 run"),
+     (1, "linking", "nothing for the form linking")],
+)  # fmt: skip
+def test_what_does_not_fit_is_said(tmp_path: Path, count: int, form: str, complaint: str) -> None:
+    runs = [a_run(tmp_path / str(n)) for n in range(count)]
+    with pytest.raises((SettingsError, BadInput), match=complaint):
+        drawn(*runs, form=form)
+    with pytest.raises(SettingsError, match="unknown form 'x'; there are: linking, refinement"):
+        form_named("x")
+
+
+def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
+    ratings = Ratings(tmp_path, ENTAILMENT, tasks(3))
+    ratings.add(" Ana/Bo ", Rating(task="t0", answers={"entailment": "entails"}, note="hm"))
+    ratings.add("Ana/Bo", Rating(task="t0", answers={"entailment": "neutral"}))
+    assert Ratings(tmp_path, ENTAILMENT, tasks(3)).of("Ana/Bo")["t0"].answers == {
+        "entailment": "neutral"
+    }
+    [file] = tmp_path.glob("*.jsonl")
+    file.write_bytes(file.read_bytes() + b'{"task": "t1", "ans')
+    assert list(ratings.of("Ana/Bo")) == ["t0"]
+    assert ratings.raters() == ["Ana/Bo"]
+    ratings.add("Ana/Bo", Rating(task="t2", answers={"entailment": "neutral"}, note="a\u2028b"))
+    file.write_bytes(file.read_bytes()[:-1])  # whole, but for the end of its line
+    ratings.add("Ana/Bo", Rating(task="t1", answers={}))
+    assert list(ratings.of("Ana/Bo")) == ["t0", "t2", "t1"]
+    file.write_text("{\n" + file.read_text("utf-8"), "utf-8")
+    with pytest.raises(BadInput, match="line 1: no JSON"):
+        ratings.results()
+
+
+def test_the_longest_names_are_kept(tmp_path: Path) -> None:
+    ratings = Ratings(tmp_path, ENTAILMENT, tasks(1))
+    names = ["雨" * 26, "%" * 80]
+    for name in names:
+        ratings.add(name, Rating(task="t0", answers={}))
+    assert ratings.raters() == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("rater", "rating", "complaint"),
+    [
+        (" ", Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
+        ("雨" * 27, Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
+        ("A", Rating(task="t9", answers={}), "no task 't9'"),
+        ("A", Rating(task="t0", answers={"entailment": "maybe"}), "'maybe' is no answer"),
+        ("A", Rating(task="t0", answers={"mood": "good"}), "no answer to 'mood'"),
+        ("A", Rating(task="t0", answers={}, note="x" * 2_001), "at most 2000"),
+    ],
+)
+def test_what_is_no_rating_is_refused(
+    tmp_path: Path, rater: str, rating: Rating, complaint: str
+) -> None:
+    with pytest.raises(BadInput, match=complaint):
+        Ratings(tmp_path, ENTAILMENT, tasks(1)).add(rater, rating)
+    assert list(tmp_path.glob("*.jsonl")) == []
+
+
+def test_majority_undecided_and_kappa(tmp_path: Path) -> None:
+    ratings = Ratings(tmp_path, ENTAILMENT, tasks(3))
+    said = {
+        "Ana": ("entails", "entails", "entails"),
+        "Bo": ("entails", "entails", "neutral"),
+        "Cy": ("entails", "neutral", "contradicts"),
+    }
+    for rater, answers in said.items():
+        for n, value in enumerate(answers):
+            ratings.add(rater, Rating(task=f"t{n}", answers={"entailment": value}))
+    [result] = ratings.results()
+    assert result.shares == {"entails": pytest.approx(2 / 3), "neutral": pytest.approx(1 / 3)}
+    assert (result.raters, result.rated, result.compared) == (3, 3, 3)
+    # By hand: observed 4/9; chance (6² + 2² + 1²) / 9² = 41/81.
+    assert result.kappa == pytest.approx((4 / 9 - 41 / 81) / (1 - 41 / 81))
+
+
+def test_degrees_count_as_two_sides_and_points_have_a_mean(tmp_path: Path) -> None:
+    linking = Ratings(tmp_path / "l", LINKING, tasks(1))
+    linking.add("A", Rating(task="t0", answers={"linking": "slightly-agree"}))
+    linking.add("B", Rating(task="t0", answers={"linking": "definitely-agree"}))
+    assert linking.results()[0].shares == {"agree": 1.0}
+    points = Ratings(tmp_path / "p", PERSPECTIVES, tasks(1))
+    points.add("A", Rating(task="t0", answers={"coherence": "3"}))
+    points.add("B", Rating(task="t0", answers={"coherence": "0"}))
+    found = {one.ask: one for one in points.results()}
+    assert found["coherence"].mean == 1.5
+    assert found["coherence"].shares == {"undecided": 1.0}
+    assert (found["humanness"].rated, found["humanness"].mean) == (0, None)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3), st.integers(0, 2))))
+def test_the_last_word_of_each_rater_counts_and_shares_sum_to_one(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, int, int]]
+) -> None:
+    ratings = Ratings(tmp_path_factory.mktemp("r"), ENTAILMENT, tasks(4))
+    last: dict[tuple[str, int], str] = {}
+    for rater, task, choice in said:
+        last[rater, task] = ENTAILMENT.asks[0].choices[choice].value
+        ratings.add(rater, Rating(task=f"t{task}", answers={"entailment": last[rater, task]}))
+    [result] = ratings.results()
+    assert len(ratings.rows()) == len(last)
+    assert result.rated == len({task for _, task in last})
+    assert sum(result.shares.values()) == pytest.approx(1.0 if last else 0.0)
+
+
+def test_forms_are_whole() -> None:
+    for form in FORMS.values():
+        assert form.title.endswith("?")
+        for ask in form.asks:
+            values = [choice.value for choice in ask.choices]
+            assert len(set(values)) == len(values) <= 9
+            assert set(ask.counted) <= set(values)
+    assert place_of(Path("r"), LINKING) == Path("r/ratings/linking")

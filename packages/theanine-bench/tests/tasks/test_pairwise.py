@@ -1,0 +1,342 @@
+"""Runs head to head: both orders, flips are ties, what is not comparable is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from support.answering import Answering
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.cli.app import app
+from theanine.errors import BadInput, ModelRejected, SettingsError, UnusableReply
+from theanine.llm.limits import Limits
+from theanine.testing import ScriptedServer
+from theanine.testing.answers import answer
+from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.scripted import ScriptedModel
+from theanine_bench.judges.comparing import CRITERIA, Comparison, criterion_named, orders
+from theanine_bench.judges.judge import Unjudged
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.item import Item
+from theanine_bench.runs.replay import replay
+from theanine_bench.runs.runner import Running
+from theanine_bench.runs.setup import NOBODY, Models, Plan, Setup, settings_of
+from theanine_bench.runs.summary import summarize_run
+from theanine_bench.targets.null import Nobody
+from theanine_bench.tasks.pairwise import Entry, pairwise_plan, rate_of, read_entries, standing
+
+pytestmark = pytest.mark.anyio
+IMPATIENT = Limits(retries=0, repairs=0)
+
+
+def said(text: str, day: int = 1, **more: Any) -> dict[str, Any]:
+    return {"speaker": "Ana", "at": f"2024-03-0{day}T10:00:00+00:00", "text": text, **more}
+
+
+def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> Item:
+    source = said(f"I bought boat {turn}.", turn, turn=turn, session=1)
+    parts = [{"text": recalled, "memories": [1], "sources": [source]}] if recalled else []
+    return Item(
+        id=id,
+        group="g",
+        category="boats",
+        asked="And the boat?",
+        dialogue=[said("And the boat?", role="user")],
+        speaker="Bo",
+        reference="The boat sank in March.",
+        answer=words,
+        recalled=parts,
+        failures={} if words is not None else {"answer": "ModelRejected: no"},
+    )
+
+
+def plan(
+    *runs: Sequence[Item], criteria: Sequence[str] = ("specificity",), limit: int | None = None
+) -> Plan:
+    entries = [
+        Entry(name=name, items={one.id: one for one in items})
+        for name, items in zip("xyzw", runs, strict=False)
+    ]
+    return pairwise_plan(entries, criteria, limit)
+
+
+ONE = item("c", "It sank in March.", "The boat sank.", turn=1)
+TWO = item("c", "I don't know.", "A boat was bought.", turn=2)
+READY = next(iter(plan([ONE], [TWO]).ready.values()))
+
+
+def compared(name: str, runs: int = 2) -> Comparison:
+    return Comparison(criterion=criterion_named(name, runs), runs=runs)
+
+
+def better(*chosen: int) -> Answering:
+    return Answering([{"explanation": "x", "better": one} for one in chosen])
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_prompt_is_read_short_and_fenced(name: str) -> None:
+    criterion = CRITERIA[name]
+    prompt = criterion.step.render(**criterion.values(READY, READY.extra["candidates"]))
+    if name not in ("consistency", "overall", "choice"):
+        check_snapshot(criterion.step.name, prompt)
+    check_length(criterion.step)
+    assert len(blocks_of(prompt)) == prompt.count("\n>>>")
+    bad = [{"run": "x", "answer": ATTACK, "made_by": "m", "recalled": [ATTACK]}] * 2
+    turn = said(ATTACK, role="user") | {"speaker": ATTACK}
+    extra = {"past": [ATTACK], "candidates": bad}
+    attacked = replace(READY, dialogue=[turn], speaker=ATTACK, reference=ATTACK, extra=extra)
+    check_fences(prompt, criterion.step.render(**criterion.values(attacked, bad)))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "outcome", "flipped"),
+    [((1, 2), "A", 0.0), ((2, 1), "B", 0.0), ((1, 1), "tie", 1.0), ((2, 2), "tie", 1.0)],
+)
+async def test_a_verdict_counts_only_in_both_orders(
+    chosen: tuple[int, int], outcome: str, flipped: float
+) -> None:
+    caller = better(*chosen)
+    scored = await compared("memorability").of(READY, caller)
+    shares = {f"memorability/{one}": float(one == outcome) for one in ("A", "B", "tie")}
+    assert scored.values == {**shares, "memorability/flip": flipped}
+    assert scored.verdict["outcome"] == outcome
+    assert [one["order"] for one in scored.verdict["asked"]] == [["A", "B"], ["B", "A"]]
+    first, second = (asked.prompt for asked in caller.asked)
+    assert "<<<responses\n1: Bo: It sank in March.\n2: Bo: I don't know.\n>>>" in first
+    assert "<<<responses\n1: Bo: I don't know.\n2: Bo: It sank in March.\n>>>" in second
+    assert "- (1 March 2024) Ana: I bought boat 1.\n- (2 March 2024) Ana: I bought boat 2." in first
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "outcome"),
+    [
+        (None, "It sank.", "B"),
+        ("It sank.", None, "A"),
+        (None, None, "tie"),
+        ("It  sank.", "It sank.\n", "tie"),
+    ],
+)
+async def test_what_needs_no_judge_is_not_asked(
+    one: str | None, two: str | None, outcome: str
+) -> None:
+    ready = plan([item("c", one)], [item("c", two)]).ready["c"]
+    caller = better()
+    scored = await compared("specificity").of(ready, caller)
+    assert scored.verdict["outcome"] == outcome
+    assert scored.values["specificity/flip"] == 0.0
+    assert caller.asked == []
+
+
+async def test_recollections_are_compared_and_not_the_answers() -> None:
+    same = replace(TWO, answer=ONE.answer)
+    ready = plan([ONE], [same]).ready["c"]
+    caller = better(1, 2)
+    assert (await compared("helpfulness").of(ready, caller)).verdict["outcome"] == "A"
+    assert "<<<recollection 1\n- The boat sank.\n>>>" in caller.asked[0].prompt
+    assert "It sank in March" not in caller.asked[0].prompt
+
+
+async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
+    third = item("c", "It sank.", "Nothing.", turn=3)
+    ready = plan([ONE], [TWO], [third], criteria=["choice"]).ready["c"]
+
+    def pick(words: str) -> Callable[[str], dict[str, int]]:
+        def find(prompt: str) -> dict[str, int]:
+            lines = prompt.rsplit("<<<answers\n", 1)[1].splitlines()
+            return {"best": int(next(line for line in lines if words in line)[0])}
+
+        return find
+
+    scored = await compared("choice", 3).of(ready, Answering([pick("sank."), pick("sank.")]))
+    assert scored.verdict["outcome"] == "C"
+    orders_asked = [one["order"] for one in scored.verdict["asked"]]
+    assert orders_asked[0] == orders_asked[1][::-1]
+    assert sorted(orders_asked[0]) == ["A", "B", "C"]
+    caller = Answering([{"best": 4}, {"best": 1}, {"best": 1}])
+    assert (await compared("choice", 3).of(ready, caller)).verdict["outcome"] == "tie"
+    assert caller.faults == ["there are 3"]
+
+
+async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() -> None:
+    answers = ["It sank.", "No idea.", "It  sank.", None]
+    ready = plan(*([item("c", words)] for words in answers), criteria=["choice"]).ready["c"]
+
+    def pick(prompt: str) -> dict[str, int]:
+        lines = prompt.rsplit("<<<answers\n", 1)[1].splitlines()
+        assert len([line for line in lines if line[0].isdigit()]) == 2
+        return {"best": int(next(line for line in lines if "It sank" in line)[0])}
+
+    scored = await compared("choice", 4).of(ready, Answering([pick, pick]))
+    assert (scored.verdict["outcome"], scored.verdict["alike"]) == ("AC", ["AC"])
+    shares = {f"choice/{one}": float(one in "AC") for one in ("A", "B", "C", "D", "tie")}
+    assert scored.values == {**shares, "choice/flip": 0.0}
+    alone = plan(
+        *([item("c", words)] for words in ("Yes.", "Yes.", None)), criteria=["choice"]
+    ).ready["c"]
+    assert (await compared("choice", 3).of(alone, better())).verdict["outcome"] == "AB"
+    same = plan(*([item("c", "Yes.")] for _ in range(3)), criteria=["choice"]).ready["c"]
+    assert (await compared("choice", 3).of(same, better())).verdict["outcome"] == "tie"
+    found = standing([replace(READY, verdicts={"choice": scored.verdict})], "choice", runs=3)
+    assert found["flips"] == 0.0
+
+
+@settings(deadline=None)
+@given(st.text(max_size=5), st.lists(st.integers(0, 7), min_size=2, unique=True))
+def test_orders_are_the_same_each_time_and_each_others_reverse(id: str, places: list[int]) -> None:
+    one, other = orders(id, places)
+    assert list(one) == list(other)[::-1]
+    assert sorted(one) == sorted(places)
+    assert orders(id, places) == (one, other)
+
+
+async def test_nothing_to_compare_by_is_a_failure() -> None:
+    bare = plan([replace(ONE, reference="")], [replace(TWO, reference="")]).ready["c"]
+    for name in ("gsb", "answer"):
+        with pytest.raises(Unjudged):
+            await compared(name).of(bare, better(1, 1))
+    with pytest.raises(UnusableReply):
+        await compared("specificity").of(READY, better(1))
+
+
+def test_the_past_is_the_cases_own_where_it_has_one() -> None:
+    extra = {"persona": {"Ana": ["I sail."]}, "past": ["They met in May."], "gold": [["", "1"]]}
+    ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).ready["c"]
+    assert ready.extra["past"] == ["They met in May.", "Ana: I sail."]
+    assert set(ready.extra) == {"past", "candidates"}
+
+
+def test_runs_are_put_together_by_case() -> None:
+    other = replace(item("d", "Yes."), asked="Which boat?")
+    mine = [ONE, item("d", "No."), item("e", "Mine alone.")]
+    made = plan(mine, [TWO, other])
+    assert list(made.ready) == ["c"]
+    assert made.groups[0].dropped == {
+        "cases that not every run has": 1,
+        "cases that the runs put in other words": 1,
+    }
+    with pytest.raises(SettingsError, match="no case in common: x, y"):
+        plan([ONE], [item("d", "Yes.")])
+    many = [item(str(n), "Yes.") for n in range(10)]
+    assert len(plan(many, many, limit=3).ready) == 3
+
+
+def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="unknown criterion 'wit'; there are: specificity"):
+        plan([ONE], [TWO], criteria=["wit"])
+    with pytest.raises(SettingsError, match="gsb compares two runs, not 3; choice takes more"):
+        plan([ONE], [TWO], [TWO], criteria=["gsb"])
+    with pytest.raises(SettingsError, match="two runs or more"):
+        read_entries([tmp_path])
+    with pytest.raises(BadInput, match="it holds no run"):
+        read_entries([tmp_path, tmp_path])
+    folders = [Path(written(tmp_path / name, [ONE], bench="pairwise")) for name in ("a", "b")]
+    with pytest.raises(SettingsError, match="a holds a run of pairwise; what qa, responses"):
+        read_entries(folders)
+
+
+def test_rates_count_a_tie_as_half_and_p_values_what_was_decided() -> None:
+    outcomes = ["A"] * 9 + ["B"] + ["tie"] * 10
+    asked = [{"order": ["A", "B"], "chosen": "A"}, {"order": ["B", "A"], "chosen": "B"}]
+    verdicts = [{"outcome": one, "asked": asked if one == "tie" else []} for one in outcomes]
+    rate = rate_of(verdicts)
+    assert rate.rate.mean == 0.7
+    assert rate.p == pytest.approx(22 / 1024)
+    items = [replace(READY, id=str(n), verdicts={"s": v}) for n, v in enumerate(verdicts)]
+    found = standing(items, "s")
+    assert (found["flips"], found["first"], found["rate"]) == (1.0, 1.0, 0.7)
+    assert standing(items, "other") == {}
+    three = standing(items, "s", runs=3)
+    assert "rate" not in three
+    assert three["p A"] < 0.001 < three["p C"] < 0.05 < three["p B"] < 0.2
+
+
+def model(prompt: str) -> str:
+    return answer({"messages": [{"role": "user", "content": prompt}]})
+
+
+async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> None:
+    ours = [item(str(n), f"It sank on day {n}.", "The boat sank.") for n in range(4)]
+    theirs = [item(str(n), "It may be.", "A boat.") for n in range(4)]
+    made = plan(ours, theirs, criteria=["specificity", "gsb"])
+    setup, folder = Setup(method=NOBODY, judge="scripted"), RunFolder(tmp_path / "run")
+    left = [5]
+
+    def dying(prompt: str) -> Any:
+        left[0] -= 1
+        return model(prompt) if left[0] >= 0 else ModelRejected("no more")
+
+    async def run(write: Any) -> tuple[dict[str, Any], ScriptedModel]:
+        judge = ScriptedModel(write)
+        models = Models(agent=None, judge=judge)
+        folder.begin(settings_of(made, setup, models))
+        going = Running(
+            plan=made,
+            setup=setup,
+            models=models,
+            folder=folder,
+            tested=Nobody,
+            limits=IMPATIENT,
+            concurrency=1,
+        )
+        items = await going.run()
+        return summarize_run(items, total=4, corpus=made.corpus), judge
+
+    summary, _ = await run(dying)
+    lacking = {name: one["failed"] for name, one in summary["measures"].items()}
+    assert lacking["specificity/A"] + lacking["gsb/A"] == sum(summary["failures"].values())
+    assert lacking["gsb/A"] > 0
+    summary, judge = await run(model)
+    assert summary["failures"] == {}
+    assert summary["measures"]["gsb/A"]["mean"] == 1.0
+    assert summary["corpus"]["gsb/p"] == pytest.approx(2 / 16)
+    assert len(judge.prompts) == 4 * 2 * 2 - 5
+    again = await replay(made, setup, folder, tested=Nobody)
+    assert again.different == []
+    assert [one.measures["gsb/A"] for one in again.items] == [1.0] * 4
+
+
+def written(folder: Path, items: Sequence[Item], bench: str = "qa") -> str:
+    run, setup = RunFolder(folder), {"method": "turn"}
+    run.begin({"bench": bench, "cases": len(items), "measures": [], "setup": setup})
+    for one in items:
+        run.add(one)
+    return str(folder)
+
+
+def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
+    ours = written(tmp_path / "ours", [item(str(n), "It sank in March.") for n in range(6)])
+    theirs = written(tmp_path / "theirs", [item(str(n), "Hello there.") for n in range(7)])
+    with ScriptedServer() as server:
+        asked = ["--judge", "openai:test", "--judge-base-url", server.base_url]
+        out = ["--out", str(tmp_path / "out"), "--criteria", "gsb,memorability"]
+        line = ["bench", "pairwise", ours, theirs, *asked, *out]
+        env = {"OPENAI_API_KEY": "none", "COLUMNS": "200"}
+        done = CliRunner().invoke(app, line, env=env)
+        assert done.exit_code == 0, done.output
+        assert "A: ours\nB: theirs" in done.output
+        row = next(one for one in done.output.splitlines() if "gsb" in one)
+        assert "100.0% [100.0%, 100.0%]" in row
+        assert "0.0312" in row
+        assert "recalled" not in done.output
+        assert "dropped: 1 case that not every run has" in done.output
+        calls = len(server.calls)
+        replayed = CliRunner().invoke(app, [*line, "--replay"], env=env)
+        assert "6 items, all the same to the byte" in replayed.output
+        assert len(server.calls) == calls
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text("utf-8"))
+    assert settings["setup"]["settings"] == {"A": "ours", "B": "theirs"}
+
+
+def test_without_a_judge_the_command_says_so(tmp_path: Path) -> None:
+    folders = [written(tmp_path / name, [ONE]) for name in ("one", "two")]
+    done = CliRunner().invoke(app, ["bench", "pairwise", *folders])
+    assert isinstance(done.exception, SettingsError)
+    assert "specificity is judged by a model: name one with --judge" in str(done.exception)

@@ -1,0 +1,241 @@
+"""Questions are made of what was said, with evidence; faults are sent back; work is not lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.answering import Answering, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.demo import HARBOUR
+from theanine.errors import BadInput, ModelUnavailable, UnusableReply
+from theanine.importers import read_histories
+from theanine.llm.limits import Limits
+from theanine.llm.prompt import Step
+from theanine.testing.answers import answer
+from theanine.testing.scripted import ScriptedModel, task_of
+from theanine.text.formatting import name_of
+from theanine.types import History, Session, Transcript, Turn, Utterance
+from theanine_bench.runs.item import Item
+from theanine_bench.teafarm.generate import (
+    QUESTION,
+    SESSION,
+    Asked,
+    Led,
+    Questions,
+    Said,
+    Talks,
+    fault_of,
+    lead_fault,
+    make_questions,
+    pairs_of,
+)
+from theanine_bench.teafarm.make import make_file
+from theanine_bench.teafarm.question import Question
+from theanine_bench.teafarm.sheet import read_sheet
+from theanine_bench.teafarm.verdicts import JUDGE, Judged
+
+pytestmark = pytest.mark.anyio
+
+FIRST = [turn(1, "I work at the shipyard."), turn(2, "For long?", "Theo", role="agent")]
+LAST = [
+    turn(3, "I quit the shipyard because of the overtime.", session=2),
+    turn(4, "What now?", "Theo", session=2, role="agent"),
+]
+STATEMENTS = [
+    {"statements": [{"text": "Ana works at the shipyard.", "speakers": [], "turns": [1]}]},
+    {"statements": [{"text": "Ana quit the shipyard.", "speakers": [], "turns": [1]}]},
+]
+ASKED: dict[str, Any] = {
+    "pair": 1,
+    "assumes": "Ana still works there.",
+    "question": "Will the shipyard let me off early?",
+    "answer": "She quit it.",
+    "evidence": [2],
+}
+SPOKEN = [
+    {"speaker": "Ana" if place % 2 == 0 else "Theo", "text": f"Word {place}."} for place in range(8)
+]
+NOTHING: dict[str, list[Any]] = {"statements": []}
+WHY = Question(id="1", asks="Ana", answers="Theo", text="Why?", answer="Because.")
+ITEM = Item(id="1", group="g", asked="Is the\nyard fine?", reference="She quit.", answer="It is.")
+
+
+def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> Talks:
+    sessions = [
+        Session(id=n, key=f"s{n}", started_at=said[0].at, turn_count=len(said))
+        for n, said in ((1, first), (2, last))
+    ]
+    return Talks(user="ana", sessions=sessions, turns={1: first, 2: last})
+
+
+async def _asked(name: str, of: Talks, item: Item) -> str:
+    """The prompt of a step."""
+    if name == JUDGE.name:
+        caller = Answering([{"reason": "r", "verdict": "Correct"}])
+        await Judged().of(item, caller)
+        return caller.asked[0].prompt
+    names = {one.speaker[:3]: name_of(one.speaker) for one in of.all_turns}
+    led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
+    caller = Answering([*STATEMENTS, {"questions": [ASKED]}, led])
+    await make_questions(of, lambda _: caller, 1)
+    return next(one.prompt for one in caller.asked if one.step.startswith(f"{name}@"))
+
+
+@pytest.mark.parametrize("step", [QUESTION, SESSION, JUDGE], ids=lambda step: step.name)
+async def test_prompts_are_as_they_were_read_short_and_quote_safely(step: Step[Any]) -> None:
+    calm = await _asked(step.name, talks(), ITEM)
+    check_snapshot(step.name, calm)
+    check_length(step)
+    evil = [
+        [replace(one, text=ATTACK, speaker=f"{one.speaker}\n{ATTACK}") for one in said]
+        for said in (FIRST, LAST)
+    ]
+    item = replace(ITEM, asked=ATTACK, reference=ATTACK, answer=ATTACK)
+    check_fences(calm, await _asked(step.name, talks(*evil), item))
+
+
+async def test_a_question_has_its_evidence_and_the_session_that_leads_to_it() -> None:
+    ended = {"turns": [*SPOKEN, {"speaker": "Ana", "text": f"So: {ASKED['question']}"}]}
+    caller = Answering([*STATEMENTS, {"questions": [ASKED]}, ended])
+    (one,) = await make_questions(talks(), lambda _: caller, 1)
+    assert (one.id, one.user, one.asks, one.answers) == ("ana/1", "ana", "Ana", "Theo")
+    (evidence,) = one.evidence
+    assert (evidence.session, evidence.turn, evidence.text) == ("s2", "3", LAST[0].text)
+    assert [words for _, words in one.session] == [said["text"] for said in SPOKEN]
+    assert all(set(asked.touches) <= {1, 2} and asked.touches for asked in caller.asked)
+    assert caller.asked[-1].touches == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"pair": 2}, "exactly 1 for each of the pairs 1 to 1"),
+        ({"question": " "}, "question 1: a text is empty"),
+        ({"evidence": []}, "its evidence must name statements from 1 to 2"),
+        ({"evidence": [3]}, "its evidence must name statements from 1 to 2"),
+        ({"question": "Ana: will they?"}, "give the words alone"),
+    ],
+)
+def test_a_faulty_question_is_sent_back_with_its_fault(changed: dict[str, Any], said: str) -> None:
+    answer = Questions(questions=[Asked.model_validate({**ASKED, **changed})])
+    fault = fault_of(answer, 2, [("Ana", "Theo")], 1)
+    assert fault and said in fault
+    fine = Questions(questions=[Asked.model_validate({**ASKED, "question": "Tell me: will they?"})])
+    assert fault_of(fine, 2, [("Ana", "Theo")], 1) is None
+
+
+def test_a_faulty_session_is_sent_back_with_its_fault() -> None:
+    turns = [Said.model_validate(one) for one in SPOKEN]
+    assert lead_fault(turns, WHY) is None
+    assert "2 turns before" in str(lead_fault(turns[:2], WHY))
+    assert "must not be Ana's" in str(lead_fault(turns[:-1], WHY))
+    strangers = [*turns, Said(speaker="Bo", text="Hi")]
+    assert "turn 9" in str(lead_fault(strangers, WHY))
+
+
+async def test_what_stays_unusable_is_an_error() -> None:
+    caller = Answering([*STATEMENTS, {"questions": []}])
+    with pytest.raises(UnusableReply):
+        await make_questions(talks(), lambda _: caller, 1)
+    assert caller.faults
+    with pytest.raises(BadInput, match="nothing in it is worth"):
+        await make_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
+
+
+def test_who_asks_whom() -> None:
+    assert pairs_of(FIRST) == [("Ana", "Theo")]
+    two = [turn(1, "a", "A"), turn(2, "b", "B"), turn(3, "c", "B")]
+    assert pairs_of(two) == [("B", "A"), ("A", "B")]
+    assert pairs_of([*FIRST, turn(5, "c", "Bo")]) == [("Ana", "Theo"), ("Bo", "Theo")]
+    with pytest.raises(BadInput, match="one voice alone"):
+        pairs_of(FIRST[:1])
+
+
+# the file
+
+
+def talk(prompt: str) -> str:
+    return answer({"messages": [{"role": "user", "content": prompt}]})
+
+
+def histories(*names: str) -> list[History]:
+    found = read_histories(HARBOUR).histories[0].transcripts[:2]
+    return [History(name=name, transcripts=found) for name in names]
+
+
+async def test_a_file_is_made_once_and_goes_on(tmp_path: Path) -> None:
+    out, data = tmp_path / "q.txt", tmp_path / "talks.jsonl"
+    model = ScriptedModel(talk)
+    made = await make_file(histories("ana", "bo"), out, data=data, model=model, many=2)
+    assert [(one.user, one.questions, one.failure) for one in made] == [
+        ("ana", 2, ""),
+        ("bo", 2, ""),
+    ]
+    sheet = read_sheet(out)
+    assert sheet.data == "talks.jsonl"
+    assert [one.id for one in sheet.questions] == ["ana/1", "ana/2", "bo/1", "bo/2"]
+    assert all(one.evidence and one.session and one.assumes for one in sheet.questions)
+    edited = out.read_text("utf-8").replace("So you never", "By the way, you never", 1)
+    out.write_text(edited, "utf-8")
+    paid = len(model.prompts)
+    assert await make_file(histories("ana", "bo"), out, data=data, model=model) == []
+    assert (out.read_text("utf-8"), len(model.prompts)) == (edited, paid)
+    more = await make_file(histories("ana", "cy"), out, data=data, model=model)
+    assert [one.user for one in more] == ["cy"]
+    with pytest.raises(BadInput, match=r"holds the questions on talks\.jsonl"):
+        await make_file(histories("ana"), out, data=tmp_path / "other.jsonl", model=model)
+
+
+async def test_a_history_that_fails_is_told_and_the_next_call_pays_the_rest(tmp_path: Path) -> None:
+    out = tmp_path / "q.txt"
+
+    def dying(prompt: str) -> Any:
+        dead = task_of(prompt) == "teafarm-session"
+        return ModelUnavailable("the line is dead") if dead else talk(prompt)
+
+    limits = Limits(retries=0)
+    one_voice = [Transcript(key="s", turns=[_said("Cy")], at=_said("Cy").at)]
+    wanted = [*histories("ana"), History(name="cy", transcripts=one_voice)]
+    model = ScriptedModel(dying)
+    made = await make_file(wanted, out, data=tmp_path, model=model, limits=limits)
+    assert [one.user for one in made if one.failure] == ["ana", "cy"]
+    assert "the line is dead" in made[0].failure
+    assert "one voice alone" in made[1].failure
+    rest = ScriptedModel(talk)
+    made = await make_file(wanted, out, data=tmp_path, model=rest)
+    assert [(one.user, one.questions) for one in made] == [("ana", 1), ("cy", 0)]
+    assert [task_of(prompt) for prompt in rest.prompts] == ["teafarm-session"]
+
+
+def _said(speaker: str) -> Utterance:
+    return Utterance(text="I sold the boat.", speaker=speaker, at=FIRST[0].at)
+
+
+async def test_without_a_model_it_is_a_sheet_to_fill_in(tmp_path: Path) -> None:
+    out = tmp_path / "q.txt"
+    made = await make_file(histories("ana"), out, data=tmp_path / "t.jsonl", many=3)
+    assert (made[0].questions, made[0].failure) == (3, "")
+    text = out.read_text("utf-8")
+    assert text.count("\nquestion:\n") == text.count("evidence:\n  a-dog | ") == 3
+    with pytest.raises(BadInput, match=r"line \d+: \[ana/1\] has no question"):
+        read_sheet(out)
+    assert not out.with_name("q.txt.db").exists()
+
+
+def test_the_scripted_answers_fit() -> None:
+    prompt = QUESTION.render(
+        statements="[1] Ana sold the boat.", pairs="1: Ana asks Theo (questions: 2)"
+    )
+    assert fault_of(Questions.model_validate_json(talk(prompt)), 1, [("Ana", "Theo")], 2) is None
+    led = Led.model_validate_json(
+        talk(SESSION.render(speakers="Ana\nTheo", last="Ana: Hi", question="Ana: Q"))
+    )
+    assert lead_fault(led.turns, replace(WHY, text="Q")) is None
+    said = json.loads(talk(JUDGE.render(question="Q", answer="the boat", reply="the boat")))
+    assert said["verdict"] == "Correct"

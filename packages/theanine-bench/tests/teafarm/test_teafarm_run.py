@@ -1,0 +1,369 @@
+"""Runs of TeaFarm: of our methods, of a store's own memory, of agents from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.errors import BadInput, EmbedderMismatch, NotFound, SettingsError
+from theanine.importers import read_histories
+from theanine.testing import ScriptedServer, answer, by_step, status
+from theanine.types import Utterance
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.item import ANSWER, Item
+from theanine_bench.runs.perform import perform
+from theanine_bench.runs.replay import replay
+from theanine_bench.runs.setup import Setup
+from theanine_bench.targets.external import OUTSIDE, Known, answered, messages_of
+from theanine_bench.teafarm.plan import plan_of
+from theanine_bench.teafarm.question import Evidence, Question, Sheet
+from theanine_bench.teafarm.report import Report
+from theanine_bench.teafarm.run import Farm, farm_of
+from theanine_bench.teafarm.sheet import write_block, write_head
+from theanine_bench.teafarm.sources import Past, histories_of_store, past_of_data
+
+pytestmark = pytest.mark.anyio
+
+YARD = Question(
+    id="yard",
+    asks="Ana",
+    answers="Theo",
+    assumes="Ana still works at the shipyard.",
+    text="Will it be overtime again at the shipyard after my holiday?",
+    answer="She quit the shipyard in June.",
+    evidence=(Evidence(session="a-letter", turn="a-letter-1", speaker="Ana", text="I quit."),),
+    session=(("Ana", "Hi Theo, I am back."), ("Theo", "Welcome back!")),
+    must_say=("quit | resigned",),
+    where="q.txt, line 3",
+)
+NUTS = Question(
+    id="nuts",
+    user="ana",
+    asks="Ana",
+    answers="Theo",
+    text="I love hazelnuts, which hazelnut cake shall I bake?",
+    answer="None: she is allergic to hazelnuts.",
+    must_say=("allergic | allergy",),
+    must_not_say=("delicious",),
+    where="q.txt, line 20",
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two questions beside the talks that they are about."""
+    shutil.copy(HARBOUR, tmp_path / "talks.jsonl")
+    out = tmp_path / "q.txt"
+    blocks = "\n".join(map(write_block, (YARD, NUTS)))
+    out.write_text(write_head(data="talks.jsonl") + "\n" + blocks, "utf-8")
+    return out
+
+
+async def done(farm: Farm, setup: Setup, folder: Path) -> Report:
+    place, summary = await perform(farm.plan, setup, RunFolder(folder), tested=farm.tested)
+    items = list(place.items().values())
+    return Report(items=items, total=summary["cases"], folder=str(folder), method=setup.method)
+
+
+def judged(server: ScriptedServer, **more: Any) -> Setup:
+    return Setup(judge="openai:judge", judge_base_url=server.base_url, **more)
+
+
+# the plan
+
+
+def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
+    past = past_of_data(HARBOUR)
+    (group,) = plan_of(Sheet(questions=(YARD, NUTS)), past, "local").groups
+    yard, _ = group.cases
+    last = past.histories[0].transcripts[-1].turns[-1].at
+    assert group.id == "ana" and len(group.stages[0].histories[0].transcripts) == 10
+    assert [said.text for said in yard.dialogue] == [
+        "Hi Theo, I am back.",
+        "Welcome back!",
+        YARD.text,
+    ]
+    assert [said.role for said in yard.dialogue] == ["user", "agent", "user"]
+    assert yard.dialogue[0].at == last + timedelta(days=7)
+    assert (yard.speaker, yard.reference) == ("Theo", YARD.answer)
+    dated = replace(YARD, at=last + timedelta(days=99))
+    (group,) = plan_of(Sheet(questions=(dated,)), past, "local").groups
+    assert group.cases[0].dialogue[0].at == dated.at
+
+
+def test_what_decides_is_part_of_the_hash() -> None:
+    past = past_of_data(HARBOUR)
+    one = plan_of(Sheet(questions=(YARD,)), past, "local").data
+    moved = replace(YARD, where="elsewhere, line 9")
+    assert plan_of(Sheet(questions=(moved,)), past, "local").data == one
+    assert plan_of(Sheet(questions=(replace(YARD, answer="x"),)), past, "local").data != one
+    assert plan_of(Sheet(questions=(YARD,)), replace(past, hash="0"), "local").data != one
+
+
+def test_without_a_judge_every_question_needs_its_phrases() -> None:
+    bare = replace(NUTS, must_say=(), must_not_say=())
+    sheet, past = Sheet(questions=(YARD, bare)), past_of_data(HARBOUR)
+    with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
+        plan_of(sheet, past, "local")
+    assert [one.name for one in plan_of(sheet, past, "openai:x").measures] == [
+        "success",
+        "evidence",
+    ]
+    assert [m.name for m in plan_of(sheet, past, "x", recalls=False).measures] == ["success"]
+    assert plan_of(sheet, past, "local", limit=1).measures[0].name == "success_by_rule"
+
+
+def test_a_user_without_sessions_is_named_with_the_line() -> None:
+    with pytest.raises(BadInput, match=r"line 20: \[nuts\]: 'bo' has no sessions; .* ana"):
+        plan_of(Sheet(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local")
+    two = Past(ends={"a": None, "b": None})
+    with pytest.raises(BadInput, match="no user is named"):
+        plan_of(Sheet(questions=(YARD,)), two, "local")
+
+
+# our methods
+
+
+async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
+    file: Path, tmp_path: Path
+) -> None:
+    farm = await farm_of(file, judge="local")
+    ours = await done(farm, Setup(), tmp_path / "r")
+    assert (ours.success, ours.ruled, ours.fooled, ours.failed) == (1.0, True, [], [])
+    none = await done(farm, Setup(method="no-memory"), tmp_path / "n")
+    assert none.success == 0
+    told = str(none)
+    for said in (
+        "0 of 2 questions answered rightly (by rule",
+        "[yard] Ana asked Theo: Will it be overtime",
+        "falsely assumed: Ana still works",
+        "right answer: She quit",
+        "it doesn't say “quit | resigned”",
+        "evidence: a-letter, turn a-letter-1, Ana: I quit.",
+        "nothing was recalled",
+    ):
+        assert said in told
+    few = await done(farm, Setup(method="turn", settings={"retrieved": 1}), tmp_path / "t")
+    for item in few.fooled:
+        assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
+
+
+async def test_a_judge_decides_and_its_failures_are_counted_beside(
+    file: Path, tmp_path: Path
+) -> None:
+    farm = await farm_of(file, judge="openai:judge")
+
+    def judge(request: Any) -> Any:
+        wrong = "hazelnut" in request["messages"][0]["content"]
+        return "no JSON at all" if wrong else '{"reason": "so it is", "verdict": "Correct"}'
+
+    with ScriptedServer(by_step({"teafarm-judge": judge})) as server:
+        report = await done(farm, judged(server), tmp_path / "r")
+        assert report.success == 0.5 and not report.ruled
+        assert [item.id for item in report.failed] == ["nuts"]
+        assert "failed (success): UnusableReply" in str(report)
+        assert [(line.unjudged, line.success and line.success.n) for line in report.lines] == [
+            (1, 1)
+        ]
+        (right,) = (item for item in report.items if item.id == "yard")
+        assert right.verdicts["success"]["verdict"] == "Correct"
+        server.script('{"reason": "so it is not", "verdict": "Incorrect"}')
+        again = await done(farm, judged(server), tmp_path / "r")
+        assert (again.success, again.failed) == (0.5, [])
+
+
+async def test_an_unanswered_question_is_wrong_and_told(file: Path, tmp_path: Path) -> None:
+    farm = await farm_of(file, judge="local")
+    with ScriptedServer(
+        by_step({"respond": status(400), "respond-reasoned": status(400)})
+    ) as server:
+        setup = Setup(model="openai:x", base_url=server.base_url)
+        report = await done(farm, setup, tmp_path / "r")
+    assert report.success == 0 and len(report.fooled) == 2
+    assert report.lines[0].unanswered == 2
+    assert "failed (answer): ModelRejected" in str(report)
+
+
+# a store
+
+
+async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
+    file: Path, tmp_path: Path
+) -> None:
+    place = str(tmp_path / "memory.db")
+    with theanine.open(place) as agent:
+        agent.log(read_histories(HARBOUR).histories[0])
+        agent.remember("ana")
+        texts = {memory.id: memory.text for memory in agent.memories("ana")}
+        (open_elsewhere,) = await histories_of_store(place, ["ana"])
+        assert len(open_elsewhere.transcripts) == 10
+    before = {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")}
+    named = file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n")
+    file.write_text(named, "utf-8")
+    farm = await farm_of(file, judge="local", store=place)
+    report = await done(farm, Setup(), tmp_path / "r")
+    assert report.success == 1
+    assert {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")} == before
+    with theanine.open(str(tmp_path / "r" / "memory.db")) as copy:
+        assert {memory.id: memory.text for memory in copy.memories("ana")} == texts
+    again = await replay(farm.plan, Setup(), RunFolder(tmp_path / "r"), tested=farm.tested)
+    assert again.different == []
+    with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
+        await done(farm, Setup(embedder="hash:64"), tmp_path / "h")
+    (history,) = await histories_of_store(place, [])
+    original = read_histories(HARBOUR).histories[0]
+    assert [t.key for t in history.transcripts] == [t.key for t in original.transcripts]
+    assert [u.key for t in history.transcripts for u in t.turns] == [
+        u.key for t in original.transcripts for u in t.turns
+    ]
+
+
+async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"\[yard\] names no user of the store"):
+        await farm_of(file, judge="local", store=str(tmp_path / "no.db"))
+    file.write_text(file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n"), "utf-8")
+    with pytest.raises(BadInput, match="there is no store"):
+        await farm_of(file, judge="local", store=str(tmp_path / "no.db"))
+    assert not (tmp_path / "no.db").exists()
+    with pytest.raises(BadInput, match="can't be copied"):
+        await farm_of(file, judge="local", store=str(file))
+    with theanine.open(str(tmp_path / "m.db")) as agent, agent.session("bo") as talk:
+        talk.hear("Hi.")
+    with pytest.raises(NotFound, match="nothing was said by or to ana; the store knows bo"):
+        await farm_of(file, judge="local", store=str(tmp_path / "m.db"))
+
+
+async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path) -> None:
+    quit = "I quit my job at the shipyard yesterday."
+    text = file.read_text("utf-8").replace(
+        "Ana: I quit.\n", f"Ana: {quit}\n  x | y | Ana: Nothing.\n"
+    )
+    file.write_text(text, "utf-8")
+    farm = await farm_of(file, judge="local")
+    report = await done(farm, Setup(), tmp_path / "r")
+    found = {item.id: item.measures.get("evidence") for item in report.items}
+    assert found == {"yard": 0.5, "nuts": None}
+    none = await done(farm, Setup(method="no-memory"), tmp_path / "n")
+    assert {item.id: item.measures.get("evidence") for item in none.items}["yard"] == 0
+
+
+# from elsewhere
+
+
+def replies(request: Any) -> Any:
+    """An agent that knows of Ana only what its request says."""
+    text = " ".join(message["content"] for message in request["messages"])
+    if text.startswith("Task: "):
+        return answer(request)
+    return "You quit, and you are allergic." if "allergic" in text else "How delicious!"
+
+
+@pytest.mark.parametrize(
+    ("known", "right", "calls"), [("sent", 2, 2), ("replayed", 0, 67), ("none", 0, 2)]
+)
+async def test_an_agent_behind_an_address_learns_as_it_is_told(
+    file: Path, tmp_path: Path, known: Known, right: int, calls: int
+) -> None:
+    farm = await farm_of(file, judge="local", known=known)
+    with ScriptedServer(replies) as server:
+        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        report = await done(farm, setup, tmp_path / "r")
+        sent = server.requests
+        assert await done(farm, setup, tmp_path / "r") == report  # nobody is asked twice
+        assert len(server.requests) == len(sent) == calls
+    assert report.success * 2 == right
+    assert {(one["model"], one["user"]) for one in sent} == {("mine", "ana")}
+    roles = [message["role"] for message in sent[-1]["messages"]]
+    assert roles[-1] == "user" and ("system" in roles) == (known == "sent")
+    again = await replay(farm.plan, setup, RunFolder(tmp_path / "r"), tested=farm.tested)
+    assert again.different == []
+    assert "nothing was recalled" not in str(report)
+
+
+async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next_run(
+    file: Path, tmp_path: Path
+) -> None:
+    farm = await farm_of(file, judge="local", known="replayed")
+    with ScriptedServer([*["Hm."] * 10, status(400)]) as server:
+        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        report = await done(farm, setup, tmp_path / "r")
+        assert all("not remembered: session" in item.failures[ANSWER] for item in report.items)
+        server.script(replies)
+        paid = len(server.calls)
+        report = await done(farm, setup, tmp_path / "r")
+        assert not report.failed
+        assert len(server.calls) - paid == 67 - 10
+
+
+async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: Path) -> None:
+    out = tmp_path / "q.txt"
+    out.write_text(write_block(NUTS), "utf-8")
+    with pytest.raises(BadInput, match="doesn't say where the sessions are"):
+        await farm_of(out, judge="local", known="sent")
+    farm = await farm_of(out, judge="local", known="none")
+    with ScriptedServer("You are allergic!") as server:
+        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        assert (await done(farm, setup, tmp_path / "r")).success == 1
+
+
+def said(*words: tuple[str, str]) -> list[Utterance]:
+    at = read_histories(HARBOUR).histories[0].transcripts[0].at
+    return [Utterance(text=text, speaker=speaker, at=at) for speaker, text in words]
+
+
+def test_a_dialogue_as_chat_messages() -> None:
+    talk = said(("A", "1"), ("A", "2"), ("T", "3"), ("B", "4"))
+    assert messages_of(talk, "T") == [
+        {"role": "user", "content": "A: 1\nA: 2"},
+        {"role": "assistant", "content": "3"},
+        {"role": "user", "content": "B: 4"},
+    ]
+    assert messages_of(talk[:3], "T")[0]["content"] == "1\n2"
+    assert answered(talk, "T") == [2, 4]
+    assert answered(talk[:3], "A") == [3]
+
+
+# the report
+
+
+def item(
+    id: str, success: float | None, data_set: str = "", asks: str = "Ana", **more: Any
+) -> Item:
+    measures: Mapping[str, float] = {} if success is None else {"success": success}
+    return Item(
+        id=id, group="g", asked="?", answer="!", category=data_set, measures=measures,
+        extra={"asks": asks}, **more,
+    )  # fmt: skip
+
+
+def test_success_is_of_all_questions_that_there_were() -> None:
+    items = [item("1", 1), item("2", 0), item("3", None, failures={"success": "UnusableReply"})]
+    report = Report(items=items, total=10)
+    assert report.success == 0.1
+    (line,) = report.lines
+    assert line.success and (line.success.mean, line.success.n, line.unjudged) == (0.5, 2, 1)
+    with pytest.raises(ValueError, match="no figure"):
+        _ = Report(items=[], total=0).success
+
+
+def test_success_by_data_set_and_by_who_asks() -> None:
+    items = [item("1", 1, "MSC"), item("2", 0, "MSC", "Bo"), item("3", 1, "CC", "Bo")]
+    report = Report(items=items, total=3)
+    found = {line.of: line.success and line.success.mean for line in report.lines}
+    assert found == {
+        "all": pytest.approx(2 / 3),
+        "CC": 1,
+        "MSC": 0.5,
+        "Ana asks": 1,
+        "Bo asks": 0.5,
+    }
+    assert [line.of for line in report.sets] == ["CC", "MSC", "Avg."]
+    assert Report(items=[*items, item("4", 1)], total=4).sets == []

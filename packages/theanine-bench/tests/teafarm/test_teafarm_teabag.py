@@ -1,0 +1,157 @@
+"""TeaBag is read in every spelling that its paper's words allow; what is missing is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from theanine.errors import BadInput
+from theanine_bench.teafarm.plan import plan_of
+from theanine_bench.teafarm.sources import past_of
+from theanine_bench.teafarm.teabag import TeaBag, is_teabag, read_teabag
+
+SIX = [
+    ["Speaker 1: Hello again.", "Speaker 2: Hi!", "Speaker 1: How was your trip to Japan?"],
+    ["Speaker 2: Hi.", "Speaker 1: Hello.", "Speaker 2: Speaker 2: Is the car new?"],
+]
+ASKED = [
+    {"question": "How was your trip to Japan?", "answer": "I have never been there."},
+    {"question": "Speaker 2: Is the car new?", "answer": "Speaker 1: I have no car."},
+]
+
+
+def talk(number: int) -> list[str]:
+    return [f"Speaker 1: This is talk {number}.", f"Speaker 2: Yes, number {number}: indeed."]
+
+
+def listed() -> dict[str, Any]:
+    sessions = {f"session{n}": talk(n) for n in range(1, 6)}
+    return {"id": "e1", **sessions, "questions": ASKED, "session6": SIX}
+
+
+def numbered() -> dict[str, Any]:
+    sessions = {f"Session_{n}": "\n".join(talk(n)) for n in range(1, 6)}
+    asked = {
+        f"{name}_{n}": one[name]
+        for n, one in enumerate(ASKED, 1)
+        for name in ("question", "answer")
+    }
+    return {"dataset": "MSC", "episode_id": "e1", **sessions, **asked,
+            "session6_1": SIX[0], "session6_2": SIX[1]}  # fmt: skip
+
+
+def chronicles() -> dict[str, Any]:
+    names = ("first", "second", "third", "fourth", "fifth")
+    sessions: dict[str, Any] = {}
+    for number, name in enumerate(names, 1):
+        sessions[f"{name} session dialogue"] = [one.partition(": ")[2] for one in talk(number)]
+        sessions[f"{name} session speakers"] = ["Speaker 1", "Speaker 2"]
+    inside = [{**one, "session 6": led} for one, led in zip(ASKED, SIX, strict=True)]
+    gaps = ["Start", "A few weeks after", *["A few days after"] * 3]
+    return {"dataID": "e1", "time interval": gaps, **sessions, "counterfactual_qa": inside}
+
+
+def objects() -> dict[str, Any]:
+    sessions = [
+        {
+            "dialogue": [
+                dict(zip(("speaker", "text"), one.split(": ", 1), strict=True)) for one in talk(n)
+            ]
+        }
+        for n in range(1, 6)
+    ]
+    by_speaker = {
+        f"Speaker {n}": {**one, "session6": led}
+        for n, (one, led) in enumerate(zip(ASKED, SIX, strict=True), 1)
+    }
+    return {"id": "e1", "sessions": sessions, "qa": by_speaker}
+
+
+def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
+    file = folder / name
+    file.write_text(value if isinstance(value, str) else json.dumps(value), "utf-8")
+    assert is_teabag(file)
+    return read_teabag(file)
+
+
+@pytest.mark.parametrize("form", [listed, numbered, chronicles, objects])
+def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
+    bag = read(tmp_path, [form()])
+    one, two = bag.sheet.questions
+    assert (one.user, one.asks, one.answers) == ("e1", "Speaker 1", "Speaker 2")
+    assert (one.text, one.answer) == (ASKED[0]["question"], "I have never been there.")
+    assert (two.asks, two.answers) == ("Speaker 2", "Speaker 1")
+    assert (two.text, two.answer) == ("Is the car new?", "I have no car.")
+    assert one.session == (("Speaker 1", "Hello again."), ("Speaker 2", "Hi!"))
+    assert two.session[:2] == (("Speaker 2", "Hi."), ("Speaker 1", "Hello."))
+    (history,) = bag.histories
+    assert [len(t.turns) for t in history.transcripts] == [2] * 5
+    assert history.transcripts[2].turns[1].text == "Yes, number 3: indeed."
+    assert not any(t.dated for t in history.transcripts)
+    (group,) = plan_of(bag.sheet, past_of(bag.histories, bag.hash), "openai:x").groups
+    assert [case.speaker for case in group.cases] == ["Speaker 2", "Speaker 1"]
+    assert group.cases[0].dialogue[-1].text == ASKED[0]["question"]
+
+
+def test_files_of_many_episodes(tmp_path: Path) -> None:
+    two = [{**listed(), "id": "a"}, {**listed(), "id": "b"}]
+    lines = "\n".join(json.dumps(one) for one in two)
+    named = {"a": listed(), "b": listed()}
+    for value in (two, lines, named):
+        assert [history.name for history in read(tmp_path, value).histories] == ["a", "b"]
+    assert len(read(tmp_path, two).sheet.questions) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "data_set"),
+    [
+        ("teabag_msc.json", {}, "MSC"),
+        ("cc-test.json", {}, "CC"),
+        ("teabag.json", {"dataset": "Conversation Chronicles"}, "CC"),
+        ("teabag.json", {}, ""),
+        ("accents.json", {}, ""),
+    ],
+)
+def test_the_data_set_by_field_or_file(
+    tmp_path: Path, name: str, more: dict[str, Any], data_set: str
+) -> None:
+    bag = read(tmp_path, [{**listed(), **more}], name)
+    assert {one.data_set for one in bag.sheet.questions} == {data_set}
+
+
+def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
+    (history,) = read(tmp_path, [chronicles()]).histories
+    days = [(t.at - history.transcripts[0].at).days for t in history.transcripts]
+    assert days[1] == 21 and days[2] == 24
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ([{"id": "e"}], "episode 1: no sessions in it .* fields id"),
+        ([{"id": "e", "session1": talk(1)}], "episode 1: no questions in it .* session 1"),
+        (
+            [{**listed(), "questions": [{"question": "Q"}]}],
+            "question e1/1 has no words or no answer",
+        ),
+        ([{**listed(), "questions": [3]}], "episode 1, question 1: it is no JSON object"),
+        ([{**listed(), "questions": {"Ana": 3}}], "the question of Ana: it is no JSON object"),
+        ([{**listed(), "time interval": True}], "its time interval is no list"),
+        ([listed(), 3], "episode 2: it is no JSON object"),
+        ("{ no", "neither JSON nor JSON Lines"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, value: Any, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        read(tmp_path, value)
+
+
+def test_a_persons_file_is_none(tmp_path: Path) -> None:
+    for text in ("[ana/1]\nasks: A\n", "data: x\n", ""):
+        (tmp_path / "q.txt").write_text(text, "utf-8")
+        assert not is_teabag(tmp_path / "q.txt")
+    with pytest.raises(BadInput, match="can't be read"):
+        is_teabag(tmp_path / "no.txt")

@@ -1,0 +1,168 @@
+"""Plain text: a turn a line, ``Speaker: words``.
+
+::
+
+    # 2024-05-08 13:56
+    Ana: I booked the ferry.
+    Theo: How do you feel about it?
+      It is your first one since the storm.
+
+A line that starts with ``#`` and holds an ISO date begins a session of that date (noon if it has no
+time; in the given zone if it has no offset). Without dates, sessions are divided by lines of dashes
+or by ``#`` lines; where there are none, by blank lines, unless blank lines stand between all turns.
+In a text with dates only the dates divide. A line without a speaker, and every indented line, goes
+on with the turn before it. Speakers called assistant, agent, AI or bot are the agent, all others
+people. A session is named after the file, with its date or its number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from theanine.errors import BadInput
+from theanine.importers.base import Format, Intake, Rejected, Sample, history
+from theanine.importers.dates import NOON, ZONELESS, iso_time
+from theanine.importers.fields import clean
+from theanine.importers.timestamps import Said, Sitting, on_calendar, on_dates
+from theanine.types import History, Role
+
+_TURN = re.compile(
+    r"(?P<speaker>[^\W\d_][\w .'’()&-]{0,39}?)\s*[:：](?!//)\s*(?P<words>.*)", re.DOTALL
+)
+_DATE = re.compile(r"\d{1,6}-\d\d?-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d)?(?:\s?Z|\s?[+-]\d\d:?\d\d)?)?")
+_RULE = re.compile(r"\s*(?:-{3,}|—{2,}|={3,}|\*{3,}|_{3,})\s*")
+_AGENTS = frozenset({"assistant", "agent", "ai", "bot", "chatbot"})
+
+
+@dataclass(slots=True)
+class _Block:
+    """Turns between two dividers, and the header above them."""
+
+    header: str = ""
+    line: int = 1
+    said: list[tuple[str, list[str], int]] = field(default_factory=list[tuple[str, list[str], int]])
+
+
+def _sniff(sample: Sample) -> bool:
+    return sample.kind == "text" and any(_TURN.fullmatch(line) for line in sample.lines)
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    notes = Counter[str]()
+    text = intake.source.text()
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    blocks = _blocks(intake, lines)
+    name = intake.own_name
+    stem = name if intake.source.path else f"text-{_digest(text)}"
+    if any(_DATE.search(block.header) for block in blocks):
+        transcripts = list(on_dates(intake, _dated(intake, blocks, stem, notes), notes))
+    else:
+        sittings = [
+            Sitting(
+                f"{stem}/{i}",
+                _turns(intake, block),
+                f"{intake.name}, line {block.line}",
+            )
+            for i, block in enumerate(blocks, 1)
+        ]
+        transcripts = list(on_calendar(intake, sittings, notes))
+    if transcripts:
+        yield history(name, transcripts, +notes)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
+
+
+def _blocks(intake: Intake, lines: Sequence[str]) -> list[_Block]:
+    headers = [line for line in lines if line.startswith("#")]
+    if any(_DATE.search(line) for line in headers):
+        return _divided(intake, lines, dates=True)
+    if headers or any(_RULE.fullmatch(line) for line in lines):
+        return _divided(intake, lines)
+    quiet = Intake(intake.source, intake.kind, intake.options)
+    blocks = _divided(quiet, lines, blanks=True)
+    if len(blocks) > 2 and all(len(block.said) == 1 for block in blocks):
+        return _divided(intake, lines)
+    intake.faults.extend(quiet.faults)
+    return blocks
+
+
+def _divided(
+    intake: Intake, lines: Sequence[str], *, dates: bool = False, blanks: bool = False
+) -> list[_Block]:
+    blocks = [_Block()]
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#"):
+            if not dates or _DATE.search(line):
+                blocks.append(_Block(line.lstrip("# ").strip(), number))
+        elif _RULE.fullmatch(line) or not line.strip():
+            if not dates and (blanks or line.strip()):
+                blocks.append(_Block(line=number + 1))
+        elif not _take(blocks[-1], line, number):
+            where = f"{intake.name}, line {number}"
+            reason = 'no "Speaker: words", and no turn before it to go on with; name the speaker'
+            intake.faults.append(Rejected(where, reason))
+    return [block for block in blocks if block.said]
+
+
+def _take(block: _Block, line: str, number: int) -> bool:
+    match = None if line[0].isspace() else _TURN.fullmatch(line)
+    if match and len(match["speaker"].split()) <= 4:
+        block.said.append((match["speaker"], [match["words"]], number))
+    elif block.said:
+        block.said[-1][1].append(line.strip())
+    else:
+        return False
+    return True
+
+
+def _turns(intake: Intake, block: _Block) -> list[Said]:
+    turns: list[Said] = []
+    for i, (speaker, words, number) in enumerate(block.said, 1):
+        where = f"{intake.name}, line {number}"
+        with intake.catching():
+            text = clean("\n".join(words).strip(), where)
+            if not text:
+                raise BadInput("an empty turn; give it words or leave it out", where)
+            role: Role = "agent" if speaker.lower() in _AGENTS else "user"
+            turns.append(Said(speaker, text, where, role, str(i)))
+    return turns
+
+
+def _dated(
+    intake: Intake, blocks: Sequence[_Block], stem: str, notes: Counter[str]
+) -> list[Sitting]:
+    sittings: list[Sitting] = []
+    seen = Counter[str]()
+    for block in blocks:
+        where = f"{intake.name}, line {block.line}"
+        with intake.catching():
+            match = _DATE.search(block.header)
+            if not match:
+                raise BadInput("turns before the first date; put a line like # 2024-05-08", where)
+            at = _time(intake, match[0], where, notes)
+            seen[match[0]] += 1
+            number = f" ({seen[match[0]]})" if seen[match[0]] > 1 else ""
+            turns = _turns(intake, block)
+            sittings.append(Sitting(f"{stem}/{match[0]}{number}", turns, where, at))
+    return sittings
+
+
+def _time(intake: Intake, written: str, where: str, notes: Counter[str]) -> datetime:
+    at = iso_time(re.sub(r"\s(?=[Z+-])", "", written), where, intake.options.local)
+    notes[ZONELESS] += intake.options.zone is None and at.tzinfo is intake.options.local
+    return at if ":" in written else datetime.combine(at, NOON, at.tzinfo)
+
+
+FORMAT = Format(
+    name="text",
+    summary='plain text with "Speaker: words" lines, sessions under lines like # 2024-05-08',
+    sniff=_sniff,
+    read=_read,
+)

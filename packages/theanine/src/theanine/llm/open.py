@@ -1,0 +1,51 @@
+"""Chat models by name."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from theanine.errors import MissingExtra, SettingsError
+from theanine.llm.base import ChatModel
+from theanine.types import LOCAL
+
+if TYPE_CHECKING:
+    from theanine.llm.pydantic_ai import Structured
+
+KNOWN = (
+    "Give local (no language model, the built-in embedder), provider:model such as "
+    "openai:gpt-4o-mini or openai:text-embedding-3-small, or a base URL with the model's own name"
+)
+
+
+def open_chat(
+    name: str,
+    *,
+    base_url: str | None = None,
+    temperature: float | None = 0.0,
+    max_tokens: int | None = None,
+    structured: Structured = "prompt",
+) -> ChatModel | None:
+    """The chat model of this name; None for ``local``: the local versions of all steps work.
+
+    Takes what :class:`theanine.llm.pydantic_ai.PydanticAIChatModel` takes. Raises SettingsError
+    for a name that makes no sense, MissingExtra without the ``models`` extra.
+    """
+    if name == LOCAL and not base_url:
+        return None
+    check_model_name(name, base_url, "a language model")
+    from theanine.llm.pydantic_ai import PydanticAIChatModel
+
+    return PydanticAIChatModel(
+        name, base_url, temperature=temperature, max_tokens=max_tokens, structured=structured
+    )
+
+
+def check_model_name(name: str, base_url: str | None, purpose: str) -> None:
+    provider, colon, model = name.partition(":")
+    if not name.strip() or (not base_url and not (provider and colon and model)):
+        raise SettingsError(f"{name!r} names no model. {KNOWN}")
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        raise SettingsError(f"the base URL {base_url!r} must begin with http:// or https://")
+    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+        raise MissingExtra("models", purpose)

@@ -1,0 +1,165 @@
+"""Chat models and embedders of any provider, through pydantic-ai. Imported only when configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, infer_model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from theanine.llm.base import Message, RawReply
+from theanine.llm.provider import (
+    built,
+    openai_name,
+    openai_provider,
+    translated,
+    without_secrets,
+)
+from theanine.llm.schema_hint import shape_of
+
+Structured = Literal["prompt", "schema"]
+"""How a typed reply is asked for: in words, or through the provider's JSON-schema mode."""
+
+
+class PydanticAIChatModel:
+    """One chat model by its name, such as ``openai:gpt-4o-mini``.
+
+    ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio speak as well: give
+    their address as ``base_url``. Keys come from the environment; with a base URL none is needed.
+
+    Args:
+        name: ``provider:model``; with a base URL the bare model name will do.
+        base_url: address of an OpenAI-compatible server.
+        temperature: None leaves it to the provider.
+        max_tokens: longest reply; None leaves it to the provider.
+        structured: ``prompt`` works everywhere; ``schema`` needs a provider with JSON schemas.
+
+    Raises SettingsError for a name, key or package that is wrong or missing.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str | None = None,
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = None,
+        structured: Structured = "prompt",
+    ) -> None:
+        bare = openai_name(name, base_url)
+        self._model = _chat_model(name, bare, base_url)
+        self._name = name if bare is None else f"openai:{bare}"
+        self._address = without_secrets(self._model.base_url or "")
+        self._structured = structured
+        self._settings: dict[str, Any] = {
+            "base_url": self._address,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "structured": structured,
+        }
+        self._sent = ModelSettings(max_retries=0)
+        if temperature is not None:
+            self._sent["temperature"] = temperature
+        if max_tokens is not None:
+            self._sent["max_tokens"] = max_tokens
+
+    @property
+    def name(self) -> str:
+        """The full name, always with its provider."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What changes its answers."""
+        return self._settings
+
+    async def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+    ) -> RawReply:
+        """Ask once, without retries."""
+        asked = ModelRequestParameters()
+        if schema is not None and self._structured == "schema":
+            wanted = OutputObjectDefinition(json_schema=dict(schema), name="answer")
+            asked = ModelRequestParameters(output_mode="native", output_object=wanted)
+        elif schema is not None:
+            messages = _asking_for_json(messages, schema)
+        with translated(self._name, self._address):
+            response = await model_request(
+                self._model,
+                [_message(message) for message in messages],
+                model_settings=self._sent,
+                model_request_parameters=asked,
+            )
+        return _raw(response)
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """US dollars by the price list that replies are priced by; None when it has no price."""
+        usage = RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens)
+        model = self._model
+        return _cost(
+            ModelResponse(
+                parts=[],
+                usage=usage,
+                model_name=model.model_name,
+                provider_name=model.system,
+                provider_url=model.base_url,
+            )
+        )
+
+    async def close(self) -> None:
+        """Let go of the HTTP connections."""
+        async with self._model:
+            pass  # leaving is what closes them
+
+
+def _chat_model(name: str, bare: str | None, base_url: str | None) -> Model[Any]:
+    if bare is not None:
+        return OpenAIChatModel(bare, provider=openai_provider(base_url))
+    return built(lambda: infer_model(name), name)
+
+
+def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
+    first, *rest = messages
+    text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{shape_of(schema)}"
+    return [Message(first.role, text), *rest]
+
+
+def _message(message: Message) -> ModelMessage:
+    if message.role == "assistant":
+        return ModelResponse(parts=[TextPart(message.text)])
+    part = SystemPromptPart if message.role == "system" else UserPromptPart
+    return ModelRequest(parts=[part(message.text)])
+
+
+def _raw(response: ModelResponse) -> RawReply:
+    refusal = (response.provider_details or {}).get("refusal")
+    return RawReply(
+        text=refusal or response.text or "",
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        cost=_cost(response),
+        finish="refusal" if refusal else response.finish_reason or "stop",
+    )
+
+
+def _cost(response: ModelResponse) -> float | None:
+    """US dollars by the price list that came with the installation; None when it has no price."""
+    if not response.model_name or not response.usage.has_values():
+        return None
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError):
+        return None

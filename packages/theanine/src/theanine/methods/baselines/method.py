@@ -1,0 +1,105 @@
+"""The two ends that every memory is compared with: nothing at all, and everything that was said.
+
+Source: the systems "no memory" and "full history" of SeCom (section 3) and of LLM-Rsum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from theanine.methods.base import Context, Estimate
+from theanine.methods.shared.retrieve import Replying, query_of
+from theanine.methods.shared.validation import at_least
+from theanine.retrieval.budget import leading
+from theanine.text.formatting import dated_lines, sessions_of
+from theanine.types import GivenMemory, Part, Recollection, Remembered, Session, Turn, Utterance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoMemoryConfig:
+    """There is nothing to set."""
+
+    @classmethod
+    def paper(cls) -> NoMemoryConfig:
+        """The same."""
+        return cls()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullHistoryConfig:
+    """How much of the history is handed over.
+
+    Attributes:
+        budget: tokens (of the bundled tokenizer) that it may have, the newest sessions first; None
+            hands over all of it.
+    """
+
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(self, budget=0)
+
+    @classmethod
+    def paper(cls) -> FullHistoryConfig:
+        """All of it."""
+        return cls()
+
+
+class _Keepless(Replying):
+    """Makes no memories: what was said is in the log already."""
+
+    async def remember(
+        self,
+        session: Session,
+        turns: Sequence[Turn],
+        given: Sequence[GivenMemory],
+        context: Context,
+    ) -> Remembered:
+        """Nothing."""
+        return Remembered()
+
+    def estimate(self, turns: Sequence[Turn]) -> Estimate:
+        """Nothing: no model is asked."""
+        return Estimate()
+
+
+class NoMemory(_Keepless):
+    """Replies from the dialogue alone."""
+
+    name = "no-memory"
+    Config = NoMemoryConfig
+
+    def __init__(self, config: NoMemoryConfig | None = None) -> None:
+        self.config = config or NoMemoryConfig()
+
+    async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        """Nothing."""
+        return Recollection(query=query_of(dialogue, None))
+
+
+class FullHistory(_Keepless):
+    """Hands over every earlier session, whole turns, the newest kept when a budget cuts."""
+
+    name = "full-history"
+    Config = FullHistoryConfig
+
+    def __init__(self, config: FullHistoryConfig | None = None) -> None:
+        self.config = config or FullHistoryConfig()
+
+    async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        """The turns of all sessions but the one at hand, in time order, a part a session."""
+        budget = context.room(self.config.budget)
+        at_hand, undated = sessions_of(dialogue), context.view.undated
+        turns = [turn for turn in await context.view.log() if turn.session not in at_hand]
+        turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
+        # Counted turn by turn with its day, which is more than a session's lines together take.
+        kept = leading(((turn, dated_lines([turn], undated)) for turn in turns), budget)
+        kept.sort(key=lambda turn: (turn.at, turn.id))
+        parts = [
+            Part(text=dated_lines(said, undated), memories=(), sources=tuple(said))
+            for _, run in groupby(kept, key=lambda turn: turn.session)
+            if (said := list(run))
+        ]
+        return Recollection(query=query_of(dialogue, None), parts=tuple(parts))

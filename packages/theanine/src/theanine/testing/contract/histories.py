@@ -1,0 +1,140 @@
+"""What the contract's tests are made of: small histories, a secret, and looking at everything."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import theanine
+from theanine.demo import HARBOUR, questions
+from theanine.importers import read_histories
+from theanine.types import History, Memory, Transcript, Utterance
+
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SECRET = "cormorant-4417"
+ASKED = [question.question for question in questions()]
+SESSIONS = 4
+IN_FLIGHT = 8
+"""Calls under way at once, at most: so many may be lost with the process that made them."""
+
+if sys.platform == "win32":
+    _CONTEXT = multiprocessing.get_context("spawn")
+else:  # one process imports everything, once, and children branch off from it
+    _CONTEXT = multiprocessing.get_context("forkserver")
+    _CONTEXT.set_forkserver_preload(
+        [
+            "theanine.client.sync",
+            "theanine.client.factory",
+            "theanine.store.sqlite",
+            "theanine.embeddings.static",
+        ]
+        + ["theanine.llm.pydantic_ai"] * (find_spec("pydantic_ai") is not None)
+    )
+
+
+def demo() -> History:
+    """The bundled conversation's first sessions, in which both sides speak."""
+    whole = read_histories(HARBOUR).histories[0]
+    return replace(whole, transcripts=whole.transcripts[:SESSIONS])
+
+
+def single(*texts: str, key: str = "one", day: int = 0) -> History:
+    """One session of a user's turns."""
+    at = START + timedelta(days=day)
+    turns = [
+        Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i))
+        for i, text in enumerate(texts)
+    ]
+    return History(name="ana", transcripts=[Transcript(key=key, turns=turns, at=at)])
+
+
+SMALL: Mapping[str, History] = {
+    "empty": History(name="ana", transcripts=[]),
+    "greeting": single("Hello."),
+    "one turn": single("I am terrified of ships."),
+    "nothing to say": single("？", "🛶" * 50, "…"),
+}
+"""Histories of next to nothing, by name."""
+
+
+def learn(agent: Any, history: History, user: str = "ana") -> None:
+    """Log and remember; nothing may fail."""
+    agent.log(history, user)
+    settle(agent, user)
+
+
+def settle(agent: Any, user: str = "ana") -> None:
+    """Remember what waits; nothing may fail, and nothing may wait afterwards."""
+    failures = [report.failure for report in agent.remember(user) if report.failure]
+    assert failures == [], failures
+    assert agent.pending(user) == []
+
+
+def everything(agent: Any, user: str = "ana") -> tuple[Any, ...]:
+    """All that is remembered, and what comes back."""
+    found = [agent.recall(question, user) for question in ASKED]
+    return (agent.memories(user), agent.links(user), agent.marks(user), found)
+
+
+def grounds(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
+    """The turns that a memory rests on, its own and those behind what it was made of."""
+    turns, seen, waiting = set[int](), set[int](), [memory.id]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            turns.update(memories[one].sources)
+            waiting += memories[one].origins
+    return turns
+
+
+def in_files(path: Path, words: str) -> bool:
+    """Whether words stand in any file of a store."""
+    files = path.parent.glob(f"{path.name}*")
+    return any(words.encode() in file.read_bytes() for file in files)
+
+
+def records_of(agent: Any, words: str) -> list[dict[str, Any]]:
+    """Everything in a store that holds the words."""
+    records: Sequence[dict[str, Any]] = list(agent.export())
+    return [record for record in records if words in json.dumps(record, ensure_ascii=False)]
+
+
+class Child:
+    """A process of its own that remembers what waits in a store; to be killed."""
+
+    def __init__(self, **options: Any) -> None:
+        self._told, telling = _CONTEXT.Pipe(duplex=False)
+        self._process = _CONTEXT.Process(target=_remember, args=(options, telling))
+        self._process.start()
+        telling.close()
+
+    def kill(self) -> None:
+        """End it at once, without a chance to tidy up."""
+        self._process.kill()
+
+    def watch(self, seen: Callable[[], None]) -> bool:
+        """Call ``seen`` for each session it has remembered; whether it lived to the end."""
+        with self._told as told:
+            try:
+                while True:
+                    told.recv()
+                    seen()
+            except (EOFError, ConnectionError):
+                self._process.join(60)
+        lived = self._process.exitcode == 0
+        self._process.close()
+        return lived
+
+
+def _remember(options: dict[str, Any], telling: Connection) -> None:
+    with theanine.open(**options) as agent:
+        agent.remember(progress=lambda report: telling.send(report.session))

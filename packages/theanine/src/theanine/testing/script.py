@@ -1,0 +1,59 @@
+"""Scripts: from a request to what the server does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from theanine.testing.answers import answer
+from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncate
+from theanine.testing.scripted import task_of
+
+Request = Mapping[str, Any]
+"""A chat completion request as it came, parsed: ``model``, ``messages`` and the rest."""
+Writer = Callable[[Request], Outcome]
+"""Gives the outcome of one request."""
+Script = Outcome | Writer | Mapping[str, Outcome | Writer] | Sequence[Outcome]
+"""One outcome for all requests, a function, outcomes by step name (see :func:`by_step`), or
+outcomes to be used up in order; after the last, :func:`theanine.testing.answer` answers."""
+
+_OUTCOMES = (str, Reply, Status, Drop, Truncate, Delay)
+
+
+def prompt_of(request: Request) -> str:
+    """The first user message: the prompt itself, without later repairs."""
+    users = (m["content"] for m in request.get("messages", ()) if m.get("role") == "user")
+    content = next(users, "")
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
+
+
+def step_of(request: Request) -> str | None:
+    """The step of theanine's that asks, such as ``summarize``; None for another's prompt."""
+    return task_of(prompt_of(request))
+
+
+def by_step(steps: Mapping[str, Outcome | Writer], otherwise: Script = answer) -> Writer:
+    """Outcomes by step name; requests of other steps go to ``otherwise``."""
+    rest = writer(otherwise)
+
+    def write(request: Request) -> Outcome:
+        chosen = steps.get(step_of(request) or "")
+        return rest(request) if chosen is None else writer(chosen)(request)
+
+    return write
+
+
+def writer(script: Script | None) -> Writer:
+    """Any script as a function; None is the default answer."""
+    if script is None:
+        return answer
+    if isinstance(script, _OUTCOMES):
+        return lambda _: script
+    if isinstance(script, Mapping):
+        return by_step(cast("Mapping[str, Outcome | Writer]", script))
+    if isinstance(script, Sequence):
+        rest: Iterator[Outcome] = iter(cast("Sequence[Outcome]", script))
+        return lambda request: found if (found := next(rest, None)) is not None else answer(request)
+    return script

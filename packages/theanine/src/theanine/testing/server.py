@@ -1,0 +1,265 @@
+"""A real OpenAI-compatible HTTP server on loopback that answers by a script."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import ceil
+from threading import Event, RLock, Thread
+from typing import Any, Self, cast
+
+from theanine.embeddings.wordllama import count_tokens
+from theanine.testing.answers import answer
+from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncate
+from theanine.testing.script import Script, writer
+from theanine.testing.scripted import HashEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request that came in.
+
+    Attributes:
+        path: such as ``/v1/chat/completions``.
+        body: the parsed request.
+        outcome: ``answered``, ``dropped``, ``status 429`` or the like; ``gone`` when the client had
+            hung up before its answer; ``open`` until then.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    outcome: str = "open"
+
+
+class ScriptedServer:
+    """Serves ``/v1/chat/completions``, ``/v1/embeddings`` and ``/v1/models`` in threads.
+
+    ::
+
+        with ScriptedServer([status(429, retry_after=1), "Hello."]) as server:
+            model = open_chat("openai:test", base_url=server.base_url)
+
+    Args:
+        script: what to answer; None gives sensible answers to theanine's own prompts. A script's
+            function is called by one thread at a time.
+        latency: seconds that every chat answer takes at least.
+        port: 0 takes a free one.
+        dimension: of the embeddings.
+
+    Attributes:
+        latency: may be changed at any time.
+    """
+
+    def __init__(
+        self,
+        script: Script | None = None,
+        *,
+        latency: float = 0.0,
+        port: int = 0,
+        dimension: int = 64,
+    ) -> None:
+        self.latency = latency
+        self._calls: list[Call] = []
+        self._lock = RLock()
+        self._write = writer(script)
+        self._embedder = HashEmbedder(dimension)
+        self._closing = Event()
+        self._http = _Http(("127.0.0.1", port), self)
+
+    @property
+    def base_url(self) -> str:
+        """The address to give as ``base_url``."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def calls(self) -> list[Call]:
+        """All chat requests so far, in the order in which they came."""
+        return [call for call in self._seen() if call.path.endswith("/chat/completions")]
+
+    @property
+    def embedding_calls(self) -> list[Call]:
+        """All embedding requests so far."""
+        return [call for call in self._seen() if call.path.endswith("/embeddings")]
+
+    @property
+    def requests(self) -> list[Mapping[str, Any]]:
+        """The bodies of all chat requests so far."""
+        return [call.body for call in self.calls]
+
+    @property
+    def answered(self) -> list[Mapping[str, Any]]:
+        """The bodies of the chat requests that a reply was sent for: those that would be paid."""
+        return [call.body for call in self.calls if call.outcome == "answered"]
+
+    def script(self, script: Script | None) -> None:
+        """Follow another script from now on."""
+        with self._lock:
+            self._write = writer(script)
+
+    def __enter__(self) -> Self:
+        Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    # called by the handler's threads
+
+    def came(self, path: str, body: Mapping[str, Any]) -> int:
+        """Note a request, and give its place among all."""
+        with self._lock:
+            self._calls.append(Call(path, body))
+            return len(self._calls) - 1
+
+    def went(self, place: int, outcome: str) -> None:
+        """Note what became of a request."""
+        with self._lock:
+            self._calls[place] = replace(self._calls[place], outcome=outcome)
+
+    def outcome(self, request: Mapping[str, Any]) -> Reply | Status | Drop:
+        """What the script gives for a chat request, once all delays have passed."""
+        with self._lock:
+            outcome: Outcome = self._write(request)
+        wait = self.latency
+        while isinstance(outcome, Delay):
+            wait += outcome.seconds
+            outcome = answer(request) if outcome.then is None else outcome.then
+        if wait > 0:
+            self._closing.wait(wait)
+        if isinstance(outcome, Truncate):
+            text = answer(request) if outcome.then is None else outcome.then
+            return Reply(text=text[: outcome.at], finish=outcome.finish)
+        return Reply(text=outcome) if isinstance(outcome, str) else outcome
+
+    def embeddings(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The vectors of the texts in an embedding request, as the API gives them."""
+        given = request["input"]
+        texts = [given] if isinstance(given, str) else [str(text) for text in given]
+        packed = request.get("encoding_format") == "base64"
+        data = [
+            {
+                "object": "embedding",
+                "index": index,
+                "embedding": base64.b64encode(row.tobytes()).decode() if packed else row.tolist(),
+            }
+            for index, row in enumerate(self._embedder.vectors(texts))
+        ]
+        tokens = sum(count_tokens(text) for text in texts)
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "model": request.get("model"), "data": data, "usage": usage}
+
+    def _seen(self) -> list[Call]:
+        with self._lock:
+            return list(self._calls)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, address: tuple[str, int], owner: ScriptedServer) -> None:
+        self.owner = owner
+        super().__init__(address, _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Show a script's own faults; a client that hangs up is in its right."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    @property
+    def owner(self) -> ScriptedServer:
+        return cast(_Http, self.server).owner
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/models"):
+            self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+        else:
+            self._send(404, _error(f"no such path: {self.path}"))
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length", "0"))
+        try:
+            body = json.loads(self.rfile.read(length))
+        except ValueError:
+            self._send(400, _error("the body is no JSON"))
+            return
+        place = self.owner.came(self.path, body)
+        if self.path.endswith("/chat/completions"):
+            self._chat(body, place)
+        elif self.path.endswith("/embeddings"):
+            self._send(200, self.owner.embeddings(body))
+            self.owner.went(place, "answered")
+        else:
+            self._send(404, _error(f"no such path: {self.path}"))
+            self.owner.went(place, "status 404")
+
+    def _chat(self, body: Mapping[str, Any], place: int) -> None:
+        outcome = self.owner.outcome(body)
+        if isinstance(outcome, Drop):
+            self.owner.went(place, "dropped")
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif isinstance(outcome, Status):
+            self.owner.went(place, f"status {outcome.status}")
+            self._send(outcome.status, _error(outcome.message, outcome.code), outcome.retry_after)
+        else:
+            completion = _completion(body, outcome)
+            self.owner.went(place, "answered")  # before the client can have read it
+            try:
+                self._send(200, completion)
+            except ConnectionError:
+                self.owner.went(place, "gone")
+                raise
+
+    def _send(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if retry_after is not None:
+            self.send_header("Retry-After", str(ceil(retry_after)))
+            self.send_header("Retry-After-Ms", f"{retry_after * 1000:.0f}")
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: tests read ``calls``."""
+
+
+def _completion(request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    prompt = sum(count_tokens(str(m.get("content", ""))) for m in request.get("messages", ()))
+    sent = prompt if reply.input_tokens is None else reply.input_tokens
+    said = count_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
+    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.refusal is not None:
+        message["content"] = None
+    return {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": request.get("model", "scripted"),
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
+        "usage": {
+            "prompt_tokens": sent,
+            "completion_tokens": said,
+            "total_tokens": sent + said,
+        },
+    }
+
+
+def _error(message: str, code: str | None = None) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "scripted", "code": code}}

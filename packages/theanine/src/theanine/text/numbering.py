@@ -1,0 +1,81 @@
+"""A session as numbered lines for a prompt, in windows of a size that a model can take.
+
+The model answers with turn numbers, which count from 1 within the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from theanine.text.formatting import name_of, one_line, rough_tokens, under_days
+from theanine.text.words import day, weekday
+from theanine.types import Turn
+
+WINDOW_TOKENS = 12_000
+"""A session whose turns pass this (by a rough upper count) is shown in several windows."""
+_LINE_TOKENS = 30
+"""What a line costs beside its words: number, name, role, a day above it."""
+_PIECE = 8_000
+"""Characters of one line at most: of any script they fit a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a prompt.
+
+    Attributes:
+        number: the turn's place in its session, from 1.
+        turn: the turn.
+        text: its words as data for a prompt; of a very long turn one piece of them.
+    """
+
+    number: int
+    turn: Turn
+    text: str
+
+    @property
+    def shown(self) -> str:
+        """``[3] Ana (user): the words``; an agent's turn that had memories says ``recalled``."""
+        turn = self.turn
+        recalled = ", recalled" if turn.role == "agent" and turn.recalled else ""
+        return f"[{self.number}] {name_of(turn.speaker)} ({turn.role}{recalled}): {self.text}"
+
+
+def windows_of(turns: Sequence[Turn]) -> list[list[Line]]:
+    """The session's lines in order, in windows of at most ``WINDOW_TOKENS``; none for no turns.
+
+    A very long turn is cut into pieces, each a line with the turn's number, so that neighbouring
+    windows may share that one turn.
+    """
+    windows: list[list[Line]] = []
+    used = WINDOW_TOKENS
+    for line in _lines(turns):
+        cost = rough_tokens(line.text) + _LINE_TOKENS
+        if used + cost > WINDOW_TOKENS:
+            windows.append([])
+            used = 0
+        windows[-1].append(line)
+        used += cost
+    return windows
+
+
+def numbered(window: Sequence[Line], *, dated: bool) -> str:
+    """The lines as one text, each day above its lines with its weekday.
+
+    The weekday lets a reader work out "last Friday". ``dated=False`` says that no date is known.
+    """
+    return under_days((_day(line.turn, dated), line.shown) for line in window)
+
+
+def _lines(turns: Sequence[Turn]) -> list[Line]:
+    lines: list[Line] = []
+    for number, turn in enumerate(turns, 1):
+        text = one_line(turn.words)
+        pieces = [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)] or [""]
+        lines += [Line(number, turn, piece) for piece in pieces]
+    return lines
+
+
+def _day(turn: Turn, dated: bool) -> str:
+    return f"{weekday(turn.at)}, {day(turn.at)}" if dated else "dates unknown"

@@ -1,0 +1,107 @@
+"""`theanine chat`: as it is typed, and what the next run knows of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from support.running import START, Terminal
+from theanine.testing import ScriptedServer, answer, status
+
+
+def test_the_next_run_remembers(run: Terminal) -> None:
+    first = run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
+    assert first.code == 0, first
+    assert "No language model is configured" in first.err
+    assert "Session 1 is remembered: 1 memory" in first.out
+    text = "Shall I book a cruise on a ship?\n/exit\nnever heard\n"
+    second = run.typed("chat", "--user", "ana", "--why", text=text)
+    assert "terrified of ships" in second.out
+    assert "↳ turn 1," in second.out
+    sessions = run("sessions", "--user", "ana", "--json").json["ana"]
+    assert [one["turn_count"] for one in sessions] == [2, 2]
+
+
+def test_without_why_the_sources_stay_hidden(run: Terminal) -> None:
+    run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
+    second = run.typed("chat", "--user", "ana", text="Are ships fine?\n")
+    assert "↳" not in second.out
+
+
+def test_a_failing_model_loses_nothing_that_was_said(run: Terminal) -> None:
+    with ScriptedServer(lambda _: status(400)) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        ran = run.typed(
+            *["chat", "--user", "ana", *model],
+            text="I sold the boat.\n",
+            environment={"OPENAI_API_KEY": "none"},
+        )
+    assert ran.code == 1
+    assert ". What you said is kept" in ran.out
+    assert ".." not in ran.out
+    assert "safe in the log" in ran.out
+    [session] = run("sessions", "--user", "ana", "--json").json["ana"]
+    assert session["turn_count"] == 1
+
+
+def test_a_model_replies(run: Terminal) -> None:
+    with ScriptedServer(answer) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        key = {"OPENAI_API_KEY": "none"}
+        said = "I sold the boat because the engine died.\n"
+        run.typed("chat", "--user", "ana", *model, text=said, environment=key)
+        again = run.typed(
+            "chat", "--user", "ana", *model, text="What of the boat?\n", environment=key
+        )
+    assert "engine died" in again.out
+    assert "No language model" not in again.err
+
+
+def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> None:
+    arguments = ["chat", "--user", "ana", "--pause", "0.01", "--store", str(run.store)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert process.stdin and process.stdout
+    with process:
+        process.stdin.write(b"I'm terrified of ships since the storm.\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while _remembered(run) < 1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert _remembered(run) == 1
+        process.stdin.write(b"I sold my car too.\n")
+        process.stdin.close()
+        process.stdout.read()
+    assert _remembered(run) == 2
+
+
+def _remembered(run: Terminal) -> int:
+    if not Path(run.store).exists():
+        return 0
+    found = run("sessions", "--json").json.get("ana", [])
+    return sum(one["remembered_at"] is not None for one in found)
+
+
+def test_a_killed_chat_is_remembered_by_the_next_run(run: Terminal) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, "chat", "--user", "ana", "--store", str(run.store)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin and process.stdout
+    with process:
+        process.stdin.write(b"I'm terrified of ships since the storm.\n")
+        process.stdin.flush()
+        assert process.stdout.read(20)
+        process.kill()
+    run.typed("chat", "--user", "ana", text="")
+    assert _remembered(run) == 1

@@ -1,0 +1,157 @@
+"""`theanine import`: real files, bad files, twice, from standard input, and whole exports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.history_samples import line, locomo, msc, save
+from support.running import Terminal
+from theanine.demo import HARBOUR
+
+TALK = """Ana: I sold the boat because the engine died.
+Bo: Oh no. What will you do?
+Ana: I want to learn to ride a horse instead.
+"""
+
+
+def test_twice_is_the_same_as_once(run: Terminal) -> None:
+    first = run("import", str(HARBOUR))
+    assert "ana: 10 new sessions (0 known), 130 new turns" in first.out
+    before = run("memories", "--user", "ana", "--json").json
+    again = run("import", str(HARBOUR))
+    assert "ana: 0 new sessions (10 known), 0 new turns, 0 new memories" in again.out
+    assert run("memories", "--user", "ana", "--json").json == before
+
+
+def test_plain_text_keeps_its_speakers_and_order(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "talk.txt", TALK)
+    run("import", str(file), "--user", "ana", "--start", "2024-05-08")
+    [session] = run("sessions", "--user", "ana", "--json").json["ana"]
+    assert session["turn_count"] == 3
+    assert session["started_at"].startswith("2024-05-08")
+    assert "horse" in run("recall", "What does Ana want to learn?", "--user", "ana").out
+
+
+def test_a_format_without_ready_made_memories_says_so(run: Terminal, tmp_path: Path) -> None:
+    ran = run("import", str(save(tmp_path, "talk.txt", TALK)), "--memories", fine=False)
+    assert (ran.code, "no ready-made memories" in ran.err) == (2, True)
+
+
+def test_standard_input_is_a_file_like_any_other(run: Terminal) -> None:
+    ran = run.typed("import", "-", "--user", "ana", text=line() + line(text="I bought a horse."))
+    assert ran.code == 0, ran
+    assert "2 new turns" in ran.out
+    assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 1
+
+
+def test_a_bad_line_is_named_and_nothing_goes_in(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "talk.jsonl", line() + "{broken\n" + line(text="I bought a horse."))
+    ran = run("import", str(file), "--user", "ana", fine=False)
+    assert ran.code == 2
+    assert "talk.jsonl, line 2" in ran.err
+    assert run("sessions", "--json").json == {}
+
+
+def test_keep_going_takes_the_good_lines_and_names_the_bad(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "talk.jsonl", line() + "{broken\n" + line(text="I bought a horse."))
+    ran = run("import", str(file), "--user", "ana", "--keep-going")
+    assert "left out: talk.jsonl, line 2" in ran.err
+    assert "2 new turns" in ran.out
+
+
+def test_ready_made_memories_are_linked_as_they_are(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "locomo.json", [locomo()])
+    run("import", str(file), "--memories", "--user", "ana")
+    texts = [memory["text"] for memory in run("memories", "--user", "ana", "--json").json]
+    assert "Ana owns a red boat." in texts
+
+
+def test_each_history_of_a_file_becomes_a_user_of_its_name(run: Terminal, tmp_path: Path) -> None:
+    two = [locomo(), {**locomo(), "sample_id": "conv-2"}]
+    file = save(tmp_path, "locomo.json", two)
+    run("import", str(file))
+    assert set(run("sessions", "--json").json) == {"conv-1", "conv-2"}
+    ran = run("import", str(file), "--user", "ana", fine=False)
+    assert ran.code == 2
+    assert "holds 2 histories (conv-1, conv-2" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.jsonl"], "nowhere.jsonl"),
+        ([str(HARBOUR), "--format", "word"], "unknown format"),
+        ([str(HARBOUR), "--zone", "Europe/Nowhere"], "unknown time zone"),
+        ([str(HARBOUR), "--start", "yesterday"], "--start"),
+        ([str(HARBOUR), "--model", "gpt"], "names no model"),
+        ([str(HARBOUR), "--embedder", "hash:many"], "dimension"),
+    ],
+)
+def test_mistakes_end_with_2_and_say_what_to_do(
+    run: Terminal, arguments: list[str], said: str
+) -> None:
+    ran = run("import", *arguments, fine=False)
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.jsonl", "", "empty"),
+        ("odd.json", '{"a": [1, 2', "odd.json"),
+        ("unknown.json", '[{"weather": "fine"}]', "unknown.json"),
+        ("naive.jsonl", line(at="2024-05-08T13:56:00"), "time zone"),
+        ("absurd.jsonl", line(at="2024-13-40T99:00:00Z"), "line 1"),
+        ("missing.jsonl", line(speaker=None), "speaker"),
+        ("twice.jsonl", line(key="a") + line(key="a", text="Other words."), "line 2"),
+        ("surrogate.jsonl", line(text="x").replace('"x"', '"\\ud800"'), "surrogate"),
+    ],
+)
+def test_bad_files_are_refused_whole(
+    run: Terminal, tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    file = save(tmp_path, name, content)
+    ran = run("import", str(file), "--user", "ana", fine=False)
+    assert (ran.code, "Traceback" in ran.err) == (2, False), ran
+    assert said in ran.err
+    assert run("sessions", "--json").json == {}
+
+
+def test_an_export_is_taken_back_without_loss(run: Terminal, tmp_path: Path) -> None:
+    run("import", str(HARBOUR))
+    export = save(tmp_path, "all.jsonl", run("export").out)
+    other = Terminal(tmp_path / "other.db")
+    records = len(export.read_text("utf-8").splitlines())
+    assert f"{records - 1} new records" in other("import", str(export)).out
+    assert other("export").out == run("export").out
+    assert "0 new records" in other("import", str(export)).out
+
+
+def test_a_broken_export_is_refused_by_line(run: Terminal, tmp_path: Path) -> None:
+    run("import", str(HARBOUR))
+    lines = run("export").out.splitlines()
+    lines[5] = lines[5][:-3]
+    file = save(tmp_path, "all.jsonl", "\n".join(lines))
+    ran = Terminal(tmp_path / "other.db")("import", str(file), fine=False)
+    assert ran.code == 2
+    assert "line 6" in ran.err
+
+
+def test_dates_without_a_zone_take_the_one_given(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "talk.jsonl", line(at="2024-05-08T13:56:00"))
+    run("import", str(file), "--user", "ana", "--zone", "Europe/Zagreb")
+    [session] = run("sessions", "--user", "ana", "--json").json["ana"]
+    assert session["started_at"] == "2024-05-08T13:56:00+02:00"
+
+
+def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:
+    file = save(tmp_path, "msc.jsonl", json.dumps(msc()))
+    run("import", str(file), "--user", "bo")
+    for command in (["sessions"], ["memories"], ["timeline"], ["recall", "How was it?"]):
+        assert "2000" not in run(*command, "--user", "bo").out
+    assert {one["dated"] for one in run("memories", "--user", "bo", "--json").json} <= {False}

@@ -1,0 +1,83 @@
+"""The commands that change a store: forget, remember, reembed; and doctor, which looks after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.history_samples import line, save
+from support.running import Terminal
+from theanine.demo import HARBOUR
+from theanine.testing import ScriptedServer, answer, status
+
+SECRET = "the combination is 4417 cormorant"
+
+
+def test_forget_erases_every_byte_and_says_so(run: Terminal, tmp_path: Path) -> None:
+    run("import", str(save(tmp_path, "a.jsonl", line(text=f"I changed the lock: {SECRET}."))))
+    user = next(iter(run("sessions", "--json").json))
+    assert SECRET in run("memories", "--user", user).out
+    ran = run("forget", "--user", user, "--yes")
+    assert "verified gone from every file" in ran.out
+    for file in tmp_path.glob("memory.db*"):
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_forget_asks_first(run: Terminal) -> None:
+    run("import", str(HARBOUR))
+    ran = run.typed("forget", "--user", "ana", text="n\n")
+    assert ran.code == 1
+    assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 10
+    assert run.typed("forget", "--user", "ana", "--session", "1", text="y\n").code == 0
+    assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 9
+
+
+def test_another_embedder_is_refused_until_the_store_has_moved(run: Terminal) -> None:
+    run("import", str(HARBOUR))
+    ran = run("recall", "ships", "--user", "ana", "--embedder", "hash:64", fine=False)
+    assert (ran.code, "theanine reembed" in ran.err) == (2, True)
+    assert "73 vectors made by hash:64" in run("reembed", "--embedder", "hash:64").out
+    assert "ship" in run("recall", "ships", "--user", "ana", "--embedder", "hash:64").out
+
+
+def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(
+    run: Terminal, tmp_path: Path
+) -> None:
+    file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
+    with ScriptedServer(lambda _: status(400)) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        ran = run("import", str(file), "--user", "ana", *model, fine=False)
+    assert ran.code == 1
+    assert "waits for `theanine remember`" in ran.err
+    assert "failed" in run("sessions", "--user", "ana").out
+    ill = run("doctor", fine=False)
+    assert (ill.code, "theanine remember" in ill.out) == (1, True)
+    with ScriptedServer(answer) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url]
+        assert "1 memory, 0 links" in run("remember", *model).out
+        well = run("doctor", *model)
+        assert "openai:scripted answers" in well.out
+        calls = len(server.calls)
+        run("doctor", *model, "--no-ask")
+        assert len(server.calls) == calls
+    assert "summarize" in run("cost", "--user", "ana").out
+
+
+def test_doctor_on_a_fresh_machine_finds_nothing_wrong(run: Terminal) -> None:
+    ran = run("doctor", "--json")
+    assert [one["what"] for one in ran.json] == [
+        "theanine",
+        "store",
+        "embedder",
+        "reranker",
+        "model",
+    ]
+    assert not any(one["mend"] for one in ran.json)
+    assert not run.store.exists()
+
+
+def test_doctor_names_what_is_wrong(run: Terminal) -> None:
+    run("import", str(HARBOUR))
+    ran = run("doctor", "--model", "gpt", "--embedder", "hash:64", fine=False)
+    assert ran.code == 1
+    assert "names no model" in ran.out
+    assert "theanine reembed" in ran.out

@@ -1,0 +1,102 @@
+"""Slips and odd words at the command line: told in a line, before all else, and shown harmless."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.history_samples import line, save
+from support.running import Terminal
+from theanine.cli.progress import progress
+from theanine.cli.rendering import visible
+
+EVIL = "I love \x1b[31mboats and\u202e evil \x9b2J."
+LOCAL = "No language model is configured"
+
+
+@pytest.fixture(scope="module")
+def ana(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    folder = tmp_path_factory.mktemp("ana")
+    run = Terminal(folder / "memory.db")
+    run("import", str(save(folder, "evil.jsonl", line(text=EVIL))), "--user", "ana")
+    return run
+
+
+@pytest.mark.parametrize("command", [["recall", "boats"], ["memories"]])
+def test_what_steers_a_terminal_is_written_out(ana: Terminal, command: list[str]) -> None:
+    shown = ana(*command, "--user", "ana").out
+    assert "I love \\u001b[31mboats and\\u202e evil" in shown
+    raw = ana(*command, "--user", "ana", "--json").out
+    for text in (shown, raw):
+        assert not {"\x1b", "\u202e", "\x9b"} & set(text)
+    assert "boats and\u202e evil \x9b2J" in json.dumps(json.loads(raw), ensure_ascii=False)
+
+
+def test_letters_of_all_scripts_stay_as_they_are() -> None:
+    text = "naïve 東京 שלום नमस्ते 👩‍🚀\tand\nmore"
+    assert visible(text) == text
+
+
+def test_an_error_names_no_control_character_either(ana: Terminal) -> None:
+    ran = ana("recall", "x", "--user", "a\x1b[2Jb", fine=False)
+    assert (ran.code, "nothing is known of a\\u001b[2Jb" in ran.err) == (2, True)
+
+
+def test_memories_without_links_are_told_as_such(ana: Terminal) -> None:
+    assert ana("timeline", "--user", "ana").out == "1 memory, no links yet\n"
+    number = str(ana("memories", "--user", "ana", "--json").json[0]["id"])
+    assert ana("timeline", number, "--user", "ana").out == f"memory {number}, no links yet\n"
+    assert ana("timeline", "--user", "ana", "--json").json == []
+
+
+def test_a_budget_for_nothing_is_told_from_an_empty_memory(ana: Terminal) -> None:
+    shown = ana("recall", "boats", "--user", "ana", "--budget", "1").out
+    assert "Nothing remembered fits in 1 token: give a larger --budget." in shown
+
+
+def test_an_empty_file_is_no_store_to_read(tmp_path: Path) -> None:
+    file = tmp_path / "zero.db"
+    file.touch()
+    ran = Terminal(file)("memories", "--user", "a", fine=False)
+    assert (ran.code, "there is no store at" in ran.err) == (2, True)
+    assert file.stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["recall", "x", "--user", "bo"], "nothing is known of bo"),
+        (["recall", "x", "--user", "ana", "--method", "none-such"], "unknown method"),
+        (["import", "no-file.txt"], "no such file"),
+        (["timeline", "--user", "ana", "--html", "no/such/a.html"], "can't be written"),
+        (["rebuild", "--user", "bo"], "nothing is known of bo"),
+    ],
+)
+def test_a_mistake_is_all_that_is_told(ana: Terminal, command: list[str], said: str) -> None:
+    ran = ana(*command, fine=False)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
+    assert said in ran.err
+
+
+def test_an_empty_question_is_a_mistake(ana: Terminal) -> None:
+    ran = ana("recall", "", "--user", "ana", fine=False)
+    assert (ran.code, "the question is empty" in ran.err) == (2, True)
+
+
+def test_what_takes_the_rest_is_an_option(run: Terminal, tmp_path: Path) -> None:
+    lines = line(text="Hello.") + "\n" + '{"speaker": 1}\n{"speaker": 2}\n'
+    ran = run("import", str(save(tmp_path, "half.jsonl", lines)), "--user", "ana", fine=False)
+    assert (ran.code, "(--keep-going takes the rest)" in ran.err) == (2, True)
+
+
+def test_no_bar_leaves_its_label_where_there_is_no_terminal(
+    ana: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress(2, "remembering") as step:
+        step()
+        step("again")
+    assert capsys.readouterr().err == ""
+    told = ana("rebuild", "--method", "turn").err.splitlines()
+    assert [one[: len(LOCAL)] for one in told] == [LOCAL]

@@ -1,0 +1,330 @@
+"""Ordinary bad days, as the user of an agent sees them: clear errors, and nothing lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import theanine
+from theanine.errors import (
+    BadInput,
+    EmbedderMismatch,
+    NotAStore,
+    NotFound,
+    RememberingFailed,
+    StoreError,
+)
+from theanine.testing import ScriptedServer, answer, by_step, delay, status
+from theanine.types import GivenMemory, History, Transcript, Utterance
+
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SECRET = "cormorant-4417"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where the store is."""
+    return str(tmp_path / "memory.db")
+
+
+def tell(path: str, *texts: str, user: str = "ana") -> None:
+    with theanine.open(path) as agent, agent.session(user) as talk:
+        for text in texts:
+            talk.hear(text)
+
+
+def test_an_unknown_user_is_named_beside_the_known_ones(path: str) -> None:
+    tell(path, "I sold the boat.")
+    with theanine.open(path) as agent:
+        for read in (agent.memories, agent.sessions, agent.turns, agent.links, agent.forget):
+            with pytest.raises(NotFound, match="bo"):
+                read("bo")
+        assert not agent.recall("the boat?", "bo")
+
+
+def test_another_embedder_is_refused_and_the_way_out_works(path: str) -> None:
+    tell(path, "I sold the boat because the engine died.")
+    with theanine.open(path, embedder="hash:64") as agent:
+        with pytest.raises(EmbedderMismatch, match="theanine reembed"):
+            agent.recall("the boat?", "ana")
+        talk = agent.session("ana")
+        talk.hear("I bought a horse, because I love the hills.")
+        with pytest.raises(EmbedderMismatch):
+            talk.end()
+        agent.reembed()
+        agent.remember("ana")
+        assert "engine" in agent.recall("the boat and its engine?", "ana").text
+        assert len(agent.sessions("ana")) == 2
+        assert agent.pending() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "empty"), ("   ", "empty"), ("a\0b", "NUL"), ("a\ud800b", "surrogate")],
+)
+def test_a_turn_that_cannot_be_kept_is_refused_and_the_talk_goes_on(
+    path: str, text: str, said: str
+) -> None:
+    with theanine.open(path) as agent, agent.session("ana") as talk:
+        talk.hear("I sold the boat.")
+        with pytest.raises(BadInput, match=said):
+            talk.hear(text)
+        talk.hear("I bought a horse.")
+    with theanine.open(path) as agent:
+        assert [turn.text for turn in agent.turns("ana")] == [
+            "I sold the boat.",
+            "I bought a horse.",
+        ]
+
+
+@pytest.mark.parametrize("text", ["船が怖いです。" * 9, "🛶🌊 אני מפחדת מאוניות", "x" * 1_000_000])
+def test_any_script_and_a_megabyte_are_kept_to_the_letter(path: str, text: str) -> None:
+    tell(path, text)
+    with theanine.open(path) as agent:
+        assert [turn.text for turn in agent.turns("ana")] == [text]
+        assert agent.pending() == []
+        agent.recall(text[:2000], "ana")
+
+
+def test_time_does_not_run_backwards_in_a_session(path: str) -> None:
+    with theanine.open(path) as agent, agent.session("ana") as talk:
+        talk.hear("I sold the boat.", at=START)
+        with pytest.raises(BadInput, match="earlier"):
+            talk.hear("I bought it.", at=START - timedelta(days=1))
+        with pytest.raises(BadInput, match=r"UTC offset|aware|zone"):
+            talk.hear("I bought it.", at=datetime(2024, 5, 9))
+
+
+def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(path: str) -> None:
+    with (
+        ScriptedServer(by_step({"summarize": status(400)})) as server,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        talk = agent.session("ana")
+        talk.hear("I sold the boat because the engine died.")
+        with pytest.raises(RememberingFailed, match="safe in the log"):
+            talk.end()
+        assert len(agent.turns("ana")) == 1
+        assert "400" in (agent.sessions("ana")[0].failure or "")
+    with (
+        ScriptedServer(answer) as server,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        assert [report.memories for report in agent.remember()] == [1]
+        assert agent.sessions("ana")[0].failure is None
+
+
+def test_what_is_forgotten_while_a_model_answers_is_not_kept_by_its_journal(path: str) -> None:
+    tell(path, f"The {SECRET} of the boat is in the attic.", "I love the attic of the house.")
+    with (
+        ScriptedServer(by_step({"respond": delay(1.0, "In the attic.")})) as server,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        holding = next(m for m in agent.memories("ana") if SECRET in m.text)
+        talk = agent.session("ana")
+        talk.hear("Where is it?")
+        reply = talk.portal.start_task_soon(talk.inner.reply)
+        while not any("Task: respond" in str(call.body) for call in server.calls):
+            time.sleep(0.01)
+        assert SECRET in str(server.calls[-1].body)
+        agent.forget("ana", memory=holding.id)
+        reply.result()
+        assert sum(line.calls for line in agent.costs("ana")) >= 1
+    for file in Path(path).parent.glob("memory.db*"):
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_files_that_are_no_store_of_ours(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.db"
+    letter.write_text("Dear Ana, this is no database. " * 99)
+    other = tmp_path / "other.db"
+    with closing(sqlite3.connect(other)) as db:
+        db.execute("CREATE TABLE songs (title)")
+        db.commit()
+    newer = tmp_path / "newer.db"
+    tell(str(newer), "I sold the boat.")
+    with closing(sqlite3.connect(newer)) as db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+        db.commit()
+    for file in (letter, other, newer, tmp_path):
+        before = file.read_bytes() if file.is_file() else b""
+        with pytest.raises(NotAStore, match=file.name):
+            theanine.open(str(file))
+        assert not before or file.read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    with pytest.raises(StoreError, match="can't be written to"):
+        theanine.open(str(folder / "memory.db"))
+
+
+def _fill_up(path: str, told: str) -> None:
+    """Talk until the disk, which is as large as the limit says, is full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+    with theanine.open(path) as agent:
+        talk = agent.session("ana")
+        for number in range(10_000):
+            try:
+                talk.hear(f"{number} " + "I love the sea. " * 40)
+            except StoreError as error:
+                Path(told).write_text(f"{number}\n{error}")
+                os._exit(0)
+    os._exit(1)
+
+
+def test_a_full_disk_is_said_and_loses_nothing_that_was_heard(path: str, tmp_path: Path) -> None:
+    told = tmp_path / "told.txt"
+    process = multiprocessing.get_context("spawn").Process(target=_fill_up, args=(path, str(told)))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    heard, _, message = told.read_text().partition("\n")
+    assert "full" in message or "disk" in message
+    with theanine.open(path) as agent:
+        assert len(agent.turns("ana")) == int(heard) > 0
+        agent.remember("ana")
+        assert agent.pending() == []
+
+
+def test_a_missing_extra_names_its_install_line(path: str) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules['pydantic_ai'] = None\n"  # as if it were not installed
+        "from theanine.cli import main\n"
+        f"main(['chat', '--user', 'a', '--model', 'openai:x', '--store', {path!r}])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "pip install 'theanine[models]'" in ran.stderr
+
+
+def _talk_and_remember(path: str, user: str, name: str) -> None:
+    with theanine.open(path) as agent:
+        for session in range(5):
+            with agent.session(user) as talk:
+                for turn in range(4):
+                    talk.hear(f"I want to sail to island {name}-{session}-{turn} in summer.")
+
+
+@pytest.mark.parametrize("users", [("ana", "ana"), ("ana", "bo")])
+def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[str, str]) -> None:
+    context = multiprocessing.get_context("spawn")
+    both = [
+        context.Process(target=_talk_and_remember, args=(path, user, name))
+        for user, name in zip(users, "xy", strict=True)
+    ]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(120)
+    assert [process.exitcode for process in both] == [0, 0]
+    with theanine.open(path) as agent:
+        assert agent.pending() == []
+        texts = [turn.text for user in set(users) for turn in agent.turns(user)]
+        expected = [
+            f"I want to sail to island {name}-{s}-{t} in summer."
+            for name in "xy"
+            for s in range(5)
+            for t in range(4)
+        ]
+        assert sorted(texts) == expected
+        kept = [m for user in set(users) for m in agent.memories(user)]
+        assert len({memory.text.split("island ")[1] for memory in kept}) == len(kept) == 40
+
+
+def test_ready_made_memories_can_come_after_the_turns(path: str) -> None:
+    turns = [Utterance(text="I sold the boat, sadly.", speaker="Ana", at=START, key="t1")]
+    given = GivenMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
+    with theanine.open(path) as agent:
+        for memories in ((), (given,), (given,)):
+            one = Transcript(key="a", turns=turns, at=START, memories=memories)
+            agent.log(History(name="ana", transcripts=[one]))
+            agent.remember("ana")
+        made = [(memory.text, memory.made_by) for memory in agent.memories("ana")]
+    assert made.count(("Ana has no boat.", "given")) == 1
+
+
+def _talk_on(path: str, told: str) -> None:
+    """Talk with the old embedder until the store has moved away under it."""
+    with theanine.open(path) as agent:
+        for number in range(1_000):
+            talk = agent.session("bo")
+            talk.hear(f"I want to sail to island {number} in summer.")
+            try:
+                talk.end()
+            except EmbedderMismatch as error:
+                Path(told).write_text(f"{number}\n{error}")
+                os._exit(0)
+    os._exit(1)
+
+
+def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_path: Path) -> None:
+    tell(path, *(f"I love the harbour of town {number} in spring." for number in range(40)))
+    told = tmp_path / "told.txt"
+    talking = multiprocessing.get_context("spawn").Process(target=_talk_on, args=(path, str(told)))
+    talking.start()
+    with theanine.open(path) as agent:
+        while "bo" not in {scope.user for scope in agent.users()}:
+            time.sleep(0.05)
+    with theanine.open(path, embedder="hash:64") as agent:
+        assert agent.reembed() >= 40
+        talking.join(60)
+        assert talking.exitcode == 0
+        last, _, message = told.read_text().partition("\n")
+        assert "theanine reembed" in message
+        agent.remember()  # what the other process could no longer remember
+        assert agent.pending() == []
+        assert len(agent.memories("bo")) == int(last) + 1
+        assert "town 7 " in agent.recall("Do I love the harbour of town 7?", "ana").text
+
+
+@pytest.mark.parametrize("step", ["summarize", "refine"])
+def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str, step: str) -> None:
+    tell(path, f"The {SECRET} of the boat is in the attic.")
+    slow = by_step({"respond": "Good.", step: lambda request: delay(0.7, answer(request))})
+    with (
+        ScriptedServer(slow) as server,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        [holding] = agent.memories("ana")
+        talk = agent.session("ana")
+        talk.hear("I moved the boat from the attic to the harbour, because of the rain.")
+        work = talk.inner.reply if step == "refine" else talk.inner.end
+        under_way = talk.portal.start_task_soon(work)
+        while not any(f"Task: {step}" in str(call.body) for call in server.calls):
+            time.sleep(0.01)
+        agent.forget("ana", memory=holding.id)
+        with suppress(RememberingFailed):
+            under_way.result()
+    for file in Path(path).parent.glob("memory.db*"):
+        assert SECRET.encode() not in file.read_bytes()
+
+
+def test_without_refining_the_raw_timeline_is_handed_over_whatever_the_model(path: str) -> None:
+    with ScriptedServer() as server:
+        url, raw = server.base_url, {"refine": False}
+        with theanine.open(path, model="openai:x", base_url=url, config=raw) as agent:
+            for text in (
+                "I am afraid of the old ferry.",
+                "I am no longer afraid of the ferry now.",
+            ):
+                with agent.session("ana") as talk:
+                    talk.hear(text)
+            calls = len(server.calls)
+            [part] = agent.recall("Is the ferry fine?", "ana").parts
+            assert "—Changed→ (" in part.text
+            assert part.made_by == "local"
+            assert len(server.calls) == calls

@@ -1,0 +1,93 @@
+"""A store moved to an embedder that runs here and back; a model that won't load loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import theanine
+from support.running import Terminal
+from support.tiny_models import library, onnx_embedder, sentence_transformer
+from theanine.errors import EmbedderMismatch, RememberingFailed
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+SAID = ("A storm took the roof of our boat house.", "The evening was quiet after it.")
+QUESTION = "What did the storm take?"
+
+
+def _fastembed(folder: Path) -> str:
+    library("fastembed")
+    return f"fastembed:{onnx_embedder(folder)}"
+
+
+MODELS: dict[str, Callable[[Path], str]] = {
+    "sentence-transformers": lambda folder: f"sentence-transformers:{sentence_transformer(folder)}",
+    "fastembed": _fastembed,
+}
+
+
+@pytest.fixture(params=MODELS)
+def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return MODELS[request.param](tmp_path / "tiny")
+
+
+def _open(folder: Path, embedder: str) -> theanine.Agent:
+    return theanine.open(
+        str(folder / "memory.db"), method="utterance", embedder=embedder, clock=lambda: START
+    )
+
+
+def _tell(agent: theanine.Agent) -> None:
+    with agent.session(user="ana") as talk:
+        for number, words in enumerate(SAID):
+            talk.hear(words, at=START + timedelta(minutes=number))
+
+
+def _scores(folder: Path, embedder: str) -> list[tuple[int, float]]:
+    with _open(folder, embedder) as agent:
+        parts = agent.recall(QUESTION, "ana").parts
+    return [(part.memories[0].id, part.score) for part in parts]
+
+
+def test_a_store_moves_there_and_back(name: str, run: Terminal, tmp_path: Path) -> None:
+    with _open(tmp_path, "local") as agent:
+        _tell(agent)
+    before = _scores(tmp_path, "local")
+    assert len(before) == len(SAID)
+
+    moved = run("reembed", "--embedder", name)
+    assert "vectors made by" in moved.out
+    assert len(_scores(tmp_path, name)) == len(SAID)
+    with pytest.raises(EmbedderMismatch, match="theanine reembed"):
+        _scores(tmp_path, "local")
+    shown = " ".join(run("doctor", fine=False).out.split())
+    kind, _, model = name.partition(":")
+    assert f"--embedder {kind}:…/{Path(model).name}, or move it" in shown
+    assert run("doctor", "--embedder", name).code == 0
+
+    run("reembed", "--embedder", "local")
+    assert _scores(tmp_path, "local") == before
+
+
+def test_a_session_is_remembered_and_recalled_with_it(name: str, tmp_path: Path) -> None:
+    with _open(tmp_path, name) as agent:
+        _tell(agent)
+        assert agent.embedder_name.startswith(name.partition(":")[0])
+        assert "roof of our boat house" in agent.recall(QUESTION, "ana").text
+    assert _scores(tmp_path, name) == _scores(tmp_path, name)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_model_that_will_not_load_loses_nothing(kind: str, tmp_path: Path) -> None:
+    library("torch" if kind == "sentence-transformers" else kind)
+    (tmp_path / "empty").mkdir()
+    with _open(tmp_path, f"{kind}:{tmp_path / 'empty'}") as agent:
+        with pytest.raises(RememberingFailed, match=r"safe in the log.*can't be loaded from"):
+            _tell(agent)
+        assert [turn.words for turn in agent.turns("ana")] == list(SAID)
+    with _open(tmp_path, "local") as agent:
+        [report] = agent.remember("ana")
+        assert (report.memories, report.failure) == (len(SAID), None)

@@ -1,0 +1,156 @@
+"""The whole path with the local versions: what is heard is remembered, linked and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theanine
+from theanine.demo import HARBOUR, questions
+from theanine.errors import NotFound, RememberingFailed
+from theanine.graph import Graph
+from theanine.importers import read_histories
+from theanine.testing import ScriptedServer, answer, status
+from theanine.types import History, Link, Memory, Timeline, Transcript, Utterance
+
+
+def demo() -> History:
+    return read_histories(HARBOUR).histories[0]
+
+
+def graph_of(agent: theanine.Agent, user: str) -> tuple[list[Memory], list[Link]]:
+    memories: list[Memory] = agent.memories(user)
+    links: list[Link] = agent.links(user)
+    return memories, links
+
+
+def remembered(path: Path, histories: Sequence[History]) -> tuple[list[Memory], list[Link]]:
+    with theanine.open(str(path)) as agent:
+        for history in histories:
+            agent.log(history, "ana")
+            agent.remember("ana")
+        return graph_of(agent, "ana")
+
+
+def test_what_is_heard_comes_back_with_its_source(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as agent:
+        with agent.session("ana") as talk:
+            talk.hear("I'm terrified of ships since the storm.")
+            assert "No language model" in talk.reply().text
+        found = agent.recall("Shall we book that cruise on a ship?", "ana")
+        assert "terrified of ships" in found.text
+        assert [turn.speaker for turn in found.sources] == ["ana"]
+
+
+def test_the_local_reply_is_never_remembered_as_news(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as agent:
+        for _ in range(2):
+            with agent.session("ana") as talk:
+                talk.hear("My sister Mia is getting married in Split in September.")
+                talk.reply()
+        speakers = {name for memory in agent.memories("ana") for name in memory.speakers}
+        assert speakers == {"ana"}
+
+
+def test_one_by_one_and_all_at_once_give_the_same_graph(tmp_path: Path) -> None:
+    whole = demo()
+    pieces = [History(name=whole.name, transcripts=[one]) for one in whole.transcripts]
+    assert remembered(tmp_path / "a.db", [whole]) == remembered(tmp_path / "b.db", pieces)
+
+
+def test_twice_is_the_same_as_once(tmp_path: Path) -> None:
+    assert remembered(tmp_path / "a.db", [demo()]) == remembered(tmp_path / "b.db", [demo()] * 2)
+
+
+def test_edges_run_forward_between_sessions_into_each_component_once(tmp_path: Path) -> None:
+    memories, links = remembered(tmp_path / "m.db", [demo()])
+    by_id = {memory.id: memory for memory in memories}
+    assert links
+    for link in links:
+        older, newer = by_id[link.older], by_id[link.newer]
+        assert older.at <= newer.at
+        assert older.session < newer.session
+    for memory in memories:
+        before = [edge for edge in links if by_id[edge.newer].session < memory.session]
+        ends = [link.older for link in links if link.newer == memory.id]
+        graph = Graph(before)
+        assert len({graph.component(end) for end in ends}) == len(ends)
+
+
+def test_the_demo_answers_its_questions(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as agent:
+        agent.log(demo(), "ana")
+        agent.remember("ana")
+        for question in questions():
+            found = agent.recall(question.question, "ana")
+            assert {turn.key for turn in found.sources} & set(question.sources), question.question
+            assert found == agent.recall(question.question, "ana")
+        lines: list[Timeline] = agent.timelines("ana")
+        assert lines
+        assert all(len(line.links) == len(line.memories) - 1 for line in lines)
+
+
+def test_users_are_walled_off(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as agent:
+        with agent.session("ana") as talk:
+            talk.hear("I keep my savings in a blue tin under the stairs.")
+        assert not agent.recall("Where are the savings?", "bob")
+        with pytest.raises(NotFound, match="nothing is known of bob"):
+            agent.memories("bob")
+
+
+def test_a_failing_model_costs_no_turn_and_is_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("pydantic_ai", reason="needs the extra theanine[models]")
+    limits = theanine.Limits(retries=1, first_wait=0.01)
+    with ScriptedServer(lambda _: status(500)) as server:
+        place = str(tmp_path / "m.db")
+        opened = theanine.open(
+            place, model="openai:scripted", base_url=server.base_url, limits=limits
+        )
+        with opened as agent:
+            talk = agent.session("ana")
+            talk.hear("I moved to Split because my sister lives there.")
+            with pytest.raises(RememberingFailed, match="safe in the log"):
+                talk.end()
+            assert [turn.text[:7] for turn in agent.turns("ana")] == ["I moved"]
+            assert agent.sessions("ana")[0].failure
+            server.script(answer)
+            (report,) = agent.remember()
+            assert report.failure is None
+            assert report.usage.calls >= 1
+            assert agent.memories("ana")[0].made_by == "openai:scripted"
+
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+WORDS = "I love ships afraid because the storm dog want moved knee swim sister".split()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=4, max_size=9), min_size=1, max_size=8))
+def test_any_history_gives_a_forward_graph(
+    tmp_path_factory: pytest.TempPathFactory, talks: list[list[str]]
+) -> None:
+    transcripts = [
+        Transcript(
+            key=f"s{n}",
+            at=START + timedelta(days=n // 2),
+            turns=[
+                Utterance(
+                    text="I " + " ".join(words) + " my home.",
+                    speaker="Ana",
+                    at=START + timedelta(days=n // 2),
+                )
+            ],
+        )
+        for n, words in enumerate(talks)
+    ]
+    history = History(name="ana", transcripts=transcripts)
+    memories, links = remembered(tmp_path_factory.mktemp("any") / "m.db", [history])
+    by_id = {memory.id: memory for memory in memories}
+    assert all(by_id[k.older].order < by_id[k.newer].order for k in links)
+    assert all(by_id[k.older].session != by_id[k.newer].session for k in links)

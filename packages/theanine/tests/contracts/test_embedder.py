@@ -1,0 +1,152 @@
+"""One suite over every embedder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+
+import anyio
+import numpy as np
+import pytest
+
+from support.tiny_models import library, onnx_embedder, sentence_transformer
+from theanine.embeddings.base import Embedder, QuestionEmbedder
+from theanine.embeddings.on_device import OnDeviceEmbedder
+from theanine.embeddings.open import open_embedder
+from theanine.llm.base import Closable
+from theanine.testing import HashEmbedder, ScriptedServer
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def _remote(_: Path) -> AsyncGenerator[Embedder]:
+    with ScriptedServer() as server:
+        embedder = open_embedder("openai:text-embedding-3-small", base_url=server.base_url)
+        yield embedder
+        assert isinstance(embedder, Closable)
+        await embedder.close()
+
+
+def _sentence_transformers(folder: Path) -> AbstractAsyncContextManager[Embedder]:
+    prompts = {"query": "query: ", "document": "passage: "}
+    model = sentence_transformer(folder, prompts=prompts)
+    return nullcontext(open_embedder(f"sentence-transformers:{model}"))
+
+
+def _fastembed(folder: Path) -> AbstractAsyncContextManager[Embedder]:
+    library("fastembed")
+    return nullcontext(open_embedder(f"fastembed:{onnx_embedder(folder)}"))
+
+
+EMBEDDERS: dict[str, Callable[[Path], AbstractAsyncContextManager[Embedder]]] = {
+    "built-in": lambda _: nullcontext(open_embedder("local")),
+    "hash": lambda _: nullcontext(HashEmbedder(48)),
+    "remote": _remote,
+    "sentence-transformers": _sentence_transformers,
+    "fastembed": _fastembed,
+}
+MANY = [f"On day {number} we talked about boats." for number in range(700)]
+
+
+@pytest.fixture(params=EMBEDDERS)
+async def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Embedder]:
+    async with EMBEDDERS[request.param](tmp_path / "model") as embedder:
+        yield embedder
+
+
+async def test_rows_are_float32_of_unit_norm(embedder: Embedder) -> None:
+    rows = await embedder.embed(["a storm at sea", "a quiet evening", "a storm at sea"])
+    assert rows.shape[0] == 3
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(rows[0], rows[2])
+    assert not np.array_equal(rows[0], rows[1])
+
+
+async def test_no_texts_give_no_rows_of_the_right_width(embedder: Embedder) -> None:
+    width = (await embedder.embed(["a"])).shape[1]
+    assert (await embedder.embed([])).shape == (0, width)
+
+
+async def test_the_width_is_known_before_the_first_text(embedder: Embedder) -> None:
+    none = await embedder.embed([])
+    assert none.shape == (0, (await embedder.embed(["a"])).shape[1])
+    assert none.dtype == np.float32
+
+
+async def test_a_big_batch_keeps_the_order(embedder: Embedder) -> None:
+    batch = await embedder.embed(MANY)
+    assert len(batch) == len(MANY)
+    for place in (0, 255, 256, 512, 699):
+        alone = await embedder.embed([MANY[place]])
+        np.testing.assert_allclose(batch[place], alone[0], atol=1e-6)
+
+
+async def test_it_is_deterministic(embedder: Embedder) -> None:
+    np.testing.assert_array_equal(await embedder.embed(MANY[:5]), await embedder.embed(MANY[:5]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "日本語の文",
+        "مرحبا بالعالم",
+        "Привет",
+        "🙂👩‍👩‍👧🏳️‍🌈",
+        "a\x00b",
+        "lone \ud800 surrogate",
+        "x " * 500_000,
+    ],
+    ids=["japanese", "arabic", "russian", "emoji", "nul", "surrogate", "1 MB"],
+)
+async def test_any_text_gives_a_unit_row(embedder: Embedder, text: str) -> None:
+    (row,) = await embedder.embed([text])
+    assert np.isfinite(row).all()
+    assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
+
+
+async def test_an_empty_text_between_others_is_a_row_of_zeros(embedder: Embedder) -> None:
+    rows = await embedder.embed(["storm", "", "sea"])
+    assert not rows[1].any()
+    np.testing.assert_allclose(rows[[0, 2]], await embedder.embed(["storm", "sea"]), atol=1e-6)
+
+
+async def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
+    assert ":" in embedder.name
+
+
+async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
+    if not isinstance(embedder, QuestionEmbedder):
+        pytest.skip("questions are embedded as all texts are")
+    passages = await embedder.embed(["a storm at sea", ""])
+    questions = await embedder.embed_questions(["a storm at sea", ""])
+    assert questions.shape == passages.shape
+    assert questions.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(questions, axis=1), [1, 0], atol=1e-5)
+    assert (await embedder.embed_questions([])).shape == (0, passages.shape[1])
+
+
+async def test_the_end_of_a_long_question_counts_where_models_run_here(
+    embedder: Embedder,
+) -> None:
+    if not isinstance(embedder, OnDeviceEmbedder):
+        pytest.skip("it is asked with the whole text, up to its own limit")
+    talk = "day " * 5_000
+    one, other = await embedder.embed_questions([f"{talk} storm", f"{talk} quiet"])
+    assert not np.allclose(one, other, atol=1e-6)
+
+
+async def test_many_may_ask_at_once(embedder: Embedder) -> None:
+    found: dict[int, list[float]] = {}
+
+    async def ask(number: int) -> None:
+        found[number] = (await embedder.embed([MANY[number]]))[0].tolist()
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(partial(ask, number))
+    rows = await embedder.embed(MANY[:12])
+    np.testing.assert_allclose([found[number] for number in range(12)], rows, atol=1e-6)

@@ -1,0 +1,107 @@
+"""One suite over every reranker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio
+import numpy as np
+import pytest
+
+from support.tiny_models import cross_encoder, library, onnx_reranker
+from theanine.embeddings.base import Reranker
+from theanine.embeddings.open import open_reranker
+
+pytestmark = pytest.mark.anyio
+
+
+def _fastembed(folder: Path) -> Reranker:
+    library("fastembed")
+    return open_reranker(f"fastembed:{onnx_reranker(folder)}")
+
+
+RERANKERS: dict[str, Callable[[Path], Reranker]] = {
+    "overlap": lambda _: open_reranker("overlap"),
+    "cross-encoder": lambda folder: open_reranker(f"cross-encoder:{cross_encoder(folder)}"),
+    "fastembed": _fastembed,
+}
+QUESTION = "storm on day 7"
+TEXTS = ["a storm at sea", "a quiet evening", "", "the boat of day 7", "a storm at sea"]
+MANY = [f"On day {number} we talked about boats." for number in range(150)]
+
+
+@pytest.fixture(params=RERANKERS)
+def reranker(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
+    return RERANKERS[request.param](tmp_path / "model")
+
+
+async def test_there_is_one_number_a_text(reranker: Reranker) -> None:
+    ratings = await reranker.rate(QUESTION, TEXTS)
+    assert ratings.shape == (len(TEXTS),)
+    assert ratings.dtype == np.float32
+    assert np.isfinite(ratings).all()
+    assert ratings[0] == pytest.approx(ratings[4], abs=1e-6)
+    assert ratings[0] != pytest.approx(ratings[1], abs=1e-6)
+
+
+async def test_no_texts_get_no_numbers(reranker: Reranker) -> None:
+    none = await reranker.rate(QUESTION, [])
+    assert none.shape == (0,)
+    assert none.dtype == np.float32
+
+
+async def test_the_question_counts(reranker: Reranker) -> None:
+    one = await reranker.rate("a storm at sea", TEXTS)
+    other = await reranker.rate("a quiet evening", TEXTS)
+    assert not np.allclose(one, other, atol=1e-6)
+
+
+async def test_the_end_of_a_long_question_counts(reranker: Reranker) -> None:
+    talk = "day " * 5_000
+    one = await reranker.rate(f"{talk} storm at sea", TEXTS)
+    other = await reranker.rate(f"{talk} quiet evening", TEXTS)
+    assert not np.allclose(one, other, atol=1e-6)
+
+
+async def test_it_is_deterministic(reranker: Reranker) -> None:
+    np.testing.assert_array_equal(
+        await reranker.rate(QUESTION, TEXTS), await reranker.rate(QUESTION, TEXTS)
+    )
+
+
+async def test_a_text_is_rated_alike_alone_and_among_others(reranker: Reranker) -> None:
+    ratings = await reranker.rate(QUESTION, MANY)
+    backwards = await reranker.rate(QUESTION, MANY[::-1])
+    np.testing.assert_allclose(ratings, backwards[::-1], atol=1e-5)
+    for place in (0, 63, 64, 149):
+        alone = await reranker.rate(QUESTION, [MANY[place]])
+        assert ratings[place] == pytest.approx(alone[0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "日本語の文", "🙂👩‍👩‍👧🏳️‍🌈", "a\x00b", "lone \ud800 surrogate", "x " * 500_000],
+    ids=["empty", "blank", "japanese", "emoji", "nul", "surrogate", "1 MB"],
+)
+async def test_any_text_can_be_asked_and_rated(reranker: Reranker, text: str) -> None:
+    assert np.isfinite(await reranker.rate(QUESTION, ["storm", text])).all()
+    assert np.isfinite(await reranker.rate(text, ["storm", text])).all()
+
+
+async def test_many_may_ask_at_once(reranker: Reranker) -> None:
+    found: dict[int, float] = {}
+
+    async def ask(number: int) -> None:
+        found[number] = float((await reranker.rate(QUESTION, [MANY[number]]))[0])
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(partial(ask, number))
+    together = await reranker.rate(QUESTION, MANY[:12])
+    np.testing.assert_allclose([found[number] for number in range(12)], together, atol=1e-5)
+
+
+async def test_it_has_a_name(reranker: Reranker) -> None:
+    assert reranker.name

@@ -1,0 +1,846 @@
+"""What every store must do, in the order of the port."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theanine.errors import BadInput, EmbedderMismatch, LeaseLost, NotFound
+from theanine.store import Store, open_store
+from theanine.store.sql.leases import process_holder
+from theanine.store.values import JournalEntry, State
+from theanine.types import (
+    GivenMemory,
+    Memory,
+    NewLink,
+    NewMemory,
+    Relation,
+    Remembered,
+    Scope,
+    Transcript,
+    Utterance,
+)
+
+from .conftest import STORES, StoreCase
+
+pytestmark = pytest.mark.anyio
+
+ANA, BEN = Scope("ana"), Scope("ben")
+AT = datetime(2024, 3, 1, 9, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=45)))
+METHOD = "theanine"
+ME = process_holder()
+
+
+def said(text: str, minute: float = 0, *, speaker: str = "Ana", **more: Any) -> Utterance:
+    return Utterance(text=text, speaker=speaker, at=AT + timedelta(minutes=minute), **more)
+
+
+def talk(key: str, *texts: str, day: int = 0, **more: Any) -> Transcript:
+    start = day * 24 * 60
+    turns = [said(text, start + i) for i, text in enumerate(texts)]
+    return Transcript(key=key, turns=turns, at=AT + timedelta(days=day), **more)
+
+
+def unit(count: int, dimension: int = 16, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = np.random.default_rng(seed).normal(size=(count, dimension)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def made(*texts: str, sources: Sequence[int] = (), links: Sequence[NewLink] = ()) -> Remembered:
+    memories = [NewMemory(text=text, at=AT, sources=tuple(sources)) for text in texts]
+    return Remembered(memories=memories, vectors=unit(len(texts)), links=links)
+
+
+async def remember(
+    store: Store, scope: Scope, session: int, what: Remembered, **more: Any
+) -> list[Memory]:
+    assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
+    options: dict[str, Any] = {"embedder": "test", "holder": ME, "at": AT, **more}
+    return await store.commit(scope, session, METHOD, what, **options)
+
+
+def entry(key: str, **more: Any) -> JournalEntry:
+    values: dict[str, Any] = {"step": "relate", "version": 1, "model": "m", "at": AT, **more}
+    return JournalEntry(key=key, **values)
+
+
+async def export(store: Store) -> list[dict[str, Any]]:
+    return [record async for record in store.dump()]
+
+
+@pytest.mark.parametrize(("costs", "told"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
+async def test_a_cost_is_unknown_where_that_of_any_answer_is(
+    store: Store, costs: tuple[float | None, ...], told: float | None
+) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    for number, cost in enumerate(costs):
+        await store.journal(ANA, entry(str(number), cost=cost, input_tokens=9))
+    assert [line.cost for line in await store.costs()] == [told]
+
+
+# the log
+
+
+async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    heard = await store.hear(
+        ANA,
+        session,
+        [
+            said("Grüße, 你好 🛳️\n\ttab", key="a", shared="a ship", recalled=(3, 1)),
+            said("Hm.", 1, speaker="Bot", role="agent"),
+        ],
+    )
+    assert await store.turns(ANA) == heard
+    assert [turn.id for turn in heard] == [1, 2]
+    assert heard[0].at == AT
+    assert heard[0].at.isoformat() == AT.isoformat()
+    [begun] = await store.sessions(ANA, METHOD)  # on the day that it was there
+    assert begun.started_at.isoformat() == AT.isoformat()
+    assert (heard[0].text, heard[0].recalled) == ("Grüße, 你好 🛳️\n\ttab", (3, 1))
+
+
+async def test_a_known_key_is_given_back_as_it_was_logged(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    first = await store.hear(ANA, session, [said("one", key="k")])
+    again = await store.hear(ANA, session, [said("changed", 5, key="k"), said("two", 6)])
+    assert again[0] == first[0]
+    twice = await store.hear(ANA, session, [said("x", 7, key="n"), said("y", 8, key="n")])
+    assert twice[0] == twice[1]
+    assert [turn.text for turn in await store.turns(ANA)] == ["one", "two", "x"]
+
+
+async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    await store.hear(ANA, session, [said("later", 10)])
+    with pytest.raises(BadInput) as caught:
+        await store.hear(ANA, session, [said("fine", 11), said("earlier", 3)])
+    assert (AT + timedelta(minutes=3)).isoformat() in str(caught.value)
+    assert (AT + timedelta(minutes=11)).isoformat() in str(caught.value)
+    assert len(await store.turns(ANA)) == 1
+
+
+@pytest.mark.parametrize(
+    ("utterance", "message"),
+    [
+        (said("a\0b"), "NUL at character 2"),
+        (said("ab\ud800"), "lone surrogate .* at character 3"),
+        (said(" \n"), "empty"),
+        (said("x", speaker=" "), "speaker's name is empty"),
+        (said("x" * (4 * 1024 * 1024 + 1)), "split it"),
+        (replace(said("x"), at=datetime.fromisoformat("2024-01-01")), "no time zone"),
+        (replace(said("x"), at=datetime(1899, 12, 31, tzinfo=UTC)), "year 1899"),
+        (replace(said("x"), at=datetime(2200, 1, 1, tzinfo=UTC)), "year 2200"),
+        (replace(said("x"), at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=9)))), "year"),
+        (said("x", role="system"), "must be user or agent"),
+    ],
+)
+async def test_what_cannot_be_kept_is_refused(
+    store: Store, utterance: Utterance, message: str
+) -> None:
+    session = await store.start_session(ANA, AT)
+    with pytest.raises(BadInput, match=message):
+        await store.hear(ANA, session, [utterance])
+    with pytest.raises(BadInput, match=r"session 'k', turn 2.*" + message):
+        await store.log_transcript(
+            ANA, Transcript(key="k", turns=[said("x"), utterance], at=AT), METHOD
+        )
+    assert await store.turns(ANA) == []
+
+
+async def test_long_and_wordless_turns_are_fine(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    long = "é" * 500_000
+    await store.hear(ANA, session, [said(long), said("", shared="a photo of a cat")])
+    assert [turn.text for turn in await store.turns(ANA)] == [long, ""]
+
+
+@pytest.mark.parametrize("scope", [Scope(""), Scope("  "), Scope("a\0"), Scope("a", agent="")])
+async def test_a_scope_needs_a_name(store: Store, scope: Scope) -> None:
+    with pytest.raises(BadInput):
+        await store.start_session(scope, AT)
+
+
+async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> None:
+    assert await store.turns(ANA) == []
+    assert await store.sessions(ANA, METHOD) == []
+    assert await store.memories(ANA) == []
+    assert await store.links(ANA) == []
+    assert (await store.vectors(ANA))[0] == []
+    assert await store.pending(METHOD, ANA) == []
+    assert await store.costs(ANA) == []
+    assert await store.journalled(ANA, "k") is None
+    assert await store.state(ANA) == State()
+    assert not await store.lease(ANA, ME, AT, AT)
+    await store.journal(ANA, entry("k"))
+    with pytest.raises(NotFound):
+        await store.hear(ANA, 1, [said("x")])
+    assert await store.scopes() == []
+    assert await export(store) == [{"type": "theanine", "format": 1, "method": ""}]
+
+
+async def test_sessions_open_continue_and_end(store: Store) -> None:
+    first = await store.start_session(ANA, AT, key="chat", holder=ME)
+    assert await store.start_session(ANA, AT, key="chat", holder=ME) == first
+    await store.hear(ANA, first, [said("hello", 5)])
+    [session] = await store.sessions(ANA, METHOD)
+    assert (session.started_at, session.ended_at) == (AT + timedelta(minutes=5), None)
+    assert await store.pending(METHOD) == []
+    assert await store.end_session(ANA, first, AT, METHOD)
+    assert not await store.end_session(ANA, first, AT, METHOD)
+    [session] = await store.sessions(ANA, METHOD)
+    assert session.ended_at == AT + timedelta(minutes=5), "no session ends before its last turn"
+    assert session.turn_count == 1
+    with pytest.raises(NotFound, match="has ended"):
+        await store.hear(ANA, first, [said("more", 6)])
+    with pytest.raises(BadInput, match="another key"):
+        await store.start_session(ANA, AT, key="chat")
+    assert [p.session for p in await store.pending(METHOD)] == [first]
+    assert [p.session for p in await store.pending("secom", ANA)] == [first]
+
+
+async def test_a_session_without_turns_is_removed_and_its_number_never_returns(
+    store: Store,
+) -> None:
+    first = await store.start_session(ANA, AT)
+    assert await store.end_session(ANA, first, AT, METHOD)
+    assert await store.sessions(ANA, METHOD) == []
+    assert await store.start_session(ANA, AT) == first + 1
+
+
+async def test_keys_that_were_not_given_differ_and_sort_by_time(store: Store) -> None:
+    for day in (0, 1, 1):
+        await store.start_session(ANA, AT + timedelta(days=day))
+    keys = [session.key for session in await store.sessions(ANA, METHOD)]
+    assert len(set(keys)) == 3
+    assert keys == sorted(keys)
+
+
+async def test_only_sessions_of_dead_processes_are_abandoned(store: Store) -> None:
+    host = ME.split(":")[0]
+    gone = await store.start_session(ANA, AT, holder=f"{host}:{2**22 + 7}:1")
+    for holder in (ME, "", "elsewhere:1:1", "odd name"):
+        await store.start_session(ANA, AT, holder=holder)
+    found = await store.abandoned()
+    assert [(scope, session.id) for scope, session in found] == [(ANA, gone)]
+    assert await store.abandoned(BEN) == []
+    far = await store.start_session(BEN, AT, holder="container-1:7:9")
+    assert await store.abandoned(BEN) == []
+    assert [one.id for _, one in await store.abandoned(BEN, elsewhere=True)] == [far]
+
+
+async def test_turns_by_session_number_and_last(store: Store) -> None:
+    for key in ("a", "b"):
+        await store.log_transcript(ANA, talk(key, *[f"{key}{i}" for i in range(5)]), METHOD)
+    await store.log_transcript(BEN, talk("a", "other"), METHOD)
+
+    async def texts(**which: Any) -> list[str]:
+        return [turn.text for turn in await store.turns(ANA, **which)]
+
+    assert await texts(session=2, last=2) == ["b3", "b4"]
+    assert await texts(ids=[7, 2, 2, 99]) == ["a1", "b1"]
+    assert await texts(ids=[7, 2], session=2) == ["b1"]
+    assert await texts(ids=[]) == []
+    assert await texts(last=0) == []
+    assert len(await texts()) == 10
+    assert await store.scopes() == [ANA, BEN]
+
+
+# transcripts
+
+
+async def test_logging_a_transcript_twice_changes_nothing(store: Store) -> None:
+    first = await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    before = await export(store)
+    again = await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    assert (first.new, first.new_turns) == (True, 2)
+    assert (again.new, again.new_turns, again.session) == (False, 0, first.session)
+    assert await export(store) == before
+
+
+async def test_a_longer_version_adds_its_end_and_waits_again(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    await remember(store, ANA, 1, made("m", sources=[1]))
+    assert await store.pending(METHOD) == []
+    longer = await store.log_transcript(ANA, talk("s", "one", "two", "three"), METHOD)
+    assert longer.new_turns == 1
+    assert [p.session for p in await store.pending(METHOD)] == [1]
+    turns, _ = await store.unremembered(ANA, 1, METHOD)
+    assert [turn.text for turn in turns] == ["three"]
+    [session] = await store.sessions(ANA, METHOD)
+    assert session.ended_at == turns[0].at
+
+
+async def test_changed_history_is_refused_and_nothing_half_done(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    before = await export(store)
+    with pytest.raises(BadInput, match=r"session 's', turn 2: .*another text"):
+        await store.log_transcript(ANA, talk("s", "one", "2", "three"), METHOD)
+    inserted = [said("zero", key="z"), said("one", key="#1")]
+    with pytest.raises(BadInput, match=r"session 's', turn 1: .*only be added at the end"):
+        await store.log_transcript(ANA, Transcript(key="s", turns=inserted, at=AT), METHOD)
+    backwards = [said("a", 5), said("b", 4)]
+    with pytest.raises(BadInput, match=r"session 't', turn 2: .*earlier"):
+        await store.log_transcript(ANA, Transcript(key="t", turns=backwards, at=AT), METHOD)
+    doubled = [said("a", key="k"), said("b", 1, key="k")]
+    with pytest.raises(BadInput, match=r"session 't', turn 2: .*keys must differ"):
+        await store.log_transcript(ANA, Transcript(key="t", turns=doubled, at=AT), METHOD)
+    with pytest.raises(BadInput, match="no turns and no memories"):
+        await store.log_transcript(ANA, Transcript(key="t", turns=[], at=AT), METHOD)
+    assert await export(store) == before
+
+
+async def test_undated_history_is_known_again_under_other_times(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one", "two", dated=False), METHOD)
+    later = await store.log_transcript(
+        ANA, talk("s", "one", "two", "three", day=9, dated=False), METHOD
+    )
+    earlier = await store.log_transcript(
+        ANA, talk("s", "one", "two", "three", "four", day=-9, dated=False), METHOD
+    )
+    assert (later.new_turns, earlier.new_turns) == (1, 1)
+    turns = await store.turns(ANA)
+    assert [turn.text for turn in turns] == ["one", "two", "three", "four"]
+    assert turns[3].at == turns[2].at
+
+
+async def test_ready_made_memories_wait_until_they_are_remembered(store: Store) -> None:
+    ready = [GivenMemory(text="Ana sails", speakers=("Ana",), source_keys=("#1",))]
+    await store.log_transcript(ANA, talk("s", "hi", memories=ready), METHOD)
+    turns, given_ = await store.unremembered(ANA, 1, METHOD)
+    assert given_ == ready
+    await remember(store, ANA, 1, made("Ana sails"), seen=(turns[-1].id, 1))
+    assert await store.unremembered(ANA, 1, METHOD) == ([], [])
+    more = [*ready, GivenMemory(text="Ana swims")]
+    await store.log_transcript(ANA, talk("s", "hi", memories=more), METHOD)
+    assert (await store.unremembered(ANA, 1, METHOD))[1] == more[1:]
+    assert len(await store.pending(METHOD)) == 1
+    other = [GivenMemory(text="Ana hates water")]
+    with pytest.raises(BadInput, match="memory 1"):
+        await store.log_transcript(ANA, talk("s", "hi", memories=other), METHOD)
+
+
+_words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
+_texts = st.lists(_words.filter(str.strip), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))
+@settings(max_examples=15, deadline=None)
+@given(texts=_texts, cuts=st.lists(st.integers(1, 8), max_size=4))
+def test_any_split_of_a_transcript_gives_the_same_log(
+    case: StoreCase, texts: list[str], cuts: list[int]
+) -> None:
+    async def logged(ends: Sequence[int]) -> list[dict[str, Any]]:
+        with TemporaryDirectory() as folder:
+            store = case.make(Path(folder))
+            await store.open()
+            for end in ends:
+                await store.log_transcript(ANA, talk("s", *texts[:end]), METHOD)
+            records = await export(store)
+            await store.close()
+        return records
+
+    async def check() -> None:
+        assert await logged([*sorted(cuts), len(texts)]) == await logged([len(texts)])
+
+    anyio.run(check)
+
+
+# remembering
+
+
+async def test_a_lease_is_one_holders_until_it_ends_or_its_process_does(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    until = AT + timedelta(minutes=1)
+    assert await store.lease(ANA, "elsewhere:1:1", until, AT)
+    assert await store.lease(ANA, "elsewhere:1:1", until, AT)
+    assert not await store.lease(ANA, ME, until, AT)
+    assert await store.lease(ANA, ME, until + timedelta(hours=1), until)
+    host, pid, started = ME.rsplit(":", 2)
+    reused = f"{host}:{pid}:{int(started) + 1}"
+    assert not await store.lease(ANA, reused, until, AT), "the living one keeps it"
+    await store.release(ANA, reused)
+    assert not await store.lease(ANA, reused, until, AT), "only the holder can release"
+    await store.release(ANA, ME)
+    assert await store.lease(ANA, reused, until, AT)
+    assert await store.lease(ANA, ME, until, AT), "a process with another start is a dead one"
+    await store.release(ANA, ME)
+    assert await store.lease(ANA, f"{host}:{2**22 + 7}:5", until, AT)
+    assert await store.lease(ANA, ME, until, AT)
+
+
+async def test_commit_makes_everything_visible_at_once_and_only_once(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    await store.log_transcript(ANA, talk("t", "three", day=1), METHOD)
+    first = await remember(store, ANA, 1, made("m1", "m2", sources=[2, 1]))
+    link = NewLink(older=1, newer=0, relation=Relation.CAUSE, explanation="so", similarity=0.5)
+    second = await remember(store, ANA, 2, made("m3", links=[link]))
+    assert [memory.id for memory in first + second] == [1, 2, 3]
+    assert first[0].sources == (1, 2)
+    assert first[0].made_at == (await store.sessions(ANA, METHOD))[0].ended_at
+    assert await remember(store, ANA, 2, made("again")) == []
+    assert await store.memories(ANA) == first + second
+    assert await store.memories(ANA, after=2) == second
+    assert await store.memories(ANA, method="secom") == []
+    [stored] = await store.links(ANA)
+    assert (stored.older, stored.newer, stored.relation) == (1, 3, Relation.CAUSE)
+    assert (stored.explanation, stored.similarity) == ("so", 0.5)
+    assert await store.links(ANA, after=3) == []
+    numbers, vectors = await store.vectors(ANA, method=METHOD)
+    assert numbers == [1, 2, 3]
+    np.testing.assert_allclose(vectors[:2], unit(2), atol=1e-3)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert await store.embedder() == ("test", 16)
+    state = await store.state(ANA)
+    assert (state.memories, state.turns, state.embedder) == (3, 3, "test")
+    assert all(session.remembered_at == AT for session in await store.sessions(ANA, METHOD))
+
+
+async def test_a_memory_keeps_the_day_where_it_was_said(store: Store, tmp_path: Path) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    [first] = await remember(store, ANA, 1, made("m1", sources=[1]))
+    [stored] = await store.memories(ANA, ids=[1, 1, 7])
+    assert stored == first
+    assert (stored.at.isoformat(), first.at.isoformat()) == (AT.isoformat(),) * 2
+    assert await store.memories(ANA, ids=[]) == []
+    [record] = [one for one in await export(store) if one["type"] == "memory"]
+    assert record["at"] == AT.isoformat()
+    assert record["made_at"].endswith("+00:00")
+    older = {**record, "at": stored.at.astimezone(UTC).isoformat()}  # as exports once had it
+    for number, one in enumerate([record, older]):
+        copy = open_store(str(tmp_path / f"{number}.db"))
+        await copy.open()
+        await copy.restore([one])
+        assert [memory.at for memory in await copy.memories(ANA)] == [AT]
+        assert [memory.at.isoformat() for memory in await copy.memories(ANA)] == [one["at"]]
+        await copy.close()
+
+
+async def test_turns_logged_while_remembering_stay_to_be_remembered(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    turns, _ = await store.unremembered(ANA, 1, METHOD)
+    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0))
+    assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0)) == []
+    left, _ = await store.unremembered(ANA, 1, METHOD)
+    assert [turn.text for turn in left] == ["two"]
+    assert len(await store.pending(METHOD)) == 1
+    assert await remember(store, ANA, 1, made("n"), seen=(left[-1].id, 0))
+    assert await store.pending(METHOD) == []
+
+
+async def test_a_commit_that_does_not_fit_changes_nothing(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, talk("t", "two", day=1), METHOD)
+    await remember(store, ANA, 1, made("m"))
+    before = await export(store)
+    stranger = NewLink(older=9, newer=0, relation=None)
+    beyond = NewLink(older=1, newer=1, relation=None)
+    for links in ([stranger], [beyond], [NewLink(older=1, newer=0, relation=None)] * 2):
+        with pytest.raises(BadInput):
+            await remember(store, ANA, 2, made("n", links=links))
+    with pytest.raises(BadInput, match="1 memories came with 2 vectors"):
+        await remember(store, ANA, 2, replace(made("n"), vectors=unit(2)))
+    with pytest.raises(EmbedderMismatch, match="reembed"):
+        await remember(store, ANA, 2, made("n"), embedder="other")
+    with pytest.raises(EmbedderMismatch):
+        await remember(store, ANA, 2, replace(made("n"), vectors=unit(1, 8)))
+    with pytest.raises(LeaseLost):
+        await remember(store, ANA, 2, made("n"), holder="elsewhere:1:1")
+    with pytest.raises(NotFound):
+        await remember(store, ANA, 7, made("n"))
+    with pytest.raises(NotFound):
+        await store.commit(BEN, 1, METHOD, made("n"), embedder="test", holder=ME, at=AT)
+    assert await export(store) == before
+
+
+async def test_remembering_nothing_is_remembering(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    assert await remember(store, ANA, 1, Remembered()) == []
+    assert await store.pending(METHOD) == []
+    assert await store.embedder() is None
+
+
+async def test_failures_are_counted_and_shown_until_it_works(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    for reason in ("no answer", "still none"):
+        await store.record_failure(ANA, 1, METHOD, reason)
+    [waiting] = await store.pending(METHOD)
+    assert (waiting.attempts, waiting.failure) == (2, "still none")
+    assert (await store.sessions(ANA, METHOD))[0].failure == "still none"
+    await remember(store, ANA, 1, made("m"))
+    assert (await store.sessions(ANA, METHOD))[0].failure is None
+    await store.record_failure(ANA, 99, METHOD, "of a forgotten session")
+    await store.record_failure(BEN, 1, METHOD, "of a forgotten user")
+
+
+async def test_scopes_are_walls(store: Store) -> None:
+    others = [Scope("ana", agent="b"), Scope("ana", tenant="c"), BEN]
+    for scope in [ANA, *others]:
+        await store.log_transcript(scope, talk("s", str(scope)), METHOD)
+        await remember(store, scope, 1, made(str(scope)))
+        await store.journal(scope, entry("k", reply=str(scope)))
+    for scope in [ANA, *others]:
+        assert [turn.text for turn in await store.turns(scope)] == [str(scope)]
+        assert [memory.text for memory in await store.memories(scope)] == [str(scope)]
+        found = await store.journalled(scope, "k")
+        assert found is not None
+        assert found.reply == str(scope)
+
+
+# the journal
+
+
+async def test_a_call_is_found_again_and_a_rejected_one_is_not(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    kept = entry("k", prompt="p", reply="r", settings={"t": 0}, session=1, touches=(1,), cost=0.5)
+    await store.journal(ANA, kept)
+    assert await store.journalled(ANA, "k") == replace(kept, at=AT.astimezone(UTC))
+    await store.reject(ANA, ["k", "unknown"], "wrong schema")
+    assert await store.journalled(ANA, "k") is None
+    await store.journal(ANA, entry("k", reply="better", session=1, cost=0.25))
+    await store.journal(ANA, entry("k", error="time-out", rejected=True, session=1))
+    found = await store.journalled(ANA, "k")
+    assert found is not None
+    assert found.reply == "better"
+    [line] = await store.costs()
+    assert (line.calls, line.failed, line.cost) == (3, 2, 0.75)
+
+
+async def test_the_same_entry_again_counts_once_and_a_second_answer_counts(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    for _ in range(2):
+        await store.journal(ANA, entry("k", reply="a", input_tokens=5))
+    await store.journal(ANA, entry("k", reply="b", input_tokens=7, at=AT + timedelta(seconds=1)))
+    found = await store.journalled(ANA, "k")
+    assert found is not None
+    assert found.reply == "a"
+    [line] = await store.costs(ANA)
+    assert (line.calls, line.input_tokens) == (2, 12)
+
+
+async def test_costs_sum_what_is_known(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.journal(ANA, entry("a", cost=None, session=1))
+    await store.journal(ANA, entry("b", step="refine", cost=None))
+    await store.journal(ANA, entry("c", step="refine", cost=0.5, seconds=2.0))
+    lines = {(line.session, line.step): line for line in await store.costs(ANA)}
+    assert lines[1, "relate"].cost is None
+    assert lines[None, "refine"].cost == 0.5
+    assert lines[None, "refine"].seconds == 2.0
+    assert lines[None, "refine"].calls == 2
+
+
+async def test_replies_that_no_store_can_keep_are_escaped(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.journal(ANA, entry("k", reply='{"a": "\ud83d\0"}'))
+    found = await store.journalled(ANA, "k")
+    assert found is not None
+    assert found.reply == '{"a": "\\ud83d\\u0000"}'
+    assert json.loads(found.reply) == {"a": "\ud83d\0"}
+
+
+# forgetting
+
+
+async def _life(store: Store) -> None:
+    """Two remembered sessions whose every text is a secret of its own."""
+    ready = [GivenMemory(text="secret-given-first")]
+    turns = [said("secret-turn-one", shared="secret-shared-one"), said("secret-turn-two", 1)]
+    first = Transcript(key="secret-key-first", turns=turns, at=AT, memories=ready)
+    await store.log_transcript(ANA, first, METHOD)
+    await store.log_transcript(ANA, talk("second", "kept-turn-three", day=1), METHOD)
+    await remember(store, ANA, 1, made("secret-memory-one", sources=[1]))
+    link = NewLink(older=1, newer=0, relation=None, explanation="secret-explanation")
+    await remember(store, ANA, 2, made("kept-memory-two", sources=[3], links=[link]))
+    words = {"prompt": "secret-prompt", "reply": "secret-reply", "error": "secret-error"}
+    await store.journal(ANA, entry("k1", session=1, touches=(1,), **words))
+    await store.journal(ANA, entry("k2", session=2, touches=(1, 2), reply="secret-reply-two"))
+    await store.journal(ANA, entry("k3", session=2, touches=(2,), reply="kept-reply"))
+
+
+def _grep(folder: Path, word: bytes) -> list[str]:
+    return [path.name for path in folder.iterdir() if word in path.read_bytes()]
+
+
+async def test_forgetting_a_session_leaves_no_byte_of_it(
+    store: Store, store_case: StoreCase, tmp_path: Path
+) -> None:
+    other = store_case.make(tmp_path)
+    await other.open()
+    await _life(store)
+    assert len(await other.turns(ANA)) == 3
+    epoch = (await store.state(ANA)).epoch
+    receipt = await store.forget(ANA, session=1)
+    counts = (receipt.sessions, receipt.turns, receipt.memories, receipt.links)
+    assert (counts, receipt.vectors, receipt.journal) == ((1, 2, 1, 1), 1, 2)
+    assert receipt.verified
+    assert [memory.text for memory in await store.memories(ANA)] == ["kept-memory-two"]
+    assert [turn.text for turn in await other.turns(ANA)] == ["kept-turn-three"]
+    assert (await store.state(ANA)).epoch > epoch
+    assert await store.journalled(ANA, "k2") is None, "wordless entries are never replayed"
+    assert await store.journalled(ANA, "k3") is not None
+    assert sum(line.calls for line in await store.costs(ANA)) == 3, "the accounts stay"
+    if store_case.files:
+        assert _grep(tmp_path, b"secret") == []
+        assert _grep(tmp_path, b"kept-turn-three")
+    await other.close()
+
+
+async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
+    store: Store, store_case: StoreCase, tmp_path: Path
+) -> None:
+    await store.log_transcript(BEN, talk("s", "kept-of-ben"), METHOD)
+    await _life(store)
+    before = (await store.state(ANA)).scope_id
+    receipt = await store.forget(ANA)
+    assert receipt.verified
+    assert (receipt.sessions, receipt.turns, receipt.memories, receipt.journal) == (2, 3, 2, 3)
+    assert await store.scopes() == [BEN]
+    with pytest.raises(NotFound):
+        await store.forget(ANA)
+    if store_case.files:
+        assert _grep(tmp_path, b"secret") == []
+        assert _grep(tmp_path, b"kept-turn-three") == []
+    await store.start_session(ANA, AT)
+    assert (await store.state(ANA)).scope_id > before
+
+
+async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_them(
+    store: Store, store_case: StoreCase, tmp_path: Path
+) -> None:
+    ready = [GivenMemory(text="secret-memory")]
+    turns = ["secret-alone", "kept-shared-turn", "kept-other"]
+    await store.log_transcript(ANA, talk("s", *turns, memories=ready), METHOD)
+    both = [
+        NewMemory(text="secret-memory", at=AT, sources=(1, 2)),
+        NewMemory(text="kept-memory", at=AT, sources=(2,)),
+    ]
+    await remember(store, ANA, 1, Remembered(memories=both, vectors=unit(2)))
+    await store.journal(ANA, entry("k", session=1, touches=(1,), prompt="secret-prompt"))
+    receipt = await store.forget(ANA, memory=1)
+    assert receipt.verified
+    assert (receipt.memories, receipt.turns, receipt.journal) == (1, 1, 1)
+    assert len(receipt.kept) == 1
+    assert "turn 2" in receipt.kept[0]
+    assert "memory 2" in receipt.kept[0]
+    assert [turn.text for turn in await store.turns(ANA)] == turns[1:]
+    if store_case.files:
+        assert _grep(tmp_path, b"secret") == []
+
+
+async def test_forgetting_what_is_not_there_is_said(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    for which in ({"session": 9}, {"memory": 9}):
+        with pytest.raises(NotFound):
+            await store.forget(ANA, **which)
+    with pytest.raises(BadInput):
+        await store.forget(ANA, session=1, memory=1)
+
+
+async def test_nobody_writes_forgotten_words_back(store: Store) -> None:
+    await _life(store)
+    await store.log_transcript(ANA, talk("third", "three", day=2), METHOD)
+    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
+    await store.record_failure(ANA, 3, METHOD, "secret-failure")
+    await store.forget(ANA, session=1)
+    with pytest.raises(LeaseLost):
+        await store.commit(ANA, 3, METHOD, made("x"), embedder="test", holder=ME, at=AT)
+    await store.journal(ANA, entry("late", session=1, reply="secret-late"))
+    await store.journal(ANA, entry("later", session=2, touches=(1, 2), reply="secret-later"))
+    assert "secret" not in json.dumps(await export(store))
+    assert await store.journalled(ANA, "later") is None
+
+
+async def test_words_that_others_also_said_do_not_spoil_the_receipt(store: Store) -> None:
+    await store.log_transcript(ANA, talk("s", "we both said these very words"), METHOD)
+    await store.log_transcript(BEN, talk("s", "we both said these very words"), METHOD)
+    assert (await store.forget(ANA)).verified
+
+
+@pytest.mark.parametrize("text", ["remembering", METHOD, "CREATE TABLE", "default embedder"])
+async def test_words_that_the_store_itself_uses_do_not_spoil_the_receipt(
+    store: Store, text: str
+) -> None:
+    await store.log_transcript(BEN, talk("s", "hello"), METHOD)
+    await remember(store, BEN, 1, made("hello"), embedder="the default embedder")
+    await store.log_transcript(ANA, talk("s", text), METHOD)
+    assert (await store.forget(ANA)).verified
+
+
+# upkeep
+
+
+async def test_changing_the_embedder_resumes_and_switches_once_all_is_there(store: Store) -> None:
+    for number, key in enumerate("ab", 1):
+        await store.log_transcript(ANA, talk(key, key, day=number), METHOD)
+    await remember(store, ANA, 1, made("m1", "m2", "m3"))
+    batch, left = await store.reembed_batch("new", 2)
+    assert ([(scope, number) for scope, number, _ in batch], left) == ([(ANA, 1), (ANA, 2)], 3)
+    await store.add_vectors("new", [(ANA, 1), (ANA, 2), (ANA, 77), (BEN, 1)], unit(4, 8))
+    assert not await store.use_embedder("new", 8)
+    await remember(store, ANA, 2, made("m4"))
+    batch, left = await store.reembed_batch("new", 9)
+    assert ([text for _, _, text in batch], left) == (["m3", "m4"], 2)
+    await store.add_vectors("new", [(scope, number) for scope, number, _ in batch], unit(2, 8))
+    epoch = (await store.state(ANA)).epoch
+    assert await store.use_embedder("new", 8)
+    assert await store.embedder() == ("new", 8)
+    numbers, vectors = await store.vectors(ANA)
+    assert (numbers, vectors.shape) == ([1, 2, 3, 4], (4, 8))
+    np.testing.assert_allclose(vectors[:2], unit(4, 8)[:2], atol=1e-3)
+    assert (await store.state(ANA)).epoch > epoch
+    assert await store.reembed_batch("test", 9) != ([], 0), "the old vectors are gone"
+    with pytest.raises(EmbedderMismatch):
+        await store.add_vectors("new", [(ANA, 1)], unit(1, 4))
+
+
+async def test_caches_know_of_vectors_that_came_after_their_memories(store: Store) -> None:
+    await _life(store)
+    records = [one for one in await export(store) if one["type"] != "vector"]
+    await store.forget(ANA)
+    await store.restore(records)
+    before = await store.state(ANA), await store.state(BEN)
+    owners = [(scope, number) for scope, number, _ in (await store.reembed_batch("test", 9))[0]]
+    await store.add_vectors("test", owners, unit(len(owners)))
+    assert await store.use_embedder("test", 16)
+    after = await store.state(ANA), await store.state(BEN)
+    assert (after[0].epoch > before[0].epoch, after[1]) == (True, before[1])
+
+
+async def test_restore_gives_back_what_dump_gave(
+    store: Store, store_case: StoreCase, tmp_path: Path
+) -> None:
+    await _life(store)
+    opened = await store.start_session(BEN, AT, holder=ME)
+    await store.hear(BEN, opened, [said("open talk")])
+    records = json.loads(json.dumps(await export(store)))
+    (tmp_path / "copy").mkdir()
+    copy = store_case.make(tmp_path / "copy")
+    await copy.open()
+    assert await copy.restore(records) == len(records) - 1
+    assert await export(copy) == records
+    assert await copy.restore(records) == 0
+    np.testing.assert_array_equal((await copy.vectors(ANA))[1], (await store.vectors(ANA))[1])
+    assert await copy.memories(ANA) == await store.memories(ANA)
+    assert await copy.sessions(ANA, METHOD) == await store.sessions(ANA, METHOD)
+    await copy.hear(BEN, opened, [said("goes on", 1)])
+    assert await copy.start_session(ANA, AT) == await store.start_session(ANA, AT)
+    await copy.close()
+
+
+async def test_a_restore_that_contradicts_the_store_is_refused_whole(store: Store) -> None:
+    await _life(store)
+    records = await export(store)
+    turn = next(record for record in records if record["type"] == "turn")
+    before = await export(store)
+    other = {"type": "scope", "scope": {"user": "eve"}}
+    counters = {"next_session": 1, "next_turn": 1, "next_memory": 1}
+    with pytest.raises(BadInput, match="record 2: ana already has another turn 1"):
+        await store.restore([{**other, **counters}, {**turn, "text": "forged"}])
+    with pytest.raises(BadInput, match="another number"):
+        await store.restore([{**turn, "id": 50}])
+    assert await export(store) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"type": "tune"}, "known are"),
+        ({"at": "yesterday"}, "ISO 8601"),
+        ({"at": "2024-01-01T00:00:00"}, "time zone"),
+        ({"id": -1}, "whole number"),
+        ({"id": True}, "whole number"),
+        ({"text": None}, "text is no text"),
+        ({"text": "a\0"}, "NUL"),
+        ({"recalled": "3"}, "no list"),
+        ({"role": "system"}, "role"),
+        ({"surplus": 1}, "not known: surplus"),
+        ({"scope": {"user": ""}}, "empty"),
+        ({"scope": "ana"}, "needs a scope"),
+    ],
+)
+async def test_a_malformed_record_is_named(
+    store: Store, change: dict[str, Any], message: str
+) -> None:
+    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    [turn] = [record for record in await export(store) if record["type"] == "turn"]
+    with pytest.raises(BadInput, match=f"record 2: .*{message}"):
+        await store.restore([turn, {**turn, **change}])
+    with pytest.raises(BadInput, match="it lacks text"):
+        await store.restore([{name: turn[name] for name in turn if name != "text"}])
+    with pytest.raises(BadInput, match="update theanine"):
+        await store.restore([{"type": "theanine", "format": 2}])
+
+
+@pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))
+@settings(max_examples=12, deadline=None)
+@given(
+    texts=_texts,
+    explanation=_words,
+    offset=st.integers(-14 * 60, 14 * 60),
+    cut=st.integers(1, 40),
+)
+def test_any_store_survives_the_round_trip(
+    case: StoreCase, texts: list[str], explanation: str, offset: int, cut: int
+) -> None:
+    async def fill(store: Store) -> None:
+        zone = timezone(timedelta(minutes=offset))
+        turns = [Utterance(text=text, speaker="Ana", at=AT.astimezone(zone)) for text in texts]
+        await store.log_transcript(ANA, Transcript(key="a", turns=turns, at=AT), METHOD)
+        await store.log_transcript(ANA, talk("b", *texts, day=1), METHOD)
+        await remember(store, ANA, 1, made(*texts, sources=[1]))
+        link = NewLink(older=1, newer=0, relation=None, explanation=explanation, similarity=0.1)
+        new = NewMemory(text=texts[0], at=AT, sources=(), speakers=tuple(texts[:3]))
+        await remember(store, ANA, 2, Remembered(memories=[new], vectors=unit(1), links=[link]))
+
+    async def check() -> None:
+        with TemporaryDirectory() as one, TemporaryDirectory() as two:
+            store, copy = case.make(Path(one)), case.make(Path(two))
+            await store.open()
+            await copy.open()
+            await fill(store)
+            records = json.loads(json.dumps(await export(store)))
+            await copy.restore(records[:cut])
+            await copy.restore(records[cut:])
+            assert await export(copy) == records
+            await store.close()
+            await copy.close()
+
+    anyio.run(check)
+
+
+async def test_many_tasks_at_once_lose_nothing(store: Store) -> None:
+    sessions = [await store.start_session(ANA, AT) for _ in range(8)]
+
+    async def speak(session: int) -> None:
+        for i in range(5):
+            await store.hear(ANA, session, [said(f"{session}-{i}", i)])
+
+    async with anyio.create_task_group() as group:
+        for session in sessions:
+            group.start_soon(speak, session)
+    turns = await store.turns(ANA)
+    assert [turn.id for turn in turns] == list(range(1, 41))
+    assert len({turn.text for turn in turns}) == 40
+
+
+async def test_a_cancelled_call_is_done_or_not_begun(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    for i in range(10):
+        with anyio.move_on_after(0.0005 * i):
+            await store.hear(ANA, session, [said(f"{i}a", i), said(f"{i}b", i)])
+    texts = [turn.text for turn in await store.turns(ANA)]
+    assert [text[:-1] for text in texts[::2]] == [text[:-1] for text in texts[1::2]]
+    assert len(await store.hear(ANA, session, [said("after", 99)])) == 1

@@ -1,0 +1,265 @@
+"""What every store must do when a method's memories are dropped or replaced by newer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from theanine.errors import LeaseLost
+from theanine.store import Store
+from theanine.store.sql.leases import process_holder
+from theanine.store.values import JournalEntry
+from theanine.types import (
+    GivenMemory,
+    Memory,
+    NewLink,
+    NewMark,
+    NewMemory,
+    Relation,
+    Remembered,
+    Scope,
+    Transcript,
+    Utterance,
+)
+
+pytestmark = pytest.mark.anyio
+
+ANA, BEN = Scope("ana"), Scope("ben")
+AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+ME = process_holder()
+
+
+def unit(count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = np.random.default_rng(count).normal(size=(count, 16)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> Remembered:
+    memories = [NewMemory(text=text, at=AT, sources=(1,), origins=origins)
+                for text in texts]  # fmt: skip
+    return Remembered(memories=memories, vectors=unit(len(texts)), **more)
+
+
+async def commit(
+    store: Store, scope: Scope, session: int, method: str, what: Remembered
+) -> list[Memory]:
+    assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
+    return await store.commit(scope, session, method, what, embedder="test", holder=ME, at=AT)
+
+
+async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
+    """Two sessions a scope, remembered by `old` with links, marks and origins, and by `other`."""
+    for scope in scopes:
+        for day, key in enumerate("ab"):
+            at = AT + timedelta(days=day)
+            turn = Utterance(text=f"I said {key}.", speaker="Ana", at=at)
+            given = [GivenMemory(text=f"ready-made {key}")]
+            transcript = Transcript(key=key, turns=[turn], at=at, memories=given)
+            await store.log_transcript(scope, transcript, "old")
+        (first,) = await commit(store, scope, 1, "old", made("first"))
+        links = [NewLink(older=first.id, newer=0, relation=Relation.CAUSE, explanation="so")]
+        marks = [NewMark(memory=first.id, kind="superseded", by=0)]
+        what = made("second", origins=(first.id,), links=links, marks=marks)
+        await commit(store, scope, 2, "old", what)
+        for session in (1, 2):
+            await commit(store, scope, session, "other", made(f"other {session}"))
+        entry = JournalEntry(key="k", step="relate", version=1, model="m", at=AT, reply="yes")
+        await store.journal(scope, entry)
+
+
+async def records(store: Store, *without: str) -> list[dict[str, Any]]:
+    """All but the scopes, whose epochs rise, and what ``without`` made."""
+    return [
+        one
+        async for one in store.dump()
+        if one["type"] not in ("scope", "theanine") and one.get("method") not in without
+    ]
+
+
+async def test_methods_are_counted_in_one_scope_and_in_all(store: Store) -> None:
+    assert await store.methods() == {}
+    await lived(store)
+    assert await store.methods(ANA) == {"old": 2, "other": 2}
+    assert await store.methods() == {"old": 4, "other": 4}
+    assert await store.methods(Scope("nobody")) == {}
+
+
+async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> None:
+    await lived(store)
+    before = await records(store, "old")
+    vectors = {m.id for scope in (ANA, BEN) for m in await store.memories(scope, method="old")}
+    assert await store.drop(["old"]) == 4
+    kept = [one for one in before if not (one["type"] == "vector" and one["memory"] in vectors)]
+    assert await records(store) == kept
+    assert any(one["type"] == "vector" for one in kept)
+    assert await store.methods() == {"other": 4}
+    assert await store.links(ANA) == []
+    assert await store.marks(ANA) == []
+    assert (await store.vectors(ANA))[0] == [m.id for m in await store.memories(ANA)]
+
+
+async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> None:
+    await lived(store)
+    assert await store.pending("old") == []
+    await store.drop(["old"])
+    assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
+    turns, given = await store.unremembered(ANA, 1, "old")
+    assert [turn.text for turn in turns] == ["I said a."]
+    assert [one.text for one in given] == ["ready-made a"]
+    assert await store.journalled(ANA, "k") is not None
+    (anew,) = await commit(store, ANA, 1, "old", made("first"))
+    assert anew.id > 4  # no number comes back
+
+
+async def test_dropping_in_one_scope_leaves_the_others_alone(store: Store) -> None:
+    await lived(store)
+    before = await store.state(BEN)
+    assert await store.drop(["old", "other"], ANA) == 4
+    assert await store.methods(ANA) == {}
+    assert await store.methods(BEN) == {"old": 2, "other": 2}
+    assert await store.state(BEN) == before
+    assert await store.drop(["old"], Scope("nobody")) == 0
+
+
+async def test_caches_know_and_whoever_remembers_begins_again(store: Store) -> None:
+    await lived(store, [ANA])
+    before = await store.state(ANA)
+    assert await store.drop(["nothing"], ANA) == 0
+    assert await store.state(ANA) == before
+    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
+    assert await store.drop(["old"], ANA) == 2
+    assert (await store.state(ANA)).epoch == before.epoch + 1
+    with pytest.raises(LeaseLost):
+        await store.commit(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
+
+
+async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Store) -> None:
+    await lived(store)
+    for session in (1, 2):
+        await commit(store, ANA, session, "new", made(f"new {session}"))
+    before = await records(store)
+    assert await store.drop(["old"], once="new") is None
+    assert await records(store) == before
+    assert await store.drop(["old"], ANA, once="new") == 2  # there it has remembered everything
+    assert await store.methods(ANA) == {"new": 2, "other": 2}
+
+
+async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Store) -> None:
+    await lived(store, [ANA])
+    (first,) = await commit(store, ANA, 1, "old~1", made("first again"))
+    before = await records(store)
+    assert await store.put_in_place("old~1", "old") is None
+    assert await records(store) == before
+    links = [NewLink(older=first.id, newer=0, relation=None)]
+    marks = [NewMark(memory=first.id, kind="withdrawn")]
+    what = made("second again", origins=(first.id,), links=links, marks=marks)
+    await commit(store, ANA, 2, "old~1", what)
+    assert await store.put_in_place("old~1", "old") == 2
+    assert await store.methods() == {"old": 2, "other": 2}
+    found = await store.memories(ANA, method="old")
+    assert [memory.text for memory in found] == ["first again", "second again"]
+    assert found[1].origins == (first.id,)
+    assert [link.older for link in await store.links(ANA, method="old")] == [first.id]
+    assert [mark.memory for mark in await store.marks(ANA, method="old")] == [first.id]
+    assert await store.pending("old") == []
+    assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
+
+
+async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: Store) -> None:
+    await lived(store, [ANA])
+    for session in (1, 2):
+        await commit(store, ANA, session, "new~1", made(f"new {session}"))
+    before = await store.state(ANA)
+    assert await store.put_in_place("new~1", "new") == 0
+    assert (await store.state(ANA)).epoch > before.epoch
+
+
+@pytest.mark.parametrize("way", ["instead", "again"])
+async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: str) -> None:
+    await lived(store, [ANA])
+    first, second = await store.memories(ANA, method="old")
+    other = (await store.memories(ANA, method="other"))[0]
+    talk = await store.start_session(ANA, AT + timedelta(days=9))
+    said = Utterance(
+        text="You said so.",
+        speaker="assistant",
+        role="agent",
+        at=AT + timedelta(days=9),
+        recalled=(second.id, other.id, 99),
+    )
+    plain = Utterance(text="Did I?", speaker="Ana", at=AT + timedelta(days=9))
+    await store.hear(ANA, talk, [said, plain])
+    name = "new" if way == "instead" else "old~1"
+    made_anew = [await commit(store, ANA, session, name, made("anew")) for session in (1, 2)]
+    if way == "instead":
+        assert await store.drop(["old"], ANA, once="new") == 2
+    else:
+        assert await store.put_in_place("old~1", "old", ANA) == 2
+    turns = await store.turns(ANA, session=talk)
+    assert [turn.recalled for turn in turns] == [(made_anew[0][0].id, other.id, 99), ()]
+    assert first.id not in turns[0].recalled
+
+
+async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: Store) -> None:
+    turns = [Utterance(text=text, speaker="Ana", at=AT) for text in "abcd"]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "old")
+
+    async def resting(method: str, *sources: tuple[int, ...]) -> list[int]:
+        new = [NewMemory(text=method, at=AT, sources=one) for one in sources]
+        what = Remembered(memories=new, vectors=unit(len(new)))
+        return [memory.id for memory in await commit(store, ANA, 1, method, what)]
+
+    whole, end, equal, apart = await resting("old", (1, 2, 3), (4,), (1, 3), ())
+    start, middle, _ = await resting("new", (1,), (2, 3, 4), (3,))
+    talk = await store.start_session(ANA, AT)
+    reminded: list[tuple[int, ...]] = [(end, apart, whole), (equal, whole), (apart,)]
+    for recalled in reminded:
+        said = Utterance(text="So?", speaker="bot", role="agent", at=AT, recalled=recalled)
+        await store.hear(ANA, talk, [said])
+    await store.drop(["old"], ANA, once="new")
+    reminded = [turn.recalled for turn in await store.recalls(ANA)]
+    assert reminded == [(middle, apart), (start, middle), (apart,)]
+
+
+async def test_its_own_method_is_the_first_until_another_takes_its_place_everywhere(
+    store: Store,
+) -> None:
+    assert await store.own_method() == ""
+    await lived(store)
+    assert await store.own_method() == "old"
+    for scope in (ANA, BEN):
+        for session in (1, 2):
+            await commit(store, scope, session, "new", made(f"new {session}"))
+    await store.drop(["old", "other"], ANA, once="new")
+    assert await store.own_method() == "old"  # it is still Ben's
+    await store.drop(["old", "other"], once="new")
+    assert await store.own_method() == "new"
+    header = [one async for one in store.dump(BEN) if one["type"] == "theanine"]
+    assert header == [{"type": "theanine", "format": 1, "method": "new"}]
+
+
+async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: Store) -> None:
+    secret = "cormorant-4417"
+    for day, key in enumerate("ab"):
+        said = Utterance(text=f"{secret if key == 'a' else 'Nothing'}.", speaker="Ana", at=AT)
+        plain = Utterance(text="It is cold.", speaker="Ana", at=AT)
+        transcript = Transcript(key=key, turns=[said, plain], at=AT + timedelta(days=day))
+        await store.log_transcript(ANA, transcript, "old")
+    whole = NewMemory(text=f"{secret} and cold", at=AT, sources=(1, 2))
+    own = [NewMemory(text=secret, at=AT, sources=(1,)), NewMemory(text="cold", at=AT, sources=(2,))]
+    (first, second) = await commit(store, ANA, 1, "old", Remembered(memories=own, vectors=unit(2)))
+    (other,) = await commit(store, ANA, 1, "other", Remembered(memories=[whole], vectors=unit(1)))
+    later = NewMemory(text=f"still {secret}", at=AT, sources=(3,), origins=(other.id,))
+    await commit(store, ANA, 2, "other", Remembered(memories=[later], vectors=unit(1)))
+    receipt = await store.forget(ANA, memory=first.id)
+    assert (receipt.verified, receipt.kept, receipt.turns, receipt.anew) == (True, (), 1, 2)
+    assert [memory.id for memory in await store.memories(ANA)] == [second.id]
+    assert secret not in str(await records(store))
+    assert [one.session for one in await store.pending("other")] == [1, 2]
+    assert [one.session for one in await store.pending("old")] == [2]
+    turns, _ = await store.unremembered(ANA, 1, "other")
+    assert [turn.text for turn in turns] == ["It is cold."]

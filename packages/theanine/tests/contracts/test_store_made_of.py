@@ -1,0 +1,209 @@
+"""What every store must do with memories made of others, marks, notes, and what stays forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theanine.errors import BadInput
+from theanine.store import Store
+from theanine.types import GivenMemory, NewMark, NewMemory, Remembered, Scope
+
+from .conftest import STORES, StoreCase
+from .test_store import ANA, AT, METHOD, export, remember, said, talk, unit
+
+pytestmark = pytest.mark.anyio
+
+
+def batch(
+    *memories: tuple[str, Sequence[int], Sequence[int], Sequence[int]],
+    marks: Sequence[NewMark] = (),
+) -> Remembered:
+    """Memories as (text, turns, stored origins, origins beside)."""
+    made = [
+        NewMemory(text=text, at=AT, sources=tuple(turns), origins=tuple(of), beside=tuple(beside))
+        for text, turns, of, beside in memories
+    ]
+    return Remembered(memories=made, vectors=unit(len(made)), marks=marks)
+
+
+async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
+    """Sessions of one turn, each with a statement and a summary made of it and of the last."""
+    last, sessions = 0, list[int]()
+    for n in range(count):
+        done = await store.log_transcript(scope, talk(f"s{n}", f"secret{n} words", day=n), METHOD)
+        turn = (await store.turns(scope, session=done.session))[0].id
+        of, marks = ((last,), [NewMark(memory=last, kind="superseded", by=1)]) if last else ((), [])
+        parts = [(f"statement of secret{n}", (turn,), (), ()), (f"summary {n}", (), of, (0,))]
+        made = await remember(store, scope, done.session, batch(*parts, marks=marks))
+        last = made[-1].id
+        sessions.append(done.session)
+    return sessions
+
+
+async def test_what_memories_are_made_of_and_their_marks_come_back(store: Store) -> None:
+    await summaries(store, 3)
+    found = await store.memories(ANA)
+    assert [memory.origins for memory in found] == [(), (1,), (), (2, 3), (), (4, 5)]
+    marks = await store.marks(ANA, method=METHOD)
+    assert [(mark.memory, mark.by, mark.session) for mark in marks] == [(2, 4, 2), (4, 6, 3)]
+    assert {mark.kind for mark in marks} == {"superseded"}
+    assert await store.marks(ANA, after=1) == marks[1:]
+    assert await store.marks(ANA, method="another") == []
+    assert (await store.state(ANA)).marks == 2
+
+
+async def test_forgetting_a_session_erases_what_was_made_of_it_and_asks_for_it_anew(
+    store: Store,
+) -> None:
+    sessions = await summaries(store, 4)
+    receipt = await store.forget(ANA, session=sessions[1])
+    assert receipt.verified
+    assert receipt.anew == 2
+    assert receipt.memories == 6
+    assert [memory.text for memory in await store.memories(ANA)] == [
+        "statement of secret0",
+        "summary 0",
+    ]
+    assert await store.marks(ANA) == []
+    waiting = await store.pending(METHOD, ANA)
+    assert [one.session for one in waiting] == sessions[2:]
+    turns, _ = await store.unremembered(ANA, sessions[2], METHOD)
+    assert [turn.text for turn in turns] == ["secret2 words"]
+
+
+async def test_forgetting_a_memory_keeps_its_own_session_as_it_is(store: Store) -> None:
+    sessions = await summaries(store, 3)
+    receipt = await store.forget(ANA, memory=3)  # the second session's statement
+    assert receipt.anew == 1
+    assert [memory.id for memory in await store.memories(ANA)] == [1, 2]
+    assert [one.session for one in await store.pending(METHOD, ANA)] == [sessions[2]]
+
+
+async def test_a_mark_goes_with_what_it_names(store: Store) -> None:
+    for n in range(3):
+        await store.log_transcript(ANA, talk(f"s{n}", f"words {n}", day=n), METHOD)
+    await remember(store, ANA, 1, batch(("old", (1,), (), ())))
+    marks = [NewMark(memory=1, kind="withdrawn", reason="no longer so")]
+    await remember(store, ANA, 2, batch(("new", (2,), (), ()), marks=marks))
+    newer = [NewMark(memory=2, kind="superseded", by=0)]
+    await remember(store, ANA, 3, batch(("newer", (3,), (), ()), marks=newer))
+    await store.forget(ANA, session=3)
+    assert [(m.memory, m.kind, m.reason) for m in await store.marks(ANA)] == [
+        (1, "withdrawn", "no longer so")
+    ]
+    await store.forget(ANA, session=2)
+    assert await store.marks(ANA) == []
+    assert [memory.text for memory in await store.memories(ANA)] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("what", "complaint"),
+    [
+        (batch(("a", (), (9,), ())), "made of memory 9"),
+        (batch(("a", (), (), (0,))), "made of new memory 0"),
+        (batch(("a", (), (), ()), marks=[NewMark(memory=9, kind="withdrawn")]), "memory 9"),
+        (batch(marks=[NewMark(memory=9, kind="withdrawn", by=3)]), "new memory 3"),
+    ],
+)
+async def test_what_is_made_of_nothing_is_refused(
+    store: Store, what: Remembered, complaint: str
+) -> None:
+    await store.log_transcript(ANA, talk("s", "words"), METHOD)
+    with pytest.raises(BadInput, match=complaint):
+        await remember(store, ANA, 1, what)
+    assert await store.memories(ANA) == []
+
+
+async def test_turns_keep_notes_and_recalls(store: Store) -> None:
+    session = await store.start_session(ANA, AT)
+    plain = said("hello")
+    reminded = said("I know", 1, role="agent", recalled=(4, 2), notes={"worth": "yes"})
+    heard = await store.hear(ANA, session, [plain, reminded])
+    assert await store.turns(ANA) == heard
+    assert heard[1].notes == {"worth": "yes"}
+    assert await store.recalls(ANA) == [heard[1]]
+    assert await store.recalls(ANA, after=heard[1].id) == []
+
+
+async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Store) -> None:
+    texts = ["first secret", "plain", "last secret"]
+    memories = [GivenMemory(text="the secret"), GivenMemory(text="other")]
+    whole = talk("s", *texts, memories=memories)
+    await store.log_transcript(ANA, whole, METHOD)
+    made = batch(("the secret", (1, 3), (), ()), ("other", (2,), (), ()))
+    await remember(store, ANA, 1, made)
+    assert (await store.forget(ANA, memory=1)).verified
+    again = await store.log_transcript(ANA, whole, METHOD)
+    assert (again.new_turns, again.new_memories, again.forgotten) == (0, 0, 3)
+    assert [turn.text for turn in await store.turns(ANA)] == ["plain"]
+    assert await store.pending(METHOD, ANA) == []
+    longer = talk("s", *texts, "more", memories=memories)
+    assert (await store.log_transcript(ANA, longer, METHOD)).new_turns == 1
+    assert [turn.text for turn in await store.turns(ANA)] == ["plain", "more"]
+
+
+async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store) -> None:
+    await summaries(store, 1)
+    session = await store.start_session(ANA, AT)
+    await store.hear(ANA, session, [said("You told me secret0", 9, role="agent", recalled=(1,))])
+    receipt = await store.forget(ANA, memory=1)
+    assert any(f"of session {session}) with this in mind" in kept for kept in receipt.kept)
+
+
+async def test_all_of_it_is_exported_and_restored(store_case: StoreCase, tmp_path: Any) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, two = store_case.make(tmp_path / "a"), store_case.make(tmp_path / "b")
+    await one.open()
+    await two.open()
+    await summaries(one, 3)
+    await one.forget(ANA, memory=5)
+    records = await export(one)
+    assert {"mark", "erased"} <= {record["type"] for record in records}
+    assert await two.restore(records) > 0
+    assert await two.restore(records) == 0
+    assert await export(two) == records
+    older = [
+        {name: value for name, value in record.items() if name not in ("origins", "notes")}
+        for record in records
+        if record["type"] not in ("mark", "erased")
+    ]
+    (tmp_path / "c").mkdir()
+    three = store_case.make(tmp_path / "c")
+    await three.open()
+    assert await three.restore(older) > 0
+    for made in (one, two, three):
+        await made.close()
+
+
+@pytest.mark.parametrize("name", sorted(STORES))
+@settings(max_examples=15, deadline=None)
+@given(
+    origins=st.lists(st.sets(st.integers(0, 7)), min_size=2, max_size=8),
+    forgotten=st.integers(0, 7),
+)
+async def test_nothing_made_of_what_is_gone_is_left(
+    name: str, origins: list[set[int]], forgotten: int, tmp_path_factory: Any
+) -> None:
+    store = STORES[name].make(tmp_path_factory.mktemp("s"))
+    await store.open()
+    for n, of in enumerate(origins):
+        done = await store.log_transcript(ANA, talk(f"s{n}", f"words {n}", day=n), METHOD)
+        known = tuple(sorted(one + 1 for one in of if one < n))
+        await remember(store, ANA, done.session, batch((f"m{n}", (n + 1,), known, ())))
+    gone = forgotten % len(origins)
+    receipt = await store.forget(ANA, session=gone + 1)
+    lost = {gone}
+    for n, of in enumerate(origins):
+        if any(one in lost and one < n for one in of):
+            lost.add(n)
+    left = [memory.id - 1 for memory in await store.memories(ANA)]
+    assert left == [n for n in range(len(origins)) if n not in lost]
+    assert receipt.anew == len(lost) - 1
+    assert {one.session - 1 for one in await store.pending(METHOD, ANA)} == lost - {gone}
+    await store.close()

@@ -1,0 +1,75 @@
+"""What every store must do when something is forgotten while somebody works with what it said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from theanine.errors import LeaseLost, Stale
+from theanine.store import Store
+from theanine.store.sql.leases import is_dead, lease_holder, process_holder
+from theanine.types import Remembered, Scope, Transcript, Utterance
+
+pytestmark = pytest.mark.anyio
+
+ANA, AT, METHOD = Scope("ana"), datetime(2024, 3, 1, 9, 30, tzinfo=UTC), "m"
+UNTIL, LATER = AT + timedelta(minutes=1), AT + timedelta(minutes=5)
+ME = lease_holder()
+SECRET = "cormorant-4417"
+
+
+async def log(store: Store, *keys: str) -> None:
+    for key in keys:
+        said = [Utterance(text=f"I said {key}: {SECRET}.", speaker="Ana", at=AT)]
+        await store.log_transcript(ANA, Transcript(key=key, turns=said, at=AT), METHOD)
+
+
+async def test_a_lease_is_renewed_by_its_holder_alone(store: Store) -> None:
+    await log(store, "a")
+    assert not await store.renew(ANA, ME, LATER)  # nobody has it yet
+    assert await store.lease(ANA, ME, UNTIL, AT)
+    assert await store.renew(ANA, ME, LATER)
+    another = lease_holder()
+    assert another != ME and not is_dead(another)
+    assert not await store.renew(ANA, another, LATER)
+    assert not await store.lease(ANA, another, LATER, UNTIL + timedelta(seconds=1)), (
+        "it was renewed"
+    )
+
+
+async def test_what_is_forgotten_takes_the_lease_along_for_good(store: Store) -> None:
+    await log(store, "a", "b")
+    assert await store.lease(ANA, ME, UNTIL, AT)
+    await store.forget(ANA, session=1)
+    assert not await store.renew(ANA, ME, LATER)
+    with pytest.raises(LeaseLost):
+        await store.commit(ANA, 2, METHOD, Remembered(), embedder="test", holder=ME, at=AT)
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_a_failure_keeps_no_words_of_what_was_forgotten(
+    store: Store, forgotten: bool
+) -> None:
+    await log(store, "a", "b")
+    epoch = (await store.state(ANA)).epoch
+    if forgotten:
+        await store.forget(ANA, session=1)
+    await store.record_failure(ANA, 2, METHOD, f"it said {SECRET}", epoch=epoch)
+    [kept] = [one.failure for one in await store.pending(METHOD) if one.session == 2]
+    assert kept is not None
+    assert (SECRET in kept) is not forgotten
+
+
+async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> None:
+    await log(store, "a")
+    session = await store.start_session(ANA, AT, holder=process_holder())
+    asked = Utterance(text="What did I say?", speaker="Ana", at=AT)
+    reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="agent")
+    epoch = (await store.state(ANA)).epoch
+    await store.hear(ANA, session, [asked], epoch=epoch)
+    await store.forget(ANA, session=1)
+    with pytest.raises(Stale, match="make it anew"):
+        await store.hear(ANA, session, [reply], epoch=epoch)
+    await store.hear(ANA, session, [asked])  # what a person says stands, whatever was forgotten
+    assert [turn.text for turn in await store.turns(ANA)] == [asked.text] * 2

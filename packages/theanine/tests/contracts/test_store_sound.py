@@ -1,0 +1,123 @@
+"""What every store must find of damage in itself, and that nothing it does makes any."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from theanine.store import Store
+from theanine.store.sql.leases import process_holder
+from theanine.store.values import JournalEntry
+from theanine.types import (
+    GivenMemory,
+    NewLink,
+    NewMark,
+    NewMemory,
+    Remembered,
+    Scope,
+    Transcript,
+    Utterance,
+)
+
+from .conftest import StoreCase
+
+pytestmark = pytest.mark.anyio
+
+ANA, BEN = Scope("ana"), Scope("ben")
+AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+ME = process_holder()
+
+
+async def remember(store: Store, session: int, method: str, older: int | None = None) -> int:
+    """One memory of a session's first turn, made of an older one, joined to it and marking it."""
+    origins = () if older is None else (older,)
+    new = NewMemory(text=f"{method} {session}", at=AT, sources=(2 * session - 1,), origins=origins)
+    what = Remembered(
+        memories=[new],
+        vectors=np.eye(1, 4, dtype=np.float32),
+        links=[NewLink(older=one, newer=0, relation=None) for one in origins],
+        marks=[NewMark(memory=one, kind="superseded", by=0) for one in origins],
+    )
+    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
+    made = await store.commit(ANA, session, method, what, embedder="test", holder=ME, at=AT)
+    return made[0].id
+
+
+@pytest.fixture
+async def lived(store: Store) -> AsyncIterator[Store]:
+    """Two sessions with a row of every kind."""
+    for scope in (ANA, BEN):
+        for day, key in enumerate("ab"):
+            turns = [Utterance(text=f"{key} {i}", speaker="Ana", at=AT) for i in range(2)]
+            given = [GivenMemory(text=f"ready-made {key}")]
+            at = AT + timedelta(days=day)
+            transcript = Transcript(key=key, turns=turns, at=at, memories=given)
+            await store.log_transcript(scope, transcript, "old")
+    await remember(store, 2, "old", older=await remember(store, 1, "old"))
+    entry = JournalEntry(key="k", step="relate", version=1, model="m", at=AT, session=1)
+    await store.journal(ANA, entry)
+    assert await store.check() == ""
+    yield store
+    assert await store.check() == ""
+
+
+async def test_nothing_refers_to_what_was_forgotten(lived: Store) -> None:
+    await lived.forget(ANA, memory=1)
+    assert await lived.check() == ""
+    await lived.forget(BEN, session=1)
+    assert await lived.check() == ""
+    await lived.forget(ANA, session=2)
+
+
+async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
+    for method in ("old~1", "new"):
+        await remember(lived, 2, method, older=await remember(lived, 1, method))
+    assert await lived.put_in_place("old~1", "old", ANA) == 2
+    assert await lived.check() == ""
+    assert await lived.drop(["old"], ANA, once="new") == 2
+
+
+@pytest.mark.parametrize(
+    ("type_", "damage"),
+    [
+        (
+            "session",
+            (
+                "turn: 2 whose session is not there, the first scope 1, id 1",
+                "given: 1 whose session is not there",
+                "remembering: 1 whose session is not there",
+                "memory: 1 whose session is not there, the first scope 1, id 1",
+            ),
+        ),
+        ("turn", ("source: 1 whose turn is not there, the first scope 1, memory 1, turn 1",)),
+        (
+            "memory",
+            (
+                "origin: 1 whose origin is not there, the first scope 1, memory 2, origin 1",
+                "mark: 1 whose memory is not there, the first scope 1, id 1",
+                "link: 1 whose older is not there, the first scope 1, newer 2, older 1",
+                "vector: 1 whose memory is not there",
+            ),
+        ),
+        ("link", ()),
+    ],
+)
+async def test_what_refers_to_nothing_is_named(
+    lived: Store, store_case: StoreCase, tmp_path: Path, type_: str, damage: tuple[str, ...]
+) -> None:
+    records = [one async for one in lived.dump()]
+    gone = next(one for one in records if one["type"] == type_)
+    (tmp_path / "copy").mkdir()
+    copy = store_case.make(tmp_path / "copy")
+    await copy.open()
+    await copy.restore([one for one in records if one is not gone])
+    found = await copy.check()
+    await copy.close()
+    assert "\n" not in found
+    faults = found.split("; ") if found else []
+    for fault, begins in zip(faults, damage, strict=True):
+        assert fault.startswith(begins)

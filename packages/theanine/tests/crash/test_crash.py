@@ -1,0 +1,99 @@
+"""A few kills, and proof that the checks notice what they look for."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import theanine
+from crash import check
+from crash.harness import crash
+from theanine.demo import HARBOUR
+from theanine.importers import read_histories
+from theanine.testing import ScriptedServer
+
+
+def test_a_few_kills_lose_double_and_repay_nothing() -> None:
+    tally = crash(kills=6, seed=7)
+    assert tally.violations == []
+    assert tally.acknowledged == tally.found > 0
+    assert sum(tally.kills.values()) == 6
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.db"
+    with theanine.open(str(path)) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        agent.remember("ana")
+    assert list(check.after_a_kill(path)) == []
+    return path
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("UPDATE remembering SET remembered_at = NULL WHERE session = 3", "not remembered"),
+        ("DELETE FROM vector WHERE memory = 5", "without a vector"),
+        ("DELETE FROM memory WHERE id = 19", "not there"),
+        (
+            "CREATE TEMP TABLE twice AS SELECT * FROM memory WHERE id = 5;"
+            "UPDATE twice SET id = 999;"
+            "INSERT INTO memory SELECT * FROM twice",
+            "there twice",
+        ),
+    ],
+)
+def test_what_is_half_there_is_noticed(store: Path, harm: str, said: str) -> None:
+    with closing(sqlite3.connect(store)) as db:
+        db.executescript(harm)
+        db.commit()
+    assert any(said in sentence for sentence in check.after_a_kill(store))
+
+
+def test_a_lost_and_a_displaced_turn_are_noticed(store: Path) -> None:
+    told = check.turns_of(store)
+    assert list(check.acknowledged_turns(told, store)) == []
+    assert list(check.acknowledged_turns([*told, "never kept"], store))
+    assert list(check.acknowledged_turns([told[1], told[0]], store))
+
+
+def test_a_call_paid_twice_is_noticed() -> None:
+    request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
+    assert list(check.paid_again([request], {"Task: relate"})) == []
+    assert list(check.paid_again([request], {"Task: summarize"}))
+
+
+def test_a_journal_that_keeps_nothing_is_noticed() -> None:
+    request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
+    assert list(check.not_journalled([request], {"Task: summarize"}, 0)) == []
+    assert list(check.not_journalled([request], set(), 0))
+
+
+def test_a_log_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    whole = read_histories(HARBOUR).histories[0]
+    with theanine.open(str(path)) as agent:
+        for again in ("", "-again"):
+            named = [replace(one, key=one.key + again) for one in whole.transcripts]
+            agent.log(replace(whole, transcripts=named), "ana")
+    told = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
+    assert list(check.acknowledged_turns(told * 2, path))
+
+
+def test_a_store_that_another_run_would_not_make_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with ScriptedServer() as server:
+        with theanine.open(str(path), model="openai:scripted", base_url=server.base_url) as agent:
+            agent.log(read_histories(HARBOUR).histories[0], "ana")
+            agent.remember("ana")
+        fine = check.as_if_never_killed(path, tmp_path / "a.db", server.base_url)
+        assert list(fine) == []
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("UPDATE link SET relation = 'Want'")
+            db.commit()
+        assert list(check.as_if_never_killed(path, tmp_path / "b.db", server.base_url))

@@ -1,0 +1,244 @@
+"""Bad files: each is named, with its place, the reason and the mend; nothing else ever escapes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from datetime import datetime
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from support import history_samples as samples
+from theanine.errors import BadInput, SettingsError
+from theanine.importers import FORMATS, is_dump, read_histories
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "the file is empty"),
+    "blank": (b" \n\n", "the file is empty"),
+    "empty list": (b"[]", "holds no items"),
+    "broken": (b'[\n {"a": 1,}\n]', "broken JSON at line 2, column 10"),
+    "cut": (b'[{"sample_id": "x", "conver', "broken JSON at column"),
+    "unknown": (b'{"a": {"b": 1}}', "unknown format; name it if it is one of jsonl, text"),
+    "prose": (b"just some words", "unknown format"),
+    "numbers": (b"[1, 2]", "unknown format"),
+    "utf-16": ("Ana: hi".encode("utf-16"), "UTF-16"),
+    "latin-1": ("Ana: h\u00e9".encode("latin-1"), "not UTF-8 at byte 6"),
+    "surrogate": (b'[{"sample_id": "\\ud800", "conversation": {}}]', "lone surrogate"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_bad_file_is_named_with_the_reason(name: str, tmp_path: Path) -> None:
+    content, reason = FILES[name]
+    file = tmp_path / "talk"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match=reason) as caught:
+        read_histories(file)
+    assert caught.value.where.startswith("talk")
+
+
+def test_a_missing_file_and_a_strange_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such file"):
+        read_histories(tmp_path / "nowhere.json")
+    with pytest.raises(BadInput, match="name the files"):
+        read_histories(tmp_path)
+
+
+def test_a_byte_order_mark_is_fine(tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + samples.line().encode())
+    assert read_histories(file).histories[0].transcripts[0].turns[0].speaker == "Ana"
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(SettingsError, match=r"known: jsonl, text"):
+        read_histories(StringIO("Ana: hi"), format="doc")
+    with pytest.raises(SettingsError, match="UTC offset"):
+        read_histories(StringIO("Ana: hi"), start=datetime(2020, 1, 1))
+
+
+def _changed(name: str) -> tuple[object, str]:
+    locomo, msc, cc, bank = samples.locomo(), samples.msc(), samples.cc(), samples.memorybank()
+    talk, beam, chat, hay = (
+        samples.locomo(),
+        samples.beam(),
+        samples.chatgpt(),
+        samples.longmemeval(),
+    )
+    locomo.pop("sample_id")
+    talk["conversation"] = {
+        "session_1_date_time": "8.5.2023",
+        "session_1": [],
+        "session_2_date_time": "1:56 pm on 8 May, 2023",
+        "session_2": [{"speaker": "Ana", "text": "no id"}, {"dia_id": "D2:2", "speaker": "Bo"}],
+    }
+    msc["metadata"] = {}
+    cc["first session speakers"] = ["Neighbor A"]
+    bank["Eve"] = {"name": "Eve", "history": {"27.4.": []}}
+    beam[1]["turns"] = [[{"role": "boss", "content": "x"}]]
+    chat[0]["current_node"] = "gone"
+    hay[0]["haystack_dates"] = []
+    cases: dict[str, tuple[object, str]] = {
+        "locomo": (
+            [talk],
+            r"4 items.*session_1_date_time: \"8.5.2023\".*\[0\]: the field \"dia_id\"",
+        ),
+        "msc": (msc, r'metadata: the field "initial_data_id" is missing'),
+        "cc": ([cc], "2 turns but 1 speakers"),
+        "memorybank": (bank, r'"27.4." is no date of this format'),
+        "beam": (beam, 'the role "boss"'),
+        "chatgpt": (chat, 'no node "gone"'),
+        "longmemeval": (hay, "differ in length"),
+    }
+    return cases[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["locomo", "msc", "cc", "memorybank", "beam", "chatgpt", "longmemeval"]
+)
+def test_a_wrong_item_is_named(name: str, tmp_path: Path) -> None:
+    value, reason = _changed(name)
+    file = samples.save(tmp_path, "talk", value)
+    with pytest.raises(BadInput, match=f"(?s){reason}"):
+        read_histories(file, format=name)
+
+
+def test_keep_going_takes_the_good_items_around_a_bad_one(tmp_path: Path) -> None:
+    bad = samples.cc()
+    bad.pop("dataID")
+    other = {**samples.cc(), "dataID": "episode-2"}
+    file = samples.save(tmp_path, "c.json", [samples.cc(), bad, other])
+    reading = read_histories(file, keep_going=True)
+    assert [h.name for h in reading.histories] == ["episode-1", "episode-2"]
+    assert [item.where for item in reading.rejected] == ["c.json, [1]"]
+
+
+def test_milliseconds_are_not_taken_for_seconds(tmp_path: Path) -> None:
+    chat = samples.chatgpt()
+    chat[0]["create_time"] = 1_700_000_000_000
+    with pytest.raises(BadInput, match="looks like milliseconds"):
+        read_histories(samples.save(tmp_path, "c.json", chat))
+
+
+def test_a_circle_of_messages_ends(tmp_path: Path) -> None:
+    chat = samples.chatgpt()
+    chat[0]["mapping"] = {"a": {"parent": "b"}, "b": {"parent": "a"}}
+    chat[0]["current_node"] = "a"
+    with pytest.raises(BadInput, match="its own ancestor"):
+        read_histories(samples.save(tmp_path, "c.json", chat))
+
+
+def test_one_name_for_two_different_sessions_is_no_silent_loss(tmp_path: Path) -> None:
+    other = samples.cc()
+    other["first session dialogue"] = ["Quite", "different"]
+    file = samples.save(tmp_path, "c.json", [samples.cc(), samples.cc(), other])
+    with pytest.raises(BadInput, match="two sessions with different words") as caught:
+        read_histories(file)
+    assert caught.value.where == "episode-1, session episode-1/session_1"
+
+
+def test_a_store_export_is_told_apart(tmp_path: Path) -> None:
+    record = json.dumps({"type": "header", "version": 1}) + "\n"
+    dump = samples.save(tmp_path, "dump.jsonl", record + record)
+    talk = samples.save(tmp_path, "talk.jsonl", samples.line(type="chat"))
+    assert is_dump(dump)
+    assert not is_dump(talk)
+    assert not is_dump(tmp_path)
+    stream = TextIOWrapper(BytesIO(record.encode()))
+    assert is_dump(StringIO(record))
+    with pytest.raises(BadInput, match="restore it"):
+        read_histories(dump)
+    assert is_dump(stream)
+    assert stream.readline() == record
+    with dump.open() as file:
+        assert is_dump(file)
+        assert file.readline() == record
+
+
+EXAMPLES = (
+    b"\xff",
+    b"[[[",
+    b"Ana: hi\n\x00",
+    b'{"mapping": {}}',
+    b'[{"mapping": {"a": 1}}]',
+    b"#\n",
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.binary(max_size=60) | st.sampled_from(EXAMPLES),
+    st.sampled_from([None, *FORMATS]),
+    st.booleans(),
+)
+@example(b'{"text": 1, "at": null}\n{', None, True)
+def test_no_bytes_bring_anything_but_bad_input(
+    data: bytes, name: str | None, keep_going: bool
+) -> None:
+    with suppress(BadInput):
+        read_histories(TextIOWrapper(BytesIO(data)), format=name, keep_going=keep_going)
+
+
+leaves = st.none() | st.booleans() | st.integers(-(10**14), 10**14) | st.text(max_size=4)
+FIELDS = [
+    "sample_id",
+    "conversation",
+    "session_1",
+    "session_1_date_time",
+    "observation",
+    "speaker",
+    "text",
+    "dia_id",
+    "dialog",
+    "id",
+    "previous_dialogs",
+    "metadata",
+    "initial_data_id",
+    "time_back",
+    "dataID",
+    "summary",
+    "s1-m1",
+    "history",
+    "query",
+    "mapping",
+    "response",
+    "current_node",
+    "parent",
+    "message",
+    "author",
+    "role",
+    "content",
+    "parts",
+    "create_time",
+    "turns",
+    "time_anchor",
+    "batch_number",
+    "haystack_sessions",
+    "haystack_dates",
+    "haystack_session_ids",
+    "question_id",
+    "at",
+    "memory",
+    "session",
+]
+trees = st.recursive(
+    leaves | st.sampled_from(["user", "a", "2023-04-27", "A few days after", "1 pm"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*FIELDS, "a", "2023-04-27"]), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees, st.sampled_from(sorted(FORMATS)))
+def test_no_json_brings_anything_but_bad_input(tree: object, name: str) -> None:
+    text = json.dumps([tree])
+    with suppress(BadInput):
+        memories = FORMATS[name].memories
+        read_histories(StringIO(text), format=name, keep_going=True, memories=memories)

@@ -1,0 +1,38 @@
+"""The bundled conversation is sound: readable, dated, and its questions name real turns."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from theanine.demo import HARBOUR, questions
+from theanine.importers import read_histories
+
+READING = read_histories(HARBOUR)
+SESSIONS = READING.histories[0].transcripts
+
+
+def test_it_is_one_year_of_ten_dated_sessions() -> None:
+    assert [h.name for h in READING.histories] == ["ana"]
+    assert not READING.notes
+    assert len(SESSIONS) == 10
+    assert all(10 <= len(s.turns) <= 16 and s.dated for s in SESSIONS)
+    assert SESSIONS[-1].at - SESSIONS[0].at > timedelta(days=300)
+    assert {t.at.utcoffset() for s in SESSIONS for t in s.turns} == {
+        timedelta(hours=1),
+        timedelta(hours=2),
+    }
+
+
+def test_ana_and_theo_take_turns() -> None:
+    for session in SESSIONS:
+        said = [(t.speaker, t.role) for t in session.turns]
+        assert said == [("Ana", "user"), ("Theo", "agent")] * (len(said) // 2)
+
+
+def test_every_question_names_turns_of_ana() -> None:
+    hers = {t.key for s in SESSIONS for t in s.turns if t.role == "user"}
+    asked = questions()
+    assert [q.kind for q in asked] == ["change", "cause", "time", "hindrance", "fact"]
+    for question in asked:
+        assert set(question.sources) <= hers
+        assert question.question.endswith("?")

@@ -1,0 +1,400 @@
+"""Session memories are compressed into three parts, each sentence traced, nothing overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theanine
+from support.answering import MONDAY, Answering, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.demo import HARBOUR
+from theanine.embeddings.wordllama import count_tokens
+from theanine.errors import SettingsError, UnusableReply
+from theanine.importers import read_histories
+from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of, note_kind
+from theanine.methods.comedy.compress import COMPRESS, Piece, compress
+from theanine.methods.comedy.config import ComedyConfig
+from theanine.methods.comedy.local_compress import local_compress
+from theanine.methods.comedy.local_notes import local_notes
+from theanine.methods.comedy.method import Comedy
+from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
+from theanine.testing import ScriptedServer
+from theanine.types import GivenMemory, History, Transcript, Turn, Utterance
+
+pytestmark = pytest.mark.anyio
+
+ASKED = "What is Ana allergic to?"
+NOTHING: dict[str, list[Any]] = {"events": [], "portrait": [], "relation": []}
+TURNS = [
+    turn(1, "My name is Ana and I always carry a pen because I'm allergic to nuts."),
+    turn(2, "I will remember it. You told me about the boat.", "Tea", role="agent", recalled=(1,)),
+    turn(3, "A storm broke our mast near Faro.", shared="a boat without a mast"),
+    turn(4, "Thanks for listening, Tea."),
+]
+
+
+def piece(number: int, aspect: Aspect, text: str, **more: Any) -> Piece:
+    """A stored session memory of session ``number``."""
+    made = Piece(
+        aspect=aspect,
+        text=text,
+        at=MONDAY + timedelta(days=number),
+        speakers=("Ana",),
+        session=number,
+        sources=frozenset({number}),
+        origins=frozenset({number}),
+        behind=frozenset({number}),
+        made_by="scripted:test",
+    )
+    return replace(made, **more)
+
+
+PIECES = [
+    piece(1, "portrait", "Ana is allergic to nuts."),
+    piece(2, "events", "Ana sold her boat."),
+    piece(3, "relation", "Ana thanked Tea.", origins=frozenset[int](), beside=frozenset({0})),
+]
+
+
+def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Agent:
+    """An agent that remembers the bundled conversation's first sessions."""
+    agent = theanine.open(str(path / "m.db"), method="comedy", **settings)
+    history = read_histories(HARBOUR).histories[0]
+    agent.log(replace(history, transcripts=history.transcripts[:sessions]), "ana")
+    assert [one.failure for one in agent.remember("ana") if one.failure] == []
+    return agent
+
+
+# what the model is asked for, and held to
+
+
+async def _notes_prompt(turns: Sequence[Turn]) -> str:
+    caller = Answering([NOTHING])
+    await notes_of(turns, caller)
+    assert caller.asked[0].touches == {1}
+    return caller.asked[0].prompt
+
+
+async def _compress(
+    pieces: Sequence[Piece], answers: Sequence[object], **more: Any
+) -> tuple[list[Piece], Answering]:
+    caller = Answering(answers)
+    limits: dict[str, Any] = {"sentences": 2, "input_budget": None, **more}
+    return await compress(pieces, [], [], caller, **limits), caller
+
+
+ONE = {"text": "Ana lives on land now.", "notes": [1, 2]}
+
+
+async def test_the_prompts_are_as_they_were_read() -> None:
+    check_snapshot("session-memory", await _notes_prompt(TURNS))
+    _, caller = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
+    check_snapshot("compress", caller.asked[0].prompt)
+
+
+async def test_quoted_words_stay_in_their_fences() -> None:
+    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in TURNS]
+    check_fences(await _notes_prompt(TURNS), await _notes_prompt(attacked))
+    _, calm = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
+    wild = [replace(one, text=ATTACK) for one in PIECES]
+    _, caller = await _compress(wild, [{**NOTHING, "events": [ONE]}])
+    check_fences(calm.asked[0].prompt, caller.asked[0].prompt)
+
+
+@pytest.mark.parametrize("step", [SESSION_MEMORY, COMPRESS], ids=lambda step: step.name)
+def test_instructions_are_short(step: Any) -> None:
+    check_length(step)
+
+
+@pytest.mark.parametrize(
+    ("note", "fault"),
+    [
+        ({"text": " ", "turns": [1]}, "portrait, note 1: its text is empty"),
+        ({"text": "long " * 200, "turns": [1]}, "is too long"),
+        ({"text": "Ana sails.", "turns": []}, "names no turn"),
+        ({"text": "Ana sails.", "turns": [1, 5]}, "turns [5] were not shown; shown are 1 to 4"),
+    ],
+)
+async def test_notes_that_rest_on_nothing_are_sent_back(note: object, fault: str) -> None:
+    good = {**NOTHING, "portrait": [{"text": "Ana has an allergy.", "turns": [3, 1, 1]}]}
+    caller = Answering([{**NOTHING, "portrait": [note]}, good])
+    (made,) = await notes_of(TURNS, caller)
+    assert fault in caller.faults[0]
+    assert (made.kind, made.sources, made.speakers) == ("session-portrait", (1, 3), ("Ana",))
+    with pytest.raises(UnusableReply):
+        await notes_of(TURNS, Answering([{**NOTHING, "portrait": [note] * 20}]))
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        (NOTHING, "all three lists are empty"),
+        ({**NOTHING, "events": [ONE] * 3}, "3 sentences of events are too many"),
+        ({**NOTHING, "relation": [{**ONE, "text": ""}]}, "relation, sentence 1: its text is empty"),
+        ({**NOTHING, "events": [{**ONE, "notes": []}]}, "names no note"),
+        ({**NOTHING, "events": [{**ONE, "notes": [4]}]}, "there are no notes [4], only 1 to 3"),
+    ],
+)
+async def test_sentences_that_rest_on_nothing_are_sent_back(reply: object, fault: str) -> None:
+    (made,), caller = await _compress(PIECES, [reply, {**NOTHING, "portrait": [ONE]}])
+    assert fault in caller.faults[0]
+    assert made.aspect == "portrait"
+
+
+async def test_a_sentence_rests_on_the_notes_it_names_and_is_made_of_all_shown() -> None:
+    (made,), caller = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
+    assert made.sources == {2, 1}
+    assert (made.origins, made.beside, made.behind) == ({1, 2}, {0}, {1, 2, 3})
+    assert made.at == PIECES[1].at
+    assert caller.asked[0].touches == {1, 2, 3}
+
+
+def _everything(prompt: str) -> object:
+    """One sentence that rests on all notes shown."""
+    numbers = [int(row.split("]")[0][1:]) for row in prompt.splitlines() if row.startswith("[")]
+    assert numbers == list(range(1, len(numbers) + 1))
+    return {**NOTHING, "events": [{"text": f"the sum of {len(numbers)}", "notes": numbers}]}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 490), min_size=1, max_size=30), st.booleans())
+async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
+    sizes: list[int], begun: bool
+) -> None:
+    pieces = [piece(i, "events", "x" * size) for i, size in enumerate(sizes, 1)]
+    earlier = [piece(99, "portrait", "the sum of older notes")] if begun else []
+    caller = Answering([_everything] * 40)
+    (made,) = await compress(pieces, earlier, pieces, caller, sentences=1, input_budget=1_000)
+    folded = sum(sizes) // 3 + 13 * len(sizes) > 1_000
+    assert set(range(1, len(sizes) + 1)) <= made.origins == made.behind
+    assert made.sources == made.origins
+    assert caller.asked[-1].touches == made.behind
+    assert (99 in made.origins) == (begun and folded)
+    assert len(caller.asked) <= 1 + len(sizes) // 2
+    assert all(len(one.prompt) < 3 * 1_500 + len(COMPRESS.template) for one in caller.asked)
+
+
+# locally
+
+
+def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
+    found = {made.kind: made for made in local_notes(TURNS)}
+    assert set(found) == {"session-events", "session-portrait", "session-relation"}
+    assert "allergic to nuts" in found["session-portrait"].text
+    assert "mast" in found["session-events"].text
+    thanks = found["session-relation"]
+    assert thanks.text == "Ana said on 8 May 2023: “Thanks for listening, Tea.”"
+    assert (thanks.sources, thanks.speakers) == ((4,), ("Ana", "Tea"))
+
+
+def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
+    said = "I will remind you of the vet on Friday."
+    (made,) = local_notes([turn(1, said, "Tea", role="agent")])
+    assert made.kind == "session-relation"
+    assert local_notes([turn(1, said, "Tea", role="agent", recalled=(2,))]) == []
+
+
+WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
+    ["I moved to Porto.", "Thanks for that, Tea.", "I love the sea, it makes me happy."]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 3))
+def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most: int) -> None:
+    turns = [turn(i, text, "Tea" if i % 3 == 0 else "Ana") for i, text in enumerate(texts, 1)]
+    notes = [piece(note.sources[0], aspect_of(note.kind), note.text) for note in local_notes(turns)]
+    kept = local_compress(notes, most)
+    assert kept == local_compress(notes, most)
+    assert all(one in notes for one in kept)
+    for aspect in ASPECTS:
+        of = [one for one in kept if one.aspect == aspect]
+        assert len(of) <= most
+        assert [one.at for one in of] == sorted((one.at for one in of), reverse=True)
+        assert bool(of) == any(one.aspect == aspect for one in notes)
+
+
+def test_local_compressing_drops_what_a_newer_quote_says_again() -> None:
+    notes = [
+        piece(1, "events", "Ana said: “I sold the red boat.”"),
+        piece(2, "events", "Ana said: “I did not sell the boat.”"),
+        piece(3, "events", "Ana said: “I sold the red boat in Porto.”"),
+    ]
+    assert [one.session for one in local_compress(notes, 5)] == [3, 2]
+
+
+# together
+
+
+def _url(server: ScriptedServer, model: str) -> str | None:
+    return None if model == "local" else server.base_url
+
+
+@pytest.mark.parametrize("model", ["local", "openai:x"])
+def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
+    tmp_path: Path, model: str
+) -> None:
+    with (
+        ScriptedServer() as server,
+        opened(tmp_path, model=model, base_url=_url(server, model)) as agent,
+    ):
+        assert len(server.calls) == (0 if model == "local" else 20)
+        memories = {one.id: one for one in agent.memories("ana")}
+        marks = agent.marks("ana")
+        last = max(one.session for one in memories.values())
+        found = agent.recall(ASKED, "ana")
+        assert [part.text.split(":")[0] for part in found.parts] == [
+            "What happened",
+            "About Ana",
+            "Between Ana and Theo",
+        ]
+        now = {one.id for one in found.memories}
+        assert {memories[id].session for id in now} == {last}
+        assert {memories[id].kind for id in now} == set(ASPECTS)
+        sentences = {id for id, one in memories.items() if one.kind in ASPECTS}
+        assert {mark.memory for mark in marks} == sentences - now
+        for mark in marks:
+            assert mark.by is not None
+            assert mark.by > mark.memory
+        for id in sentences:
+            assert memories[id].sources
+            behind = {memories[origin].kind for origin in memories[id].origins}
+            assert behind <= {note_kind(aspect) for aspect in ASPECTS}
+        assert {one.made_by for one in memories.values()} == {model}
+
+
+def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
+    with opened(tmp_path) as agent:
+        whole = agent.recall(ASKED, "ana")
+        for budget in (0, 60, 150, 400, 4_000):
+            found = agent.recall(ASKED, "ana", budget=budget)
+            assert count_tokens(found.text) <= budget
+            for part in found.parts:
+                assert part.sources
+        assert len(agent.recall(ASKED, "ana", budget=150).parts) == 3
+        assert agent.recall(ASKED, "ana", budget=4_000) == whole
+
+
+def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> None:
+    off = {"compress": "false"}
+    with (
+        ScriptedServer() as server,
+        opened(
+            tmp_path, sessions=3, model="openai:x", base_url=server.base_url, config=off
+        ) as agent,
+    ):
+        assert len(server.calls) == 3
+        found = agent.recall(ASKED, "ana")
+        assert {one.id for one in found.memories} == {one.id for one in agent.memories("ana")}
+        assert found.parts[1].text.startswith("About Ana: (30 March 2024) Ana: ")
+        days = [one.at for one in found.parts[0].memories]
+        assert days == sorted(days, reverse=True)
+
+
+@pytest.mark.parametrize("model", ["local", "openai:x"])
+def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
+    tmp_path: Path, model: str
+) -> None:
+    with ScriptedServer() as server:
+        url = _url(server, model)
+        with opened(tmp_path, sessions=4, model=model, base_url=url) as agent:
+            asked = len(server.calls)
+            first = agent.sessions("ana")[0].id
+            lost = {one.text for one in agent.memories("ana") if one.session == first}
+            assert agent.forget("ana", session=first).verified
+            assert len(agent.pending("ana")) == 3
+            agent.remember("ana")
+            found = agent.recall(ASKED, "ana")
+            assert all(part.sources for part in found.parts)
+            assert {turn.session for turn in found.sources} == {2, 3, 4}
+            assert not lost & {one.text for one in agent.memories("ana")}
+            if (
+                model != "local"
+            ):  # what was noted of each session is journalled; only the sums are asked for
+                assert len(server.calls) == asked + 3
+
+
+def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: Path) -> None:
+    with opened(tmp_path, sessions=1) as agent:
+        notes = [one for one in agent.memories("ana") if one.kind == note_kind("portrait")]
+        gone, kept = notes[0], notes[1]
+        assert agent.forget("ana", memory=gone.id).verified
+        found = agent.recall(ASKED, "ana")
+        assert gone.text not in found.text
+        assert kept.text in found.text
+
+
+def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path) -> None:
+    with opened(tmp_path, sessions=2) as agent:
+        before = agent.recall(ASKED, "ana")
+        talk = agent.session("ana")
+        talk.hear("Hi!")
+        talk.end()
+        assert agent.recall(ASKED, "ana") == before
+
+
+def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: Path) -> None:
+    small = {"input_budget": 1_000}
+    with (
+        ScriptedServer() as server,
+        opened(tmp_path, model="openai:x", base_url=server.base_url, config=small) as agent,
+    ):
+        memories = {one.id: one for one in agent.memories("ana")}
+        found = agent.recall(ASKED, "ana")
+        made_of = {memories[n].kind for one in found.memories for n in one.origins}
+        assert made_of > set(ASPECTS), "of sentences as well as of session memories"
+        sent = [line for line in agent.costs() if line.step == "compress"]
+        assert sum(line.calls for line in sent) >= 10
+        first = agent.sessions("ana")[0].id
+        assert agent.forget("ana", session=first).verified
+        assert len(agent.pending("ana")) == 9
+
+
+def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
+    said = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
+    given = [
+        GivenMemory(text="I'm allergic to nuts.", speakers=("Ana",), source_keys=("a",)),
+        GivenMemory(text="Ana sold her boat.", speakers=("Ana",)),
+    ]
+    once = Transcript(key="s", turns=[said], at=MONDAY, memories=given)
+    with theanine.open(str(tmp_path / "m.db"), method="comedy") as agent:
+        agent.log(History(name="ana", transcripts=[once]), "ana")
+        agent.remember("ana")
+        kinds = {one.text: one.kind for one in agent.memories("ana") if one.origins == ()}
+        assert kinds == {
+            "I'm allergic to nuts.": "session-portrait",
+            "Ana sold her boat.": "session-events",
+        }
+        text = agent.recall("Any allergies?", "ana").text
+        assert text == "What happened: Ana sold her boat.\nAbout Ana: I'm allergic to nuts."
+
+
+def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
+    with (
+        ScriptedServer() as server,
+        opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
+    ):
+        turns = agent.turns("ana")
+        sessions = [one.id for one in agent.sessions("ana")]
+        guess = [Comedy().estimate([t for t in turns if t.session == s]) for s in sessions]
+        spent = sum(line.input_tokens for line in agent.costs())
+        assert sum(one.calls for one in guess) == len(server.calls)
+        assert 0.5 < sum(one.input_tokens for one in guess) / spent < 2
+    alone = Comedy(ComedyConfig(compress=False)).estimate(turns)
+    assert alone.calls == 1
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    refused: list[dict[str, Any]] = [{"sentences": 0}, {"input_budget": 10}, {"budget": -1}]
+    for wrong in refused:
+        with pytest.raises(SettingsError):
+            ComedyConfig(**wrong)
+    assert ComedyConfig.paper().input_budget is None

@@ -1,0 +1,426 @@
+"""Conditional memory through the public face: what is decided, kept, found again, and asked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.errors import SettingsError
+from theanine.importers import read_histories
+from theanine.methods.conditional.config import ConditionalConfig
+from theanine.methods.conditional.method import Conditional
+from theanine.testing import ScriptedServer, by_step, step_of
+from theanine.types import GivenMemory, History, Role, Transcript, Utterance
+
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+Said = tuple[Role, str]
+TALK: list[Said] = [
+    ("user", "Hello!"),
+    ("agent", "Hello Ana."),
+    ("user", "Capitalize this title for me: sea and storm."),
+    ("agent", "Sea And Storm"),
+    ("user", "No, I mean every letter has to be a capital."),
+    ("agent", "SEA AND STORM"),
+    ("user", "What is the capital of Norway?"),
+    ("agent", "Oslo."),
+]
+FEEDBACK = TALK[4][1]
+
+
+def session(*said: Said, key: str = "one", day: int = 0) -> History:
+    """One imported session."""
+    at = START + timedelta(days=day)
+    turns = [
+        Utterance(
+            text=text,
+            speaker="Ana" if role == "user" else "Tea",
+            role=role,
+            at=at + timedelta(minutes=i),
+        )
+        for i, (role, text) in enumerate(said)
+    ]
+    return History(name="ana", transcripts=[Transcript(key=key, turns=turns, at=at)])
+
+
+def opened(path: Path, server: ScriptedServer | None = None, **config: object) -> theanine.Agent:
+    """A store with the method, with the server's model or without any."""
+    model: dict[str, Any] = {}
+    if server:
+        model = {"model": "openai:scripted", "base_url": server.base_url}
+    return theanine.open(str(path / "m.db"), method="conditional", config=config, **model)
+
+
+def learn(agent: theanine.Agent, history: History) -> None:
+    """Log and remember; nothing may fail."""
+    agent.log(history, "ana")
+    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+
+
+def asked(server: ScriptedServer) -> list[str]:
+    """The steps of all calls, without the method's name."""
+    return [(step_of(body) or "").removeprefix("conditional-") for body in server.requests]
+
+
+def prompt(body: Mapping[str, Any]) -> str:
+    """The whole prompt of a call."""
+    return str(body["messages"][0]["content"])
+
+
+# deciding
+
+
+def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        talk = agent.session("ana")
+        talk.hear("I moved to Lisbon last Friday.")
+        said = talk.reply()
+        assert said.text == "Tell me more."
+        assert said.notes["worth"] == "yes"
+        talk.hear("Where is it?")
+        assert talk.reply().notes["worth"] == "no"
+        assert asked(server) == ["reply", "reply"]
+        talk.end()
+        assert asked(server)[2:] == ["record"]  # nothing was left to decide
+        (record,) = agent.memories("ana")
+        assert record.sources == (1,)
+        assert [turn.notes.get("worth") for turn in agent.turns("ana")] == [None, "yes", None, "no"]
+
+
+def test_turns_that_no_reply_decided_about_are_asked_about_once(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        talk = agent.session("ana")
+        talk.hear("My brother Bo sails every summer.")
+        talk.hear("And he has a red boat now.", speaker="Bo")
+        talk.reply()
+        talk.hear("I keep the red boat clean.", speaker="Bo")
+        talk.end()
+        assert asked(server) == ["reply", "decide", "record"]
+        assert "<<<asked\n1, 4\n>>>" in prompt(server.requests[1])
+        assert {memory.sources[-1] for memory in agent.memories("ana")} == {1, 2, 4}
+        assert {memory.speakers for memory in agent.memories("ana")} == {("ana",), ("Bo",)}
+
+
+def test_an_imported_session_takes_one_call_to_decide_and_one_to_record(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        learn(agent, session(*TALK))
+        assert asked(server) == ["decide", "record"]
+        learn(agent, session(*TALK))
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("worth", ["yes", "no"])
+def test_a_models_decision_holds_when_the_session_is_remembered(tmp_path: Path, worth: str) -> None:
+    answer = json.dumps({"response": "Fine.", "worth": worth})
+    with (
+        ScriptedServer(by_step({"conditional-reply": answer})) as server,
+        opened(tmp_path, server) as agent,
+    ):
+        with agent.session("ana") as talk:
+            talk.hear("Hello there.")
+            talk.reply()
+        assert asked(server) == ["reply", "record"][: 1 + (worth == "yes")]
+        assert len(agent.memories("ana")) == (worth == "yes")
+
+
+def test_a_local_decision_never_stands_in_for_a_models(tmp_path: Path) -> None:
+    with opened(tmp_path) as agent:
+        talk = agent.session("ana")
+        talk.hear("I moved to Lisbon last Friday.")
+        assert talk.reply().notes == {
+            "worth": "yes",
+            "of": agent.turns("ana")[0].at.isoformat(),
+            "by": "local",
+        }
+        talk.hear("Hello!")
+        assert talk.reply().notes["worth"] == "no"
+        talk.end(remember=False)
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        agent.remember("ana")
+        assert asked(server) == ["decide", "record"]
+
+
+def test_no_selection_decides_nothing_and_records_every_turn(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server, selection=False) as agent:
+        with agent.session("ana") as talk:
+            talk.hear("Hello!")
+            assert "worth" not in talk.reply().notes
+        learn(agent, session(*TALK))
+        assert asked(server) == ["respond", "record", "record"]
+        users = [turn.id for turn in agent.turns("ana") if turn.role == "user"]
+        kept = [max(memory.sources) for memory in agent.memories("ana")]
+        assert kept == users
+
+
+def test_an_agent_that_speaks_on_has_nothing_to_decide(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        talk = agent.session("ana")
+        talk.hear("I moved to Lisbon last Friday.")
+        talk.reply()
+        assert not talk.reply().notes
+        talk.end()
+        assert asked(server) == ["reply", "respond", "record"]
+
+
+# recording
+
+
+def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as agent:
+        learn(agent, session(*TALK))
+        (record,) = agent.memories("ana")
+        assert record.kind == "conditional"
+        assert record.text == (
+            "Context: Tea: “Sea And Storm” "
+            "Knowledge (Ana): “No, I mean every letter has to be a capital.”"
+        )
+        assert record.sources == (4, 5)
+        assert (record.speakers, record.made_by) == (("Ana",), "local")
+        found = agent.recall("Capitalize another title: the harbour.", "ana")
+        assert [turn.text for turn in found.sources] == ["Sea And Storm", FEEDBACK]
+        assert found.text == f"(8 May 2024) {record.text}"
+        talk = agent.session("ana")
+        talk.hear("Capitalize another title: sea and sky and storm.")
+        assert f"I remember: (8 May 2024) Ana: “{FEEDBACK}”" in talk.reply().text
+
+
+@pytest.mark.parametrize("with_model", [True, False], ids=["scripted", "local"])
+@pytest.mark.parametrize(
+    ("off", "text", "sources"),
+    [
+        ("context", "Knowledge (Ana): {knowledge}", (5,)),
+        ("knowledge", "Context (Ana): {context}", (4, 5)),
+    ],
+)
+def test_each_part_of_a_record_can_be_left_out(
+    tmp_path: Path, off: str, text: str, sources: tuple[int, ...], with_model: bool
+) -> None:
+    texts = {"context": "Tea: “Sea And Storm”", "knowledge": f"“{FEEDBACK}”"}
+    if with_model:
+        texts = {"context": "Tea: Sea And Storm", "knowledge": f"Ana: {FEEDBACK}"}
+    script = by_step({"conditional-decide": json.dumps({"worth": [5]})})
+    with ScriptedServer(script) as server:
+        chosen = server if with_model else None
+        part_off: dict[str, Any] = {off: False}
+        with opened(tmp_path, chosen, **part_off) as agent:
+            learn(agent, session(*TALK))
+            (record,) = agent.memories("ana")
+            assert record.text == text.format(**texts)
+            assert record.sources == sources
+
+
+def test_a_record_a_call_shows_what_was_said_until_then(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server, recording="turn") as agent:
+        learn(agent, session(*TALK))
+        assert asked(server) == ["decide", "record", "record"]
+        first, second = sorted((prompt(body) for body in server.requests[1:]), key=len)
+        assert "<<<asked\n3\n>>>" in first
+        assert "every letter" not in first
+        assert "<<<asked\n5\n>>>" in second
+        assert "every letter" in second
+        assert "Norway" not in second
+        in_turn = [memory.text for memory in agent.memories("ana")]
+    (tmp_path / "m.db").rename(tmp_path / "turn.db")
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        learn(agent, session(*TALK))
+        assert [memory.text for memory in agent.memories("ana")] == in_turn
+
+
+def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        learn(agent, session(*TALK[:4]))
+        learn(agent, session(*TALK))
+        assert asked(server) == ["decide", "record"] * 2
+        last = prompt(server.requests[-1])
+        assert "Capitalize this title" in last
+        assert "<<<asked\n5\n>>>" in last
+        assert [memory.sources for memory in agent.memories("ana")] == [(2, 3), (4, 5)]
+
+
+def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
+    whole = session(*TALK).transcripts[0]
+    given = replace(whole, memories=[GivenMemory(text="Ana fears ships.", speakers=("Ana",))])
+    with ScriptedServer() as server, opened(tmp_path, server, rounds=0) as agent:
+        learn(agent, History(name="ana", transcripts=[given]))
+        assert server.requests == []
+        assert [memory.text for memory in agent.memories("ana")] == ["Ana fears ships."]
+        assert "Ana fears ships." in agent.recall("Which ships?", "ana").text
+
+
+# views
+
+
+def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> None:
+    history = read_histories(HARBOUR).histories[0]
+    kinds = "conditional, history,summary"
+    with opened(tmp_path, kinds=kinds, retrieved=2, summaries=1) as agent:
+        agent.log(history, "ana")
+        agent.remember("ana")
+        kept = Counter(memory.kind for memory in agent.memories("ana"))
+        assert kept["history"] == len(agent.turns("ana")) == 130
+        assert kept["summary"] == len(agent.sessions("ana")) == 10
+        assert 40 < kept["conditional"] < 70
+        found = agent.recall("What is Ana allergic to?", "ana")
+        assert Counter(memory.kind for memory in found.memories) == {
+            "history": 2,
+            "summary": 1,
+            "conditional": 2,
+        }
+        times = [part.memories[0].order for part in found.parts]
+        assert times == sorted(times)
+    with opened(tmp_path, kinds="history") as agent:  # what else was kept stays, and is left alone
+        found = agent.recall("What is Ana allergic to?", "ana")
+        assert [memory.kind for memory in found.memories] == ["history"] * 3
+
+
+def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server, kinds="summary") as agent:
+        learn(agent, session(*TALK))
+        assert asked(server) == ["summary"]
+        (kept,) = agent.memories("ana")
+        assert kept.sources == tuple(range(1, 9))
+        assert kept.prompt == "conditional-summary@1"
+        with agent.session("ana") as talk:
+            talk.hear("Capitalize another title.")
+            assert not talk.reply().notes
+        assert asked(server)[1:] == ["reflect", "respond", "summary"]
+
+
+@pytest.mark.parametrize("with_model", [True, False], ids=["scripted", "local"])
+def test_what_an_agent_only_repeats_is_no_history(tmp_path: Path, with_model: bool) -> None:
+    script = by_step({"respond": "The silver spoons of your grandmother? Under the red boat."})
+    with (
+        ScriptedServer(script) as server,
+        opened(tmp_path, server if with_model else None, kinds="history") as agent,
+    ):
+        with agent.session("ana") as talk:
+            talk.hear("I keep my grandmother's silver spoons under the red boat.")
+        with agent.session("ana") as talk:
+            talk.hear("Where are the spoons now?")
+            assert "silver spoons" in talk.reply().text
+        assert [memory.sources for memory in agent.memories("ana")] == [(1,), (2,)]
+
+
+# forgetting
+
+
+def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> None:
+    secret = "cormorant-4417"
+    steps: dict[str, str] = {
+        "conditional-reply": json.dumps({"response": "Fine.", "worth": "no"}),
+        "conditional-reflect": json.dumps({"enough": True, "relevant": [1], "keywords": []}),
+    }
+    with (
+        ScriptedServer(by_step(steps)) as server,
+        opened(tmp_path, server, kinds="history,summary,conditional") as agent,
+    ):
+        learn(agent, session(("user", f"I hid the {secret} of my boat."), ("agent", "Good.")))
+        with agent.session("ana") as talk:
+            talk.hear("What of my boat?")
+            talk.reply()
+        shown = [step_of(body) for body in server.requests if secret in prompt(body)]
+        assert "conditional-reply" in shown
+        assert "conditional-reflect" in shown
+        assert agent.forget("ana", session=1).verified
+    held = b"".join(file.read_bytes() for file in tmp_path.glob("m.db*"))
+    assert secret.encode() not in held
+
+
+# settings and costs
+
+
+def test_a_hundred_turns_cost_at_most_15000_prompt_tokens(tmp_path: Path) -> None:
+    whole = read_histories(HARBOUR).histories[0]
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        agent.log(whole, "ana")
+        agent.remember("ana")
+        assert len(server.calls) == 2 * len(whole.transcripts) == 20
+        spent = sum(line.input_tokens for line in agent.costs())
+        assert spent / len(agent.turns("ana")) <= 150
+
+
+def test_a_reply_is_two_calls_and_a_first_one_is_one(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        with agent.session("ana") as talk:
+            talk.hear("My brother Bo sails every summer.")
+            talk.reply()
+            assert asked(server) == ["reply"]
+        with agent.session("ana") as talk:
+            talk.hear("Where does my brother sail?")
+            talk.reply()
+        assert asked(server) == ["reply", "record", "reflect", "reply"]
+
+
+def test_the_papers_values() -> None:
+    paper = ConditionalConfig.paper()
+    assert (paper.kinds, paper.retrieved, paper.summaries, paper.rounds) == ("conditional", 3, 1, 1)
+    assert (paper.retrieval, paper.query_turns, paper.recording) == ("dense", 1, "turn")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"kinds": "history,dreams"}, "kinds must be one or more of history, summary"),
+        ({"kinds": " , "}, "kinds must be one or more"),
+        ({"context": False, "knowledge": "no"}, "can't both be off"),
+        ({"rounds": -1}, "rounds must be at least 0"),
+        ({"retrieved": 0}, "retrieved must be at least 1"),
+        ({"query_turns": 0}, "query_turns must be at least 1"),
+        ({"budget": -1}, "budget must be at least 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    tmp_path: Path, config: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        opened(tmp_path, **config)
+
+
+def test_kinds_are_named_in_any_order(tmp_path: Path) -> None:
+    assert ConditionalConfig(kinds="conditional, history").views == ("history", "conditional")
+    with opened(tmp_path, kinds="summary,history,conditional", paper="true", rounds="2") as agent:
+        assert agent.method_name == "conditional"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ConditionalConfig(),
+        ConditionalConfig.paper(),
+        ConditionalConfig(kinds="summary,conditional"),
+        ConditionalConfig(kinds="history"),
+        ConditionalConfig(selection=False),
+    ],
+    ids=["default", "paper", "two views", "history", "no selection"],
+)
+def test_the_estimate_is_near_what_remembering_takes(
+    tmp_path: Path, config: ConditionalConfig
+) -> None:
+    whole = read_histories(HARBOUR).histories[0]
+    history = replace(whole, transcripts=whole.transcripts[:2])
+    with (
+        ScriptedServer() as server,
+        theanine.open(
+            str(tmp_path / "m.db"),
+            method="conditional",
+            config=config,
+            model="openai:x",
+            base_url=server.base_url,
+        ) as agent,
+    ):
+        learn(agent, history)
+        method = Conditional(config)
+        each = [method.estimate(agent.turns("ana", session=s.id)) for s in agent.sessions("ana")]
+        costs = agent.costs()
+        spent = [sum(getattr(c, n) for c in costs) for n in ("calls", "input_tokens")]
+        assert abs(sum(one.calls for one in each) - spent[0]) <= 0.3 * spent[0]
+        assert abs(sum(one.input_tokens for one in each) - spent[1]) <= 0.3 * spent[1]
+        assert len(server.calls) == spent[0]

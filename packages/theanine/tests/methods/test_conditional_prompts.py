@@ -1,0 +1,79 @@
+"""What the model is shown by conditional memory: each prompt whole, and that words stay quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.answering import Answering, memory, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.llm.prompt import Step
+from theanine.methods.conditional.config import ConditionalConfig
+from theanine.methods.conditional.decide import DECIDE, decide
+from theanine.methods.conditional.record import RECORD, record
+from theanine.methods.conditional.reflect import REFLECT, Found, Scene, search_and_reflect
+from theanine.methods.conditional.reply import REPLY, ask_for_both
+from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summary
+from theanine.types import Memory, Part, Recollection, Turn
+
+pytestmark = pytest.mark.anyio
+
+STEPS: list[Step[Any]] = [DECIDE, RECORD, REFLECT, REPLY, SUMMARIZE_SESSION]
+NOW = [
+    turn(1, "Capitalize this title for me: sea and storm."),
+    turn(2, "Sea And Storm", "Tea", role="agent", recalled=(1,)),
+    replace(turn(3, "No, every letter.", shared="a title"), at=turn(3, "", session=2).at),
+]
+ANSWERS: dict[str, Any] = {
+    DECIDE.name: {"worth": []},
+    RECORD.name: {"records": [{"turn": 3, "related": [], "context": "c", "knowledge": "k"}]},
+    REFLECT.name: {"enough": True, "relevant": [1], "keywords": []},
+    REPLY.name: {"response": "r", "worth": "yes"},
+    SUMMARIZE_SESSION.name: "s",
+}
+FOUND = memory(1, "Context: On titles. Knowledge (Ana): Ana wants all letters as capitals.")
+
+
+async def _prompt(step: Step[Any], now: Sequence[Turn], found: Memory) -> str:
+    """The prompt of a step over these turns and this memory."""
+
+    async def search(_: str) -> Found:
+        return [(found, 1.0)]
+
+    async def behind(one: Memory) -> set[int]:
+        return {one.session}
+
+    caller = Answering([ANSWERS[step.name]])
+    if step is DECIDE:
+        await decide(now, now, caller)
+    elif step is RECORD:
+        await record(now[-1:], now, caller, ConditionalConfig())
+    elif step is REFLECT:
+        await search_and_reflect(search, "title", Scene(now, (), behind), 1, caller)
+    elif step is REPLY:
+        part = Part(text=found.text, memories=(found,), sources=())
+        await ask_for_both(now, Recollection(query="", parts=(part,)), "Tea", caller)
+    else:
+        await summary(now, caller)
+    return caller.asked[0].prompt
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+async def test_each_prompt_is_as_it_was_read(step: Step[Any]) -> None:
+    check_snapshot(step.name, await _prompt(step, NOW, FOUND))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
+    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
+    found = replace(FOUND, text=ATTACK)
+    calm = await _prompt(step, NOW, FOUND)
+    check_fences(calm, await _prompt(step, attacked, found))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_instructions_are_short(step: Step[Any]) -> None:
+    check_length(step)

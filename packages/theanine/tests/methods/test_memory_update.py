@@ -1,0 +1,533 @@
+"""memory-update: what the operations do, that nothing vanishes, and how a model is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import theanine
+from support.answering import Answering, memory, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.errors import SettingsError, UnusableReply
+from theanine.methods.memory_update.config import MemoryUpdateConfig
+from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR, decide
+from theanine.methods.memory_update.decision import ENDING, REPEAT, Decision, Operation, Pair
+from theanine.methods.memory_update.local_decide import local_decide
+from theanine.methods.memory_update.merge import LONGEST, MERGE, Group, local_merge, merge
+from theanine.methods.memory_update.method import MemoryUpdate
+from theanine.methods.memory_update.resolve import Fate, resolve
+from theanine.testing import ScriptedServer
+from theanine.types import History, Memory, NewMemory, Transcript, Utterance
+
+pytestmark = pytest.mark.anyio
+
+STEPS = [UPDATE, UPDATE_PAIR, MERGE]
+START = datetime(2024, 5, 6, 12, tzinfo=UTC)
+LATER = turn(9, "", session=3)
+
+
+def new(text: str, **changes: Any) -> NewMemory:
+    """A new statement of the third session."""
+    made = NewMemory(
+        text=text, at=LATER.at, sources=(9,), speakers=("Ana",), made_by="scripted:test"
+    )
+    return replace(made, **changes)
+
+
+def behind(memories: Sequence[Memory]) -> set[int]:
+    """The sessions of the memories, and that of what the second was made of."""
+    return {one.session for one in memories} | ({7} if any(m.id == 2 for m in memories) else set())
+
+
+# how the model is asked
+
+OLDER = [memory(1, "Ana lives in Faro."), memory(2, "Ana has a sore throat.", session=2)]
+NEWER = [new("Ana moved to Porto."), new("Ana's throat has recovered.")]
+
+
+async def prompt_of(
+    name: str, older: Sequence[Memory], newer: Sequence[NewMemory], undated: Sequence[int] = ()
+) -> str:
+    """The prompt of a step over these statements."""
+    pairs = [Pair(m, i, n, 0.5) for i, (m, n) in enumerate(zip(older, newer, strict=True))]
+    answer: dict[str, object] = {"explanation": "because", "operation": "Append"}
+    if name == "merge-memories":
+        caller = Answering([{"merged": [{"group": 1, "text": "Ana moved."}]}])
+        group = Group(tuple(older), newer[0])
+        await merge([group], 3, caller, behind=behind, undated=undated)
+    elif name == "update-memories":
+        caller = Answering([{"decisions": [{**answer, "pair": 1}, {**answer, "pair": 2}]}])
+        await decide(pairs, 3, caller, asking="session", behind=behind, undated=undated)
+    else:
+        caller = Answering([answer])
+        await decide(pairs[:1], 3, caller, asking="pairs", behind=behind, undated=undated)
+    return caller.asked[0].prompt
+
+
+@pytest.mark.parametrize("name", [step.name for step in STEPS])
+async def test_each_prompt_is_as_it_was_read(name: str) -> None:
+    check_snapshot(name, await prompt_of(name, OLDER, NEWER))
+
+
+@pytest.mark.parametrize("name", [step.name for step in STEPS])
+async def test_quoted_words_cannot_leave_their_fence(name: str) -> None:
+    older = [replace(one, text=ATTACK) for one in OLDER]
+    newer = [replace(one, text=ATTACK) for one in NEWER]
+    check_fences(await prompt_of(name, OLDER, NEWER), await prompt_of(name, older, newer))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_instructions_are_short(step: Any) -> None:
+    check_length(step)
+
+
+@pytest.mark.parametrize("name", [step.name for step in STEPS])
+async def test_undated_sessions_show_no_dates(name: str) -> None:
+    assert "2023" in await prompt_of(name, OLDER, NEWER)
+    assert "2023" not in await prompt_of(name, OLDER, NEWER, undated=[1, 2, 3])
+
+
+async def test_a_prompt_touches_every_session_whose_words_it_shows() -> None:
+    pairs = [Pair(OLDER[1], 0, NEWER[1], 0.5)]
+    answer = {"explanation": "", "operation": "Append"}
+    caller = Answering([answer, {"decisions": [{**answer, "pair": 1}]}, {"merged": []}])
+    await decide(pairs, 3, caller, asking="pairs", behind=behind)
+    await decide(pairs, 3, caller, asking="session", behind=behind)
+    with pytest.raises(UnusableReply):
+        await merge([Group((OLDER[1],), NEWER[1])], 3, caller, behind=behind)
+    assert [asked.touches for asked in caller.asked] == [{2, 3, 7}] * 3
+
+
+async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
+    older = [memory(n, f"Ana owns {n} boats.") for n in range(1, 41)]
+    pairs = [Pair(one, 0, NEWER[0], 0.5) for one in older]
+
+    def all_of(prompt: str) -> object:
+        numbers = prompt.split("<<<pairs\n")[1].count(": M")
+        return {
+            "decisions": [
+                {"pair": n, "explanation": f"number {n}", "operation": " pass. "}
+                for n in range(numbers, 0, -1)
+            ]
+        }
+
+    caller = Answering([all_of] * 2)
+    decisions = await decide(pairs, 3, caller, asking="session", behind=behind)
+    assert len(caller.asked) == 2
+    assert [decision.pair for decision in decisions] == pairs
+    told = [f"number {n % PAIRS_PER_CALL + 1}" for n in range(40)]
+    assert [decision.explanation for decision in decisions] == told
+    assert {decision.operation for decision in decisions} == {Operation.PASS}
+    caller = Answering([{"explanation": "", "operation": "KEEP-both: Append"}] * 40)
+    with pytest.raises(ValueError, match="operation"):
+        await decide(pairs, 3, caller, asking="pairs", behind=behind)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fault"),
+    [([1], "no decision for pairs [2]"), ([1, 2, 3], "no pairs [3]"), ([1, 2, 2], "pairs [2]")],
+)
+async def test_an_answer_that_does_not_fit_the_pairs_is_refused(
+    numbers: list[int], fault: str
+) -> None:
+    pairs = [Pair(m, i, n, 0.5) for i, (m, n) in enumerate(zip(OLDER, NEWER, strict=True))]
+    answers = [{"pair": n, "explanation": "", "operation": "Append"} for n in numbers]
+    caller = Answering([{"decisions": answers}])
+    with pytest.raises(UnusableReply):
+        await decide(pairs, 3, caller, asking="session", behind=behind)
+    assert fault in caller.faults[0]
+
+
+@pytest.mark.parametrize(
+    ("merged", "fault"),
+    [
+        ([], "groups 1 to 2"),
+        ([(1, "a"), (1, "b")], "groups 1 to 2"),
+        ([(1, "a"), (2, "  ")], "text of group 2 is empty"),
+        ([(1, "a" * 601), (2, "b")], "text of group 1 is too long"),
+    ],
+)
+async def test_a_merging_that_does_not_fit_its_groups_is_refused(
+    merged: list[tuple[int, str]], fault: str
+) -> None:
+    groups = [Group((OLDER[0],), NEWER[0]), Group((OLDER[1],), NEWER[1])]
+    good = {"merged": [{"group": 2, "text": " b  c "}, {"group": 1, "text": "a"}]}
+    bad = {"merged": [{"group": group, "text": text} for group, text in merged]}
+    caller = Answering([bad, good])
+    assert await merge(groups, 3, caller, behind=behind) == ["a", "b c"]
+    assert fault in caller.faults[0]
+
+
+# what the operations do
+
+OPERATIONS = st.sampled_from(Operation)
+
+
+@st.composite
+def decided(draw: st.DrawFn) -> tuple[int, list[Decision]]:
+    """Some new statements, each decided about with some of five older ones."""
+    count = draw(st.integers(0, 6))
+    made = [
+        Decision(
+            pair=Pair(memory(number, f"M{number}"), index, new(f"N{index}"), 0.5),
+            operation=draw(OPERATIONS),
+        )
+        for index in range(count)
+        for number in draw(st.lists(st.integers(1, 5), unique=True, max_size=3))
+    ]
+    return count, made
+
+
+@given(decided())
+def test_no_old_statement_is_settled_twice_and_no_new_one_is_lost(
+    case: tuple[int, list[Decision]],
+) -> None:
+    count, decisions = case
+    fates = resolve(count, decisions)
+    assert len(fates) == count
+    marked = [(mark.pair.older.id, kind) for fate in fates for kind, mark in fate.marks]
+    assert len({number for number, _ in marked}) == len(marked)
+    settling = {Operation.REPLACE, Operation.CHANGE, Operation.DELETE}
+    asked = {one.pair.older.id for one in decisions if one.operation in settling}
+    assert {number for number, _ in marked} == asked  # each is settled, by the first who would
+    for index, fate in enumerate(fates):
+        own = {one.pair.older.id: one.operation for one in decisions if one.pair.index == index}
+        assert set(fate.origins) <= set(own)
+        assert all(0 <= one < index for one in fate.beside)
+        assert {one.id for one in fate.changes} <= set(fate.origins)
+        assert all(mark.pair.index == index for _, mark in fate.marks)
+        assert (fate.kind == REPEAT) <= (Operation.PASS in own.values() and not fate.marks)
+        assert (fate.kind == ENDING) <= (Operation.DELETE in own.values())
+        for kind, mark in fate.marks:
+            assert mark.operation is own[mark.pair.older.id]
+            assert (kind == "withdrawn") == (mark.operation is Operation.DELETE)
+        if set(own.values()) <= {Operation.APPEND}:
+            assert fate == Fate()
+
+
+@given(decided())
+def test_the_live_statements_never_contradict_their_fates(
+    case: tuple[int, list[Decision]],
+) -> None:
+    fates = resolve(*case)
+    gone = {mark.pair.older.id for fate in fates for _, mark in fate.marks}
+    before: set[int] = set()
+    for fate in fates:
+        for number in fate.origins:
+            # Whatever a new statement rests on was live when it came: no chain of the settled.
+            assert number not in before
+        before |= {mark.pair.older.id for _, mark in fate.marks}
+        for place in fate.beside:
+            assert fates[place].kind != REPEAT
+    assert before == gone
+
+
+def judged(*operations: tuple[int, int, Operation]) -> list[Fate]:
+    """Fates by (new, old, operation)."""
+    decisions = [
+        Decision(pair=Pair(memory(old, f"M{old}"), n, new(f"N{n}"), 0.5), operation=operation)
+        for n, old, operation in operations
+    ]
+    return resolve(3, decisions)
+
+
+def test_one_old_statement_meets_several_new_ones() -> None:
+    first, second, third = judged(
+        (0, 1, Operation.REPLACE), (1, 1, Operation.CHANGE), (2, 1, Operation.PASS)
+    )
+    assert [kind for kind, _ in first.marks] == ["superseded"]
+    assert second == Fate()  # the first had settled it: nothing but appended
+    assert (third.kind, third.beside, third.origins) == (REPEAT, (0,), ())
+
+
+def test_what_says_what_no_longer_holds_is_a_statement_of_its_own() -> None:
+    ended, again, _ = judged((0, 1, Operation.DELETE), (1, 1, Operation.PASS))
+    assert ended.kind == ENDING
+    assert again == Fate()
+
+
+def test_one_new_statement_meets_several_old_ones() -> None:
+    fate = judged((0, 3, Operation.CHANGE), (0, 1, Operation.CHANGE), (0, 2, Operation.DELETE))[0]
+    assert [one.id for one in fate.changes] == [1, 3]
+    assert fate.kind == "statement"
+    assert fate.origins == (1, 2, 3)
+    kinds = {mark.pair.older.id: kind for kind, mark in fate.marks}
+    assert kinds == {1: "superseded", 2: "withdrawn", 3: "superseded"}
+    fate = judged((0, 1, Operation.PASS), (0, 2, Operation.REPLACE))[0]
+    assert (fate.kind, fate.origins) == ("statement", (2,))
+
+
+# merging without a model
+
+
+def test_statements_are_joined_as_they_are_with_their_dates() -> None:
+    assert local_merge(Group((OLDER[0],), NEWER[0]), 3) == (
+        "8 May 2023: Ana lives in Faro. This changed: 22 May 2023: Ana moved to Porto."
+    )
+    quoted = replace(OLDER[0], text="Ana said: “I live in Faro.”", made_by="local")
+    assert local_merge(Group((quoted, OLDER[1]), NEWER[0]), 3, undated=[2, 3]) == (
+        "Ana said: “I live in Faro.” This changed: Ana has a sore throat. "
+        "This changed: Ana moved to Porto."
+    )
+
+
+@given(st.lists(st.text("ab. ", min_size=1, max_size=400), min_size=1, max_size=4))
+def test_a_merged_statement_stays_short_and_holds_the_new_one(texts: list[str]) -> None:
+    *older, newer = texts
+    group = Group(tuple(memory(n, text) for n, text in enumerate(older, 1)), new(newer))
+    text = local_merge(group, 3)
+    assert len(text) <= LONGEST
+    assert " ".join(newer.split()) in " ".join(text.split())
+
+
+# deciding without a model
+
+LOCAL_CASES = [
+    ("I live in Faro with my sister.", "I no longer live in Faro with my sister.", "Change"),
+    ("I work as a baker in Faro.", "I quit my work as a baker in Faro.", "Change"),
+    ("I love my job at the bakery.", "I used to love my bakery job, but I quit it.", "Change"),
+    ("My job is in the harbour of Faro.", "I am retired and miss the harbour of Faro.", "Append"),
+    ("I bake bread with my sister.", "My sister and I bake rye bread instead.", "Replace"),
+    ("I eat fish and mussels.", "I don't eat fish or mussels.", "Change"),
+    ("I have a sore throat and a fever.", "My sore throat and the fever are gone.", "Delete"),
+    ("I need to repair the boat engine.", "I finished the boat engine repair.", "Delete"),
+    ("I play the violin.", "I play the violin and the cello in an orchestra.", "Replace"),
+    ("I play the violin and the cello in an orchestra.", "I play the violin.", "Pass"),
+    ("I play the violin, cello and harp.", "I play the cello and the violin.", "Pass"),
+    ("I play the violin.", "My brother plays football in Lisbon.", "Append"),
+    ("We paint the boat next month.", "We paint the red boat next month.", "Append"),
+    ("I repaired the boat engine.", "The boat engine is not fixed.", "Change"),
+    ("I can't wait to paint the boat.", "I paint the boat.", "Pass"),
+    ("我住在法鲁。", "我住在法鲁，靠近大海和港口。", "Replace"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer", "operation"), LOCAL_CASES)
+def test_local_decisions(older: str, newer: str, operation: str) -> None:
+    pair = Pair(memory(1, older), 0, new(newer), 0.8)
+    decision = local_decide(pair)
+    assert (decision.operation, decision.made_by) == (operation, "local")
+    assert decision.explanation
+    assert local_decide(replace(pair, similarity=0.3)).operation is Operation.APPEND
+    stranger = replace(pair, newer=new(newer, speakers=("Bo",)))
+    assert local_decide(stranger).operation is Operation.APPEND
+
+
+# the whole method over a real store
+
+
+def session(key: str, day: int, *texts: str) -> Transcript:
+    """A session of Ana's words, on a day after the start."""
+    at = START + timedelta(days=day)
+    said = [
+        Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i))
+        for i, text in enumerate(texts)
+    ]
+    return Transcript(key=key, turns=said, at=at)
+
+
+def learn(agent: theanine.Agent, *transcripts: Transcript) -> None:
+    """Log and remember; nothing may fail."""
+    agent.log(History(name="ana", transcripts=transcripts), "ana")
+    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+
+
+def live(agent: theanine.Agent) -> list[Memory]:
+    """The memories that no mark stands on."""
+    marked = {mark.memory for mark in agent.marks("ana")}
+    return [one for one in agent.memories("ana") if one.id not in marked]
+
+
+def update(*operations: str) -> Callable[[Any], str]:
+    """Answers the update step with these operations, in order."""
+
+    def answer(_: Any) -> str:
+        return json.dumps(
+            {
+                "decisions": [
+                    {"pair": number, "explanation": "so it is", "operation": operation}
+                    for number, operation in enumerate(operations, 1)
+                ]
+            }
+        )
+
+    return answer
+
+
+def scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Agent:
+    """An agent of this method with the scripted model."""
+    return theanine.open(
+        str(path / "m.db"),
+        method="memory-update",
+        model="openai:scripted",
+        base_url=server.base_url,
+        config=config or None,
+    )
+
+
+WAS, IS = "I live in a house in Faro.", "I live in a flat in Porto."
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind", "mark", "recalled"),
+    [
+        ("Pass", REPEAT, None, ["Faro"]),
+        ("Replace", "statement", "superseded", ["Porto"]),
+        ("Change", "statement", "superseded", ["Faro", "Porto"]),
+        ("Delete", ENDING, "withdrawn", ["Porto"]),
+        ("Append", "statement", None, ["Faro", "Porto"]),
+    ],
+)
+def test_what_each_operation_does(
+    tmp_path: Path, operation: str, kind: str, mark: str | None, recalled: list[str]
+) -> None:
+    script: Mapping[str, Any] = {"update-memories": update(operation)}
+    with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
+        learn(agent, session("a", 0, WAS), session("b", 7, IS))
+        old, made = agent.memories("ana")
+        assert WAS in old.text  # as it was, whatever became of it
+        assert (made.kind, made.session) == (kind, 2)
+        assert made.origins == (() if operation == "Append" else (old.id,))
+        marks = agent.marks("ana")
+        assert [(m.kind, m.memory, m.by, m.reason) for m in marks] == (
+            [(mark, old.id, made.id, "so it is")] if mark else []
+        )
+        assert all(
+            m.made_by == "openai:scripted" and m.prompt == "update-memories@1" for m in marks
+        )
+        found = agent.recall("Where does Ana live?", "ana")
+        assert [place for place in ("Faro", "Porto") if place in found.text] == recalled
+        if operation == "Change":
+            assert made.prompt == "merge-memories@1"
+            assert {turn.session for turn in found.sources} == {1, 2}
+            assert len(found.parts) == 1
+
+
+def test_endings_can_be_left_out(tmp_path: Path) -> None:
+    with ScriptedServer({"update-memories": update("Delete")}) as server:
+        with scripted(tmp_path, server, endings=False) as agent:
+            learn(agent, session("a", 0, WAS), session("b", 7, IS))
+            assert not agent.recall("Where does Ana live?", "ana")
+            assert len(agent.memories("ana")) == 2
+        with scripted(tmp_path, server, endings=True) as agent:
+            assert "Porto" in agent.recall("Where does Ana live?", "ana").text
+
+
+def test_one_call_a_session_or_one_a_pair(tmp_path: Path) -> None:
+    texts = [f"I keep {n} boats in the harbour of Faro." for n in ("two", "four", "six")]
+    for asking, calls in (("session", 1), ("pairs", 9)):
+        folder = tmp_path / asking
+        folder.mkdir()
+        with ScriptedServer() as server, scripted(folder, server, asking=asking) as agent:
+            learn(agent, session("a", 0, *texts), session("b", 7, *texts))
+            steps = [line for line in agent.costs() if line.step.startswith("update")]
+            assert sum(line.calls for line in steps) == calls
+            assert agent.marks("ana") == []
+            assert {m.kind for m in agent.memories("ana") if m.session == 2} == {REPEAT}
+
+
+def test_forgetting_a_session_takes_back_what_it_did(tmp_path: Path) -> None:
+    script: Mapping[str, Any] = {"update-memories": update("Change")}
+    with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
+        learn(agent, session("a", 0, WAS), session("b", 7, IS))
+        agent.forget("ana", session=2)
+        assert agent.marks("ana") == []
+        assert "Faro" in agent.recall("Where does Ana live?", "ana").text
+        learn(agent, session("c", 9, IS))
+        agent.forget("ana", session=1)
+        assert agent.memories("ana") == []  # it was made of what is forgotten
+        learn(agent)
+        (anew,) = agent.memories("ana")
+        assert "Porto" in anew.text
+        assert "Faro" not in anew.text
+        assert (anew.kind, anew.origins) == ("statement", ())
+
+
+def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    with theanine.open(str(tmp_path / "m.db"), method="memory-update") as agent:
+        said = "My brother Rui plays the violin and the cello in Lisbon."
+        learn(agent, session("a", 0, said), session("b", 7, said))
+        assert [one.kind for one in agent.memories("ana")] == ["statement", REPEAT]
+        assert len(agent.recall("What does Rui play?", "ana").parts) == 1
+        agent.forget("ana", session=1)
+        learn(agent)
+        assert [one.kind for one in agent.memories("ana")] == ["statement"]
+        assert "violin" in agent.recall("What does Rui play?", "ana").text
+
+
+def test_a_session_imported_late_changes_nothing_that_came_after_it(tmp_path: Path) -> None:
+    script = {"update-memories": update("Replace")}
+    with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
+        learn(agent, session("b", 7, IS))
+        learn(agent, session("a", 0, WAS))
+        assert agent.marks("ana") == []
+        assert len(live(agent)) == 2
+
+
+WORDS = ["I play the violin", "I play the violin and the cello", "I quit the violin and the cello"]
+SAID = st.lists(st.sampled_from([*WORDS, "I need to repair the engine of the boat"]), max_size=3)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(SAID, min_size=1, max_size=4))
+def test_old_ones_never_vanish_and_the_live_hold_no_marked_one(
+    tmp_path_factory: pytest.TempPathFactory, talks: list[list[str]]
+) -> None:
+    path = tmp_path_factory.mktemp("live") / "m.db"
+    with theanine.open(str(path), method="memory-update") as agent:
+        agent.log(History(name="ana", transcripts=[session("first", 0, "I am Ana.")]), "ana")
+        agent.remember("ana")
+        known: list[Memory] = []
+        for day, texts in enumerate(talks, 1):
+            learn(agent, session(f"s{day}", day, "Hello.", *texts))
+            now = agent.memories("ana")
+            assert now[: len(known)] == known  # as they were, every one
+            known = now
+            marked = [mark.memory for mark in agent.marks("ana")]
+            assert len(set(marked)) == len(marked)
+            found = agent.recall("Which instrument does Ana play?", "ana").memories
+            assert not {one.id for one in found} & set(marked)
+            assert {one.kind for one in found} <= {"statement", ENDING}
+
+
+# settings
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"compared": 0},
+        {"retrieved": 0},
+        {"query_turns": 0},
+        {"budget": -1},
+    ]
+    for settings_ in wrong:
+        with pytest.raises(SettingsError):
+            MemoryUpdateConfig(**settings_)
+
+
+def test_the_papers_settings() -> None:
+    paper = MemoryUpdateConfig.paper()
+    assert (paper.asking, paper.retrieved, paper.retrieval) == ("pairs", 6, "dense")
+    assert (paper.query_turns, paper.endings) == (None, False)
+
+
+def test_the_estimate_counts_calls_by_the_way_of_asking() -> None:
+    turns = [turn(n, "we painted the kitchen door blue") for n in range(1, 21)]
+    by_session = MemoryUpdate().estimate(turns)
+    by_pair = MemoryUpdate(MemoryUpdateConfig.paper()).estimate(turns)
+    assert by_session.calls == 2
+    assert by_pair.calls == 1 + 24
+    assert by_session.input_tokens < by_pair.input_tokens
+    assert by_session.output_tokens == by_pair.output_tokens > 0

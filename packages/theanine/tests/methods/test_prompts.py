@@ -1,0 +1,127 @@
+"""What the model is shown: each prompt whole, what it costs, and that quoted words stay quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Any
+
+import pytest
+
+from support.answering import Answering, memory, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot, tokens
+from theanine.llm.prompt import Step
+from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
+from theanine.methods.theanine.judgement import Pair
+from theanine.methods.theanine.refine import REFINE, refine
+from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
+from theanine.summarization.summarize import SUMMARIZE, summarize
+from theanine.types import Link, NewMemory, Part, Recollection, Relation, Timeline, Turn
+
+pytestmark = pytest.mark.anyio
+
+STEPS = [SUMMARIZE, RELATE, RELATE_PAIR, REFINE, RESPOND, RESPOND_REASONED]
+EARLIER = [
+    turn(1, "How was the sail?", "Bo"),
+    turn(2, "A storm broke our mast near Faro.", shared="a boat without a mast"),
+    turn(3, "Oh no!", "Bo"),
+]
+NOW = [
+    turn(4, "I'm terrified of ships now.", session=2),
+    turn(5, "You told me about the storm.", "Tea", session=2, role="agent", recalled=(1,)),
+    replace(turn(6, "Next week I take the train.", session=2), at=turn(6, "", session=3).at),
+]
+STORM = memory(1, "A storm broke the mast of Ana's boat near Faro.", sources=(2,))
+NEW = [
+    NewMemory(text="Ana is terrified of ships.", at=NOW[0].at.astimezone(UTC), sources=(4,)),
+    NewMemory(text="Ana plans to take the train.", at=NOW[2].at.astimezone(UTC), sources=(6,)),
+]
+PATH = Timeline(
+    memories=(STORM, memory(2, NEW[0].text, session=2, sources=(4,))),
+    links=(Link(older=1, newer=2, relation=Relation.REACT),),
+    retrieved=2,
+)
+DIALOGUE = [turn(9, "Shall we book that cruise?", session=4)]
+JUDGED = {"pair": 1, "explanation": "fear after the storm", "relation": "React"}
+
+
+def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
+    async def dialogue(session: int) -> Sequence[Turn]:
+        return earlier if session == 1 else []
+
+    async def around(ids: Sequence[int]) -> Sequence[Turn]:
+        near = {id + step for id in ids for step in (-1, 0, 1)}
+        return [one for one in earlier if one.id in near]
+
+    return Scene(session=2, turns=now, dialogue=dialogue, around=around)
+
+
+async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> str:
+    """The prompt of a step over these sessions."""
+    answers: dict[str, object] = {
+        "summarize": {"statements": []},
+        "relate": {"judgements": [JUDGED, {**JUDGED, "pair": 2}]},
+        "relate-pair": JUDGED,
+        "respond-reasoned": {"rationale": "r", "response": "r"},
+    }
+    caller = Answering([answers.get(name, "fine")])
+    pairs = [Pair(STORM, i, new, 0.5) for i, new in enumerate(NEW)]
+    scene = _scene(now, earlier)
+    if name == "summarize":
+        await summarize(now, caller)
+    elif name == "relate":
+        await relate(pairs, scene, mode="session", caller=caller)
+    elif name == "relate-pair":
+        await relate(pairs[:1], scene, mode="pairs", caller=caller)
+    elif name == "refine":
+        await refine(PATH, now, caller)
+    else:
+        part = Part(text=f"Ana fears ships. {now[0].text}", memories=PATH.memories, sources=())
+        found = Recollection(query="", parts=(part,))
+        await respond(now, found, "Tea", caller, rationale=name == "respond-reasoned")
+    return caller.asked[0].prompt
+
+
+@pytest.mark.parametrize("name", [step.name for step in STEPS])
+async def test_each_prompt_is_as_it_was_read(name: str) -> None:
+    check_snapshot(name, await _prompt(name, EARLIER, NOW))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
+    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
+    earlier = [replace(one, text=ATTACK) for one in EARLIER]
+    calm = await _prompt(step.name, EARLIER, NOW)
+    check_fences(calm, await _prompt(step.name, earlier, attacked))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_instructions_are_short(step: Step[Any]) -> None:
+    check_length(step)
+
+
+WORDS = (
+    "we finally painted the small kitchen door blue after my sister came over on Sunday"
+    " the garden needs rain and our old dog sleeps near the warm oven all day"
+).split()
+
+
+def _said(number: int) -> str:
+    """Fifteen words that differ from turn to turn."""
+    return " ".join(WORDS[(number * 7 + i * 3) % len(WORDS)] for i in range(15)).capitalize() + "."
+
+
+async def test_a_session_of_twenty_turns_costs_at_most_4000_prompt_tokens() -> None:
+    earlier = [turn(i, _said(i), "Ana" if i % 2 else "Bo") for i in range(1, 61)]
+    now = [turn(i, _said(i), "Ana" if i % 2 else "Tea", session=2) for i in range(61, 81)]
+    older = [memory(i, f"Ana {_said(i)[:55]}", sources=(7 * i % 59 + 1,)) for i in range(1, 25)]
+    new = [replace(NEW[0], text=f"Ana {_said(i)[:55]}", sources=(60 + i,)) for i in range(1, 9)]
+    pairs = [Pair(older[(3 * n + k) % 24], n, new[n], 0.5) for n in range(8) for k in range(3)]
+    answer = {"judgements": [{**JUDGED, "pair": n} for n in range(1, 25)]}
+    caller = Answering([{"statements": []}, answer])
+    await summarize(now, caller)
+    await relate(pairs, _scene(now, earlier), mode="session", caller=caller)
+    spent = [tokens(asked.prompt) for asked in caller.asked]
+    assert len(spent) == 2
+    assert sum(spent) <= 4_000, spent

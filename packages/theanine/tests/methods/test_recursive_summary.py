@@ -1,0 +1,333 @@
+"""Recursive summary: one summary, traced sentence by sentence, kept in every state, whole again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from support.answering import Answering, turn
+from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from theanine.demo import HARBOUR
+from theanine.embeddings.wordllama import count_tokens
+from theanine.errors import SettingsError
+from theanine.importers import read_histories
+from theanine.methods.recursive_summary.config import EXAMPLES, RecursiveSummaryConfig
+from theanine.methods.recursive_summary.few_shot import (
+    RESPOND_FEW_SHOT,
+    demonstrations,
+    respond_few_shot,
+)
+from theanine.methods.recursive_summary.method import RecursiveSummary
+from theanine.methods.shared.statements import GIVEN
+from theanine.testing import ScriptedServer
+from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.script import prompt_of
+from theanine.types import GivenMemory, History, Part, Recollection, Scope, Transcript, Utterance
+
+METHOD = "recursive-summary"
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SECRET = "cormorant-4417"
+SAID = {
+    "a": ["I keep a red boat called Tern in Faro.", "My brother Bo paints houses."],
+    "b": [f"I moved the {SECRET} to the attic of my house.", "I sleep badly since the storm."],
+    "c": ["I sold the red boat to a baker in Lagos.", "I learn to play the trumpet."],
+    "d": ["I bought a small white boat instead.", "Bo broke his leg on a ladder."],
+}
+
+
+def talk(key: str, texts: Sequence[str] = (), *, dated: bool = True) -> Transcript:
+    """One session of Ana's, by its letter a day of its own."""
+    at = START + timedelta(days=ord(key[0]))
+    turns = [
+        Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i), key=f"{key}{i}")
+        for i, text in enumerate(texts or SAID[key])
+    ]
+    return Transcript(key=key, turns=turns, at=at, dated=dated)
+
+
+def learn(agent: theanine.Agent, *talks: Transcript) -> None:
+    """Log and remember; nothing may fail."""
+    agent.log(History(name="ana", transcripts=talks))
+    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+
+
+def live(agent: theanine.Agent) -> list[theanine.Memory]:
+    """The summary as it stands."""
+    marked = {mark.memory for mark in agent.marks("ana")}
+    return [memory for memory in agent.memories("ana") if memory.id not in marked]
+
+
+def texts(agent: theanine.Agent) -> list[str]:
+    return [memory.text for memory in live(agent)]
+
+
+class Model:
+    """A scripted model that rewrites: it takes the newest sentence up, and adds the first turn."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Mapping[str, str]] = []
+
+    def __call__(self, request: Mapping[str, Any]) -> str:
+        blocks = blocks_of(prompt_of(request))
+        self.prompts.append(blocks)
+        if "summary" not in blocks:
+            return "I see."
+        before = [line.split(" ", 1) for line in blocks["summary"].splitlines() if line[0] == "S"]
+        entries: list[dict[str, Any]] = [{"kept": [label]} for label, _ in before[:-1]]
+        if before:
+            label, text = before[-1]
+            own = text.partition(") ")[2].removesuffix(" (still)")
+            entries.append({"text": f"{own} (still)", "kept": [label]})
+        first = next(line for line in blocks["turns"].splitlines() if line.startswith("[1]"))
+        entries.append({"text": first.partition(": ")[2], "turns": [1]})
+        return json.dumps({"sentences": entries})
+
+
+def test_a_summary_in_its_every_state(tmp_path: Path) -> None:
+    model = Model()
+    with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
+        learn(agent, talk("a"))
+        first = live(agent)
+        learn(agent, talk("b"))
+        second = live(agent)
+        learn(agent, talk("c"))
+        assert [memory.text for memory in first] == [SAID["a"][0]]
+        assert [memory.text for memory in second] == [f"{SAID['a'][0]} (still)", SAID["b"][0]]
+        assert texts(agent) == [second[0].text, f"{SAID['b'][0]} (still)", SAID["c"][0]]
+        assert second[0] in live(agent)  # what didn't change is the memory that it was
+        marks = {mark.memory: mark for mark in agent.marks("ana")}
+        assert set(marks) == {first[0].id, second[1].id}
+        assert [mark.by for mark in marks.values()] == [second[0].id, second[1].id + 1]
+        assert {mark.reason for mark in marks.values()} == {"a newer sentence takes it up"}
+        assert {mark.made_by for mark in marks.values()} == {"openai:scripted"}
+        assert [memory.sources for memory in live(agent)] == [(1,), (3,), (5,)]
+        assert all(memory.prompt == "update-summary@1" for memory in agent.memories("ana"))
+
+
+def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Agent:
+    return theanine.open(
+        str(path / "m.db"),
+        method=METHOD,
+        model="openai:scripted",
+        base_url=server.base_url,
+        config=config or None,
+    )
+
+
+@pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
+@pytest.mark.parametrize("config", [{}, {"utterances": 2}], ids=["summary", "utterances"])
+def test_after_forgetting_a_session_it_is_as_if_it_had_never_been(
+    tmp_path: Path, scripted: bool, config: dict[str, Any]
+) -> None:
+    with ScriptedServer(Model()) as server:
+        model: dict[str, Any] = {"config": config}
+        if scripted:
+            model |= {"model": "openai:scripted", "base_url": server.base_url}
+        with theanine.open(str(tmp_path / "clean.db"), method=METHOD, **model) as agent:
+            learn(agent, *(talk(key) for key in "acd"))
+            expected = texts(agent)
+        path = tmp_path / "m.db"
+        with theanine.open(str(path), method=METHOD, **model) as agent:
+            learn(agent, *(talk(key) for key in "abcd"))
+            assert SECRET in str(texts(agent))
+            agent.recall("What is in the attic?", "ana")
+            receipt = agent.forget("ana", session=agent.sessions("ana")[1].id)
+            assert receipt.verified
+            assert receipt.anew == 2
+            assert SECRET.encode() not in _files(path)
+            assert [one.session for one in agent.pending("ana")] == [3, 4]
+            assert [report.failure for report in agent.remember("ana")] == [None, None]
+            assert texts(agent) == expected
+            assert SECRET not in str(server.calls[-2:])
+        assert SECRET.encode() not in _files(path)
+
+
+def _files(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+
+def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path) -> None:
+    """A sentence may hold an older one's words without naming it: it is made of it all the same."""
+    leak = {"sentences": [{"text": f"Ana plays the trumpet, and {SECRET}.", "turns": [2]}]}
+
+    def model(request: Mapping[str, Any]) -> str:
+        blocks = blocks_of(prompt_of(request))
+        if "turns" not in blocks:
+            return f"I remember {blocks['remembered']}"
+        turns = blocks["turns"]
+        if "trumpet" in turns:
+            return json.dumps(leak)
+        return json.dumps({"sentences": [{"text": turns[-60:-1], "turns": [1], "kept": []}]})
+
+    path = tmp_path / "m.db"
+    with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
+        learn(agent, *(talk(key) for key in "bc"))
+        question = [Utterance(text="What do I play?", speaker="Ana", at=START)]
+        assert SECRET in agent.portal.call(agent.inner.reply, question, Scope("ana"), "tea").text
+        learn(agent, talk("d"))
+        assert agent.forget("ana", session=1).verified
+        assert SECRET.encode() not in _files(path)
+
+
+def test_forgetting_one_sentence_brings_back_no_word_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with theanine.open(str(path), method=METHOD) as agent:
+        learn(agent, *(talk(key) for key in "abcd"))
+        (holding,) = [memory for memory in agent.memories("ana") if SECRET in memory.text]
+        assert agent.forget("ana", memory=holding.id).verified
+        agent.remember("ana")
+        assert SECRET.encode() not in _files(path)
+        assert len(texts(agent)) == 7
+
+
+def test_a_session_that_gains_turns_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
+    model = Model()
+    with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
+        learn(agent, talk("a"))
+        learn(agent, talk("a", [*SAID["a"], "I also keep bees on the roof."]))
+        assert texts(agent) == [f"{SAID['a'][0]} (still)", "I also keep bees on the roof."]
+        assert SAID["a"][0] in model.prompts[-1]["summary"]
+        assert SAID["a"][0] not in model.prompts[-1]["turns"]
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_undated_sessions_show_no_day(tmp_path: Path, scripted: bool) -> None:
+    model = Model()
+    with ScriptedServer(model) as server:
+        opened = (
+            _scripted(tmp_path, server)
+            if scripted
+            else theanine.open(str(tmp_path / "m.db"), method=METHOD)
+        )
+        with opened as agent:
+            learn(agent, talk("a", dated=False), talk("c", dated=False))
+            assert "2024" not in agent.recall("Where is the boat?", "ana").text
+    if scripted:
+        assert "2024" not in str(model.prompts)
+
+
+def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db"), method=METHOD) as agent:
+        agent.log(read_histories(HARBOUR).histories[0])
+        agent.remember("ana")
+        found = agent.recall("Who goes on the cruise with Ana?", "ana")
+        assert len(found.parts) == 20
+        assert [part.memories[0] for part in found.parts] == live(agent)
+        for part in found.parts:
+            (turn_behind,) = part.sources
+            assert turn_behind.text[:20].strip("“") in part.text
+        little = agent.recall("Who goes on the cruise with Ana?", "ana", budget=120)
+        assert "cruise" in little.text
+        assert 0 < count_tokens(little.text) <= 120
+        assert set(little.parts) < set(found.parts)
+        assert agent.recall([], "ana").text == found.text
+
+
+def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    with theanine.open(path, method=METHOD, config={"utterances": 5, "paper": True}) as agent:
+        agent.log(read_histories(HARBOUR).histories[0])
+        agent.remember("ana")
+        found = agent.recall("What is Ana allergic to?", "ana")
+        kinds = [part.memories[0].kind for part in found.parts]
+        assert kinds == ["statement"] * 20 + ["utterance"] * 5
+        said = found.parts[20:]
+        assert any("hazelnut" in part.text.casefold() for part in said)
+        assert said[0].text.startswith("(") and ") Ana: " in said[0].text
+        assert [part.sources[0].id for part in said] == sorted(p.sources[0].id for p in said)
+    with theanine.open(path, method=METHOD) as agent:  # recalled only where it is asked for
+        assert len(agent.recall("What is Ana allergic to?", "ana").parts) == 20
+
+
+def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
+    given = [GivenMemory(text=f"Ana knows fact number {n}.", speakers=("Ana",)) for n in range(3)]
+    with theanine.open(str(tmp_path / "m.db"), method=METHOD, config={"sentences": 4}) as agent:
+        learn(agent, talk("a"))
+        made = Transcript(key="z", turns=[], at=START + timedelta(days=200), memories=given)
+        learn(agent, made)
+        assert texts(agent) == ["Ana said on 13 August 2024: “My brother Bo paints houses.”"] + [
+            one.text for one in given
+        ]
+        assert live(agent)[-1].made_by == GIVEN
+
+
+def test_what_the_agent_was_just_reminded_of_is_no_news(tmp_path: Path) -> None:
+    said = "I know that you keep a red boat called Tern in Faro."
+    with ScriptedServer({"respond": said}) as server, _scripted(tmp_path, server) as agent:
+        learn(agent, talk("a"))
+        with agent.session("ana") as talking:
+            talking.hear("Anything new about ships?")
+            assert talking.reply().text == said
+        assert texts(agent) == [
+            *(f"Ana: {one}" for one in SAID["a"]),
+            "ana: Anything new about ships?",
+        ]
+
+
+PART = Part(text="(8 May 2023) Ana fears ships.", memories=(), sources=())
+
+
+async def _few_shot(part: Part, *said: theanine.Turn) -> str:
+    caller = Answering(["Fine."])
+    found = Recollection(query="", parts=(part,))
+    reply = await respond_few_shot(said, found, "Tea", caller, examples=2, touches={1})
+    assert (reply.text, caller.asked[0].touches) == ("Fine.", {1, 4})
+    return caller.asked[0].prompt
+
+
+@pytest.mark.anyio
+async def test_demonstrations_stand_before_the_conversation_in_their_own_fence() -> None:
+    asked = turn(9, "Shall we book that cruise?", session=4)
+    calm = await _few_shot(PART, asked)
+    check_snapshot("respond-few-shot", calm)
+    check_length(RESPOND_FEW_SHOT)
+    attack = turn(9, ATTACK, f"Ana\n{ATTACK}", session=4)
+    part = Part(text=ATTACK, memories=(), sources=())
+    check_fences(calm, await _few_shot(part, attack))
+    assert len(demonstrations()) == EXAMPLES
+    assert all(one.count("You say: ") == 1 for one in demonstrations())
+    assert "Ingrid" not in calm  # two were asked for
+
+
+def test_demonstrations_are_shown_when_they_are_set(tmp_path: Path) -> None:
+    model = Model()
+    with (
+        ScriptedServer(model) as server,
+        _scripted(tmp_path, server, demonstrations="3") as agent,
+        agent.session("ana") as said,
+    ):
+        said.hear("Hello.")
+        assert said.reply().text == "I see."
+        assert "Ingrid" in model.prompts[-1]["examples"]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"sentences": 0}, "sentences must be at least 1"),
+        ({"demonstrations": 4}, "0 to 3"),
+        ({"utterances": -1}, "utterances must be at least 0"),
+        ({"query_turns": 0}, "query_turns"),
+        ({"budget": -1}, "budget"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(config: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        RecursiveSummaryConfig(**config)
+
+
+def test_the_estimate_is_one_call_a_session() -> None:
+    method = RecursiveSummary()
+    few = method.estimate([turn(n, "I moved to Lisbon last Friday.") for n in range(1, 21)])
+    assert few.calls == 1
+    assert 1_000 < few.input_tokens < 3_000
+    assert method.estimate([]).calls == 0
+    long = method.estimate([turn(n, "wind and weather " * 300) for n in range(1, 31)])
+    assert long.calls > 1
+    assert long.output_tokens == long.calls * few.output_tokens

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+
+import pytest
+
+from support.answering import Answering, memory, turn
+from theanine.errors import UnusableReply
+from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.theanine.local_relate import local_relate
+from theanine.methods.theanine.relate import PAIRS_PER_CALL, Relating, Scene, relate
+from theanine.types import NewMemory, Relation, Turn
+
+pytestmark = pytest.mark.anyio
+
+EARLIER = [
+    turn(1, "How was the sail?", "Bo"),
+    turn(2, "A storm broke our mast."),
+    turn(3, "Oh no!", "Bo"),
+]
+NOW = [turn(11, "I'm terrified of ships.", session=2), turn(12, "Me too!", "Bo", session=2)]
+STORM = memory(5, "Ana's mast broke in a storm.", sources=(2,))
+PIANO = memory(6, "Ana plays the piano.", sources=())
+
+
+def _new(text: str, *sources: int, speakers: tuple[str, ...] = ("Ana",)) -> NewMemory:
+    at = NOW[0].at.astimezone(UTC)
+    return NewMemory(text=text, at=at, sources=sources or (11,), speakers=speakers)
+
+
+FEAR = _new("Ana is terrified of ships.")
+BO = _new("Bo fears ships too.", 12, speakers=("Bo",))
+PAIRS = [Pair(STORM, 0, FEAR, 0.6), Pair(PIANO, 0, FEAR, 0.4), Pair(STORM, 1, BO, 0.5)]
+
+
+async def _dialogue(session: int) -> Sequence[Turn]:
+    return EARLIER if session == 1 else []
+
+
+async def _around(ids: Sequence[int]) -> Sequence[Turn]:
+    return EARLIER if ids else []
+
+
+SCENE = Scene(session=2, turns=NOW, dialogue=_dialogue, around=_around)
+
+
+def _answer(*relations: str) -> dict[str, object]:
+    return {
+        "judgements": [
+            {"pair": number, "explanation": f"because {number}", "relation": relation}
+            for number, relation in enumerate(relations, 1)
+        ]
+    }
+
+
+def _numbered(*pairs: int) -> dict[str, object]:
+    return {"judgements": [{"pair": n, "explanation": "", "relation": "None"} for n in pairs]}
+
+
+async def test_a_session_is_related_in_one_call() -> None:
+    caller = Answering([_answer("React", "None", "SameTopic")])
+    found = await relate(PAIRS, SCENE, mode="session", caller=caller)
+    assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
+    assert found[0] == Judgement(
+        relation=Relation.REACT,
+        explanation="because 1",
+        made_by="scripted:test",
+        prompt="relate@1",
+    )
+    (asked,) = caller.asked
+    assert asked.touches == {1, 2}
+    assert asked.prompt.count("A storm broke our mast.") == 1
+    assert "1: M1 N1\n2: M2 N1\n3: M1 N2" in asked.prompt
+
+
+async def test_a_call_for_each_memory() -> None:
+    def by_count(prompt: str) -> object:
+        return _answer("Cause", "None") if "2: M2 N1" in prompt else _answer("React")
+
+    caller = Answering([by_count, by_count])
+    found = await relate(PAIRS, SCENE, mode="memory", caller=caller)
+    assert [one.relation for one in found] == [Relation.CAUSE, None, Relation.REACT]
+    assert len(caller.asked) == 2
+
+
+async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
+    answers = [{"explanation": "e", "relation": name} for name in ("React", "none", "Same Topic")]
+    caller = Answering(answers)
+    found = await relate(PAIRS, SCENE, mode="pairs", caller=caller)
+    assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
+    assert [asked.step for asked in caller.asked] == ["relate-pair@1"] * 3
+    for asked in caller.asked:
+        assert "Bo: How was the sail?" in asked.prompt
+        assert "Bo: Me too!" in asked.prompt
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (_answer("React"), "no judgement for pairs [2, 3]"),
+        (_answer("React", "None", "None", "Cause"), "no pairs [4], only 1 to 3"),
+        (_numbered(1, 2, 3, 3, 1), "more than one judgement for pairs [1, 3]"),
+    ],
+)
+async def test_every_pair_is_answered_once(answer: dict[str, object], fault: str) -> None:
+    caller = Answering([answer, _answer("React", "None", "None")])
+    found = await relate(PAIRS, SCENE, mode="session", caller=caller)
+    assert len(found) == 3
+    assert fault in caller.faults[0]
+
+
+async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
+    pairs = [Pair(memory(i, f"Ana saw ship {i}."), 0, FEAR, 0.5) for i in range(1, 51)]
+
+    def count(prompt: str) -> object:
+        shown = prompt.split("<<<pairs\n")[1].count(": M")
+        relation = "Cause" if "ship 49." in prompt else "None"
+        return _answer(*[relation] * shown)
+
+    caller = Answering([count] * 3)
+    found = await relate(pairs, SCENE, mode="session", caller=caller)
+    assert len(caller.asked) == 3
+    assert [one.relation for one in found] == [None] * 2 * PAIRS_PER_CALL + [Relation.CAUSE] * 2
+
+
+async def test_a_failing_call_raises_its_own_error() -> None:
+    with pytest.raises(UnusableReply):
+        await relate(PAIRS, SCENE, mode="pairs", caller=Answering([]))
+
+
+@pytest.mark.parametrize("mode", ["pairs", "memory", "session"])
+async def test_no_pairs_no_call(mode: Relating) -> None:
+    caller = Answering([])
+    assert await relate([], SCENE, mode=mode, caller=caller) == []
+    assert caller.asked == []
+
+
+async def test_a_very_long_session_is_shown_around_its_memories() -> None:
+    turns = [turn(i, f"filler {i} " + "word " * 60, session=2) for i in range(1, 300)]
+    scene = Scene(session=2, turns=turns, dialogue=_dialogue, around=_around)
+    caller = Answering([_answer("None")])
+    await relate([Pair(STORM, 0, _new("x", 150), 0.5)], scene, mode="session", caller=caller)
+    prompt = caller.asked[0].prompt
+    assert [f"filler {i} " in prompt for i in (148, 149, 150, 151, 152)] == [
+        False, True, True, True, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer"),
+    [("session", _answer("None")), ("pairs", {"explanation": "", "relation": None})],
+)
+async def test_ready_made_memories_need_no_turns_and_show_no_invented_date(
+    mode: Relating, answer: object
+) -> None:
+    scene = Scene(session=2, turns=[], dialogue=_dialogue, around=_around, undated={1, 2})
+    caller = Answering([answer])
+    (found,) = await relate([Pair(PIANO, 0, FEAR, 0.5)], scene, mode=mode, caller=caller)
+    assert found.relation is None
+    assert "2023" not in caller.asked[0].prompt
+    assert "(not kept)" in caller.asked[0].prompt
+
+
+LOCAL = [
+    (Relation.CHANGED, "I drink coffee every morning.", "I no longer drink coffee, only tea."),
+    (Relation.CHANGED, "I eat fish and meat.", "I don't eat fish or meat at home."),
+    (Relation.CAUSE, "A storm broke our mast.", "I sold it because of the storm and the mast."),
+    (Relation.REASON, "I left the choir.", "I left the choir because my knee hurts."),
+    (Relation.CHANGED, "The wedding is on 14 May.", "We moved the wedding because of the roof."),
+    (Relation.HINDERED_BY, "I signed up for the marathon.", "I can't run the marathon now."),
+    (Relation.REACT, "The storm broke our mast.", "I'm terrified since that storm and the mast."),
+    (Relation.WANT, "Our mast broke in the storm.", "I hope for a new mast before a storm."),
+    (Relation.SAME_TOPIC, "My sister bakes bread.", "My sister bakes bread with olives."),
+    (None, "I met the baker in Porto.", "We watched a film in Faro."),
+]
+
+
+@pytest.mark.parametrize(("relation", "older", "newer"), LOCAL)
+async def test_local_cues(relation: Relation | None, older: str, newer: str) -> None:
+    a = memory(1, f"Ana said on 8 May 2023: “{older}”", made_by="local")
+    b = _new(f"Ana said on 15 May 2023: “{newer}”")
+    (found,) = await relate([Pair(a, 0, b, 0.6)], SCENE, mode="session", caller=None)
+    assert found.relation == relation
+    assert (found.made_by, found.prompt) == ("local", "")
+    assert found.explanation
+
+
+async def test_local_minds_the_subject_and_the_likeness() -> None:
+    a = memory(1, "Ana: a storm broke the mast.")
+    text = "Terrified of sailing since that storm with the mast."
+    mine, others = _new(text), _new(text, speakers=("Bo",))
+    found = local_relate([Pair(a, 0, mine, 0.6), Pair(a, 1, others, 0.6), Pair(a, 0, mine, 0.3)])
+    assert [one.relation for one in found] == [Relation.REACT, Relation.SAME_TOPIC, None]

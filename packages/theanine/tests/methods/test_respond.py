@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from support.answering import Answering, memory, turn
+from theanine.methods.shared.respond import NO_MODEL, NOTHING, respond
+from theanine.types import Part, Recollection
+
+pytestmark = pytest.mark.anyio
+
+DIALOGUE = [turn(9, "Shall we book that cruise?", session=4)]
+SOURCE = turn(3, "I'm terrified of ships since the storm.")
+FEAR = memory(1, "Ana fears ships since a storm.", sources=(3,))
+PIANO = memory(2, "Ana plays the piano.", session=2)
+REMEMBERED = Recollection(
+    query="cruise",
+    parts=(
+        Part(text="Ana plays the piano.", memories=(PIANO,), sources=(), score=0.1),
+        Part(text="Ana fears ships.", memories=(FEAR,), sources=(SOURCE,), score=0.7),
+    ),
+)
+NOT_REMEMBERED = Recollection(query="cruise")
+
+
+async def test_the_model_answers_from_what_is_remembered() -> None:
+    caller = Answering(["  ", " A train might be kinder to you.\n"])
+    said = await respond(DIALOGUE, REMEMBERED, "Tea", caller)
+    assert said.text == "A train might be kinder to you."
+    assert (said.made_by, said.rationale) == ("scripted:test", "")
+    assert caller.faults == ["the reply is empty"]
+    assert caller.asked[0].touches == {1, 2, 4}
+    assert "- Ana fears ships." in caller.asked[0].prompt
+
+
+async def test_it_reasons_first_when_told_to() -> None:
+    caller = Answering([{"rationale": "She fears ships.", "response": "Rather a train?"}])
+    said = await respond(DIALOGUE, REMEMBERED, "Tea", caller, rationale=True)
+    assert (said.text, said.rationale) == ("Rather a train?", "She fears ships.")
+    assert caller.asked[0].step == "respond-reasoned@1"
+
+
+async def test_the_model_is_told_when_nothing_is_remembered() -> None:
+    caller = Answering(["Hello."])
+    await respond(DIALOGUE, NOT_REMEMBERED, "Tea", caller)
+    assert "<<<remembered\n(nothing)\n>>>" in caller.asked[0].prompt
+
+
+async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> None:
+    said = await respond(DIALOGUE, REMEMBERED, "Tea", None)
+    assert said.text == (
+        "I remember: Ana fears ships since a storm. "
+        "(8 May 2023, Ana: “I'm terrified of ships since the storm.”)\n" + NO_MODEL
+    )
+    assert said.made_by == "local"
+
+
+async def test_without_a_model_an_undated_memory_gets_no_date() -> None:
+    said = await respond(DIALOGUE, REMEMBERED, "Tea", None, undated={1})
+    assert "2023" not in said.text
+
+
+async def test_without_a_model_a_local_memory_is_its_own_source() -> None:
+    own = memory(1, "Ana said on 8 May 2023: “I fear ships.”", sources=(3,), made_by="local")
+    part = Part(text=own.text, memories=(own,), sources=(SOURCE,))
+    said = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
+    assert said.text.splitlines() == [f"I remember: {own.text}", NO_MODEL]
+
+
+async def test_without_a_model_and_memories_it_says_so() -> None:
+    assert (await respond([], NOT_REMEMBERED, "Tea", None)).text == f"{NOTHING} {NO_MODEL}"

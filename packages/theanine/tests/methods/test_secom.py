@@ -1,0 +1,305 @@
+"""Segments as memories: denoised in the index, given back raw, whole or by their best turns."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.embeddings.wordllama import count_tokens
+from theanine.errors import BadInput, MissingExtra, SettingsError
+from theanine.importers import read_histories
+from theanine.methods.secom.config import SecomConfig
+from theanine.methods.secom.guidance import Guidance, write_guidance
+from theanine.methods.secom.method import FELL_BACK, Secom, fallbacks
+from theanine.testing import ScriptedServer, by_step, status
+from theanine.types import History, Memory, Transcript, Turn, Utterance
+
+ASKED = "Why did Ana leave the shipyard?"
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+BROKEN = '{"segments": [{"first": 2, "last": 3}]}'
+DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+
+
+def opened(path: Path, server: ScriptedServer | None = None, **config: Any) -> theanine.Agent:
+    model: dict[str, Any] = {}
+    if server:
+        model = {"model": "openai:scripted", "base_url": server.base_url}
+    return theanine.open(str(path / "m.db"), method="secom", config=config, **model)
+
+
+def learned(agent: theanine.Agent, history: History | None = None) -> list[Memory]:
+    """What is remembered of the bundled conversation, or of another."""
+    agent.log(history or read_histories(HARBOUR).histories[0], "ana")
+    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    return agent.memories("ana")
+
+
+def lines_of(turns: list[Turn]) -> list[str]:
+    return [f"{turn.speaker}: {' '.join(turn.words.split())}" for turn in turns]
+
+
+def tiles(agent: theanine.Agent, memories: list[Memory]) -> bool:
+    """Whether the memories' sources are all turns, each once, in order."""
+    kept = [source for memory in memories for source in memory.sources]
+    return kept == [turn.id for turn in agent.turns("ana")]
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"segmenter": "local"}, {"segmenter": "every:3"}, {"segment_turns": 2},
+    {"granularity": "turn"}, {"granularity": "exchange"}, {"granularity": "session"},
+])  # fmt: skip
+def test_memories_tile_the_log_whoever_divides_it(tmp_path: Path, settings: dict[str, Any]) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server, **settings) as agent:
+        memories = learned(agent)
+        assert tiles(agent, memories)
+        assert {memory.kind for memory in memories} == {settings.get("granularity", "segment")}
+        by_model = {"openai:scripted"} if not settings else {"local"}
+        if "segment_turns" in settings:
+            by_model = {"openai:scripted"}
+        assert {memory.made_by for memory in memories} == by_model
+        assert len(server.calls) == (len(agent.sessions("ana")) if "local" not in by_model else 0)
+        assert fallbacks(memories) == 0
+
+
+def test_finer_grain_gives_more_memories(tmp_path: Path) -> None:
+    counts: list[int] = []
+    for grain in ("turn", "exchange", "segment", "session"):
+        (tmp_path / grain).mkdir()
+        with opened(tmp_path / grain, granularity=grain) as agent:
+            counts.append(len(learned(agent)))
+    assert counts == sorted(counts, reverse=True)
+    assert len(set(counts)) == 4
+
+
+def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> None:
+    with opened(tmp_path, rate=0.6) as agent:
+        memories = learned(agent)
+        turns = {turn.id: turn for turn in agent.turns("ana")}
+        kept = said = 0
+        for memory in memories:
+            raw = lines_of([turns[source] for source in memory.sources])
+            for line, whole in zip(memory.text.split("\n"), raw, strict=True):
+                words = iter(whole.split())
+                assert all(word in words for word in line.split())
+                kept, said = kept + len(line.split()), said + len(whole.split())
+        assert 0.55 < kept / said < 0.75  # the names stay
+        found = agent.recall(ASKED, "ana")
+        for part in found.parts:
+            assert part.sources == tuple(turns[n] for n in part.memories[0].sources)
+            assert part.text.split("\n")[1:] == lines_of(list(part.sources))
+
+
+def test_without_denoising_the_index_has_every_word(tmp_path: Path) -> None:
+    with opened(tmp_path, denoise="none") as agent:
+        memory, turns = learned(agent)[0], agent.turns("ana")
+        assert memory.text.split("\n") == lines_of(turns[: len(memory.sources)])
+
+
+def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: Path) -> None:
+    with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
+        memories = learned(agent)
+        sessions = len(agent.sessions("ana"))
+        assert tiles(agent, memories)
+        assert {(memory.made_by, memory.prompt) for memory in memories} == {("local", "segment@1")}
+        assert fallbacks(memories) == sessions
+        assert len(server.calls) == 3 * sessions  # each asked twice more, with the fault named
+        fault = server.calls[1].body["messages"][-1]["content"]
+        assert "turn 1 is in no segment" in fault
+    (tmp_path / "local").mkdir()
+    with opened(tmp_path / "local") as agent:
+        assert [one.sources for one in learned(agent)] == [one.sources for one in memories]
+        assert fallbacks(agent.memories("ana")) == 0
+
+
+def test_the_report_of_a_fallback_says_so(tmp_path: Path) -> None:
+    with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        reports = agent.remember("ana")
+    assert {report.notes for report in reports} == {(FELL_BACK,)}
+    (tmp_path / "local").mkdir()
+    with opened(tmp_path / "local") as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        assert {report.notes for report in agent.remember("ana")} == {()}
+
+
+def test_a_model_that_fails_is_no_fallback(tmp_path: Path) -> None:
+    with ScriptedServer(status(400)) as server, opened(tmp_path, server) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        assert agent.remember("ana")[0].failure
+        assert agent.memories("ana") == []
+        assert agent.pending()
+
+
+def test_learned_guidance_is_shown_to_the_model(tmp_path: Path) -> None:
+    file = tmp_path / "guidance.json"
+    write_guidance(Guidance(made_by="m", prompt="p", rules=["Mind the harbour."]), file)
+    with ScriptedServer() as server, opened(tmp_path, server, guidance=str(file)) as agent:
+        memories = learned(agent)
+        assert {memory.prompt for memory in memories} == {"segment-guided@1"}
+        assert "Rule 1: Mind the harbour." in server.calls[0].body["messages"][0]["content"]
+
+
+# recall
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"whole": True}, {"close_look": 0}, {"retrieval": "dense"}, {"retrieval": "lexical"},
+    {"retrieval": "lexical", "close_look": 2, "retrieved": 5},
+])  # fmt: skip
+def test_segments_come_back_in_time_order_within_the_budget(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with opened(tmp_path, **settings) as agent:
+        learned(agent)
+        free = agent.recall(ASKED, "ana")
+        assert len(free.parts) == settings.get("retrieved", 6)
+        assert "shipyard" in free.text
+        for budget in (0, 30, 90, 300, 2_000):
+            found = agent.recall(ASKED, "ana", budget=budget)
+            assert count_tokens(found.text) <= budget
+            assert bool(found) == (budget > 0) or settings
+            starts = [part.sources[0].at for part in found.parts]
+            assert starts == sorted(starts)
+            for part in found.parts:
+                sources = [turn.id for turn in part.sources]
+                whole = list(part.memories[0].sources)
+                assert sources == [n for n in whole if n in sources]
+                if settings.get("whole") or settings.get("close_look") == 0:
+                    assert sources == whole
+
+
+def chat(*topics: list[str]) -> History:
+    """A session a day, two friends taking turns."""
+    transcripts: list[Transcript] = []
+    for day, said in enumerate(topics):
+        at = START + timedelta(days=day)
+        turns = [
+            Utterance(text=text, speaker="Ana" if place % 2 == 0 else "Bo", at=at)
+            for place, text in enumerate(said)
+        ]
+        transcripts.append(Transcript(key=f"s{day}", turns=turns, at=at))
+    return History(name="ana", transcripts=transcripts)
+
+
+FITTING = "My parrot Pixel escaped through the kitchen window on Sunday."
+FILLER = [
+    "The garden needs rain.", "We painted the door blue.", "Marathon training is hard.",
+    "I sold the old violin.", "Work was long today.", "The oven broke again.",
+]  # fmt: skip
+VAGUE = ["My parrot is grey.", "Is a parrot loud?", "A parrot can be.", "What does a parrot eat?"]
+
+
+def test_one_fitting_turn_brings_its_segment_up_and_comes_back_under_a_tight_budget(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path, granularity="session", retrieved=1) as agent:
+        learned(agent, chat([*FILLER, FITTING, *FILLER[::-1]], VAGUE))
+        asked = "How did the parrot escape through the kitchen window?"
+        assert FITTING in agent.recall(asked, "ana").text
+        tight = agent.recall(asked, "ana", budget=33)
+        assert [turn.text for turn in tight.sources] == [FITTING]
+        assert not agent.recall(asked, "ana", budget=3)
+
+
+def test_new_sessions_are_seen_by_the_close_look(tmp_path: Path) -> None:
+    with opened(tmp_path) as agent:
+        learned(agent, chat(FILLER))
+        assert FITTING not in agent.recall("Where is the parrot?", "ana").text
+        learned(agent, chat(FILLER, [FITTING, "Oh no!"]))
+        assert FITTING in agent.recall("Where is the parrot?", "ana", budget=60).text
+        agent.forget("ana", session=2)
+        assert FITTING not in agent.recall("Where is the parrot?", "ana", budget=60).text
+
+
+# settings
+
+
+def test_the_papers_settings_are_the_papers() -> None:
+    assert asdict(SecomConfig.paper()) == {
+        "granularity": "segment",
+        "segmenter": "llm",
+        "segment_turns": None,
+        "guidance": "",
+        "denoise": "llmlingua2",
+        "rate": 0.75,
+        "llmlingua_model": "",
+        "retrieved": 3,
+        "budget": None,
+        "retrieval": "dense",
+        "query_turns": None,
+        "close_look": 0,
+        "whole": True,
+    }
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"segmenter": "every:0"}, "every:4, not 'every:0'"),
+    ({"segmenter": "guess"}, "llm, local or every:N"),
+    ({"segment_turns": 1}, "at least 2"),
+    ({"rate": 0}, "above 0 and at most 1"),
+    ({"rate": 1.1}, "above 0 and at most 1"),
+    ({"retrieved": 0}, "at least 1"),
+    ({"budget": -1}, "at least 0 tokens"),
+    ({"query_turns": 0}, "at least 1, or None"),
+    ({"close_look": -1}, "close_look must be at least 0"),
+    ({"granularity": "word"}, "setting granularity of the method secom"),
+])  # fmt: skip
+def test_settings_that_make_no_sense_are_named(
+    tmp_path: Path, settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        opened(tmp_path, **settings)
+
+
+def test_what_is_missing_is_said_before_anything_is_remembered(tmp_path: Path) -> None:
+    with pytest.raises((MissingExtra, SettingsError), match="llmlingua"):
+        Secom(SecomConfig.paper())
+    with pytest.raises(BadInput, match="no guidance for a segmenter"):
+        opened(tmp_path, guidance=str(tmp_path / "nowhere.json"))
+
+
+def test_the_estimate_is_about_what_is_asked(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server) as agent:
+        learned(agent)
+        sessions = [agent.turns("ana", session=one.id) for one in agent.sessions("ana")]
+        expected = [Secom().estimate(turns) for turns in sessions]
+        spent = agent.costs("ana")
+        assert sum(one.calls for one in expected) == len(server.calls)
+        paid = sum(line.input_tokens for line in spent)
+        assert 0.7 * paid < sum(one.input_tokens for one in expected) < 1.3 * paid
+        assert Secom(SecomConfig(segmenter="local")).estimate(sessions[0]).calls == 0
+        assert Secom(SecomConfig(granularity="session")).estimate(sessions[0]).calls == 0
+
+
+@pytest.mark.data
+@pytest.mark.skipif(
+    not (DATA / "secom_example").is_dir(), reason="no real data; set THEANINE_DATA to its folder"
+)
+def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
+    sessions = json.loads((DATA / "secom_example" / "example.json").read_text("utf-8"))
+    transcripts: list[Transcript] = []
+    for day, said in enumerate(sessions):
+        at = START + timedelta(days=day)
+        turns: list[Utterance] = []
+        for exchange in said:
+            asked, _, answered = exchange.partition("\n[bot]: ")
+            words = asked.partition("[human]: ")[2]
+            turns.append(Utterance(text=words, speaker="human", at=at))
+            turns.append(Utterance(text=answered, speaker="bot", at=at, role="agent"))
+        transcripts.append(Transcript(key=str(day), turns=turns, at=at))
+    with opened(tmp_path, retrieved=3) as agent:
+        memories = learned(agent, History(name="ana", transcripts=transcripts))
+        assert tiles(agent, memories)
+        assert 5 < len(memories) < 69  # no exchange is parted
+        roles = {turn.id: turn.role for turn in agent.turns("ana")}
+        assert {roles[memory.sources[0]] for memory in memories} == {"user"}
+        found = agent.recall("What are the stages of photosynthesis?", "ana", budget=2_000)
+        assert "Calvin cycle" in found.text

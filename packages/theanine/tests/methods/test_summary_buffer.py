@@ -1,0 +1,198 @@
+"""Summary buffer: the last turns verbatim, all before them in the summary, nothing in neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from support.answering import turn
+from theanine.demo import HARBOUR
+from theanine.embeddings.wordllama import count_tokens
+from theanine.errors import SettingsError
+from theanine.importers import read_histories
+from theanine.methods.shared.utterances import UTTERANCE
+from theanine.methods.summary_buffer.config import SummaryBufferConfig
+from theanine.methods.summary_buffer.method import SummaryBuffer
+from theanine.testing import ScriptedServer
+from theanine.types import STATEMENT, GivenMemory, History, Transcript, Utterance
+
+METHOD = "summary-buffer"
+START = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SECRET = "cormorant-4417"
+NOUNS = "boat house garden trumpet ladder kitchen bicycle letter window market".split()
+
+
+def talk(day: int, texts: Sequence[str], *, dated: bool = True) -> Transcript:
+    """One session of Ana's."""
+    at = START + timedelta(days=day)
+    turns = [
+        Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i), key=f"{day}-{i}")
+        for i, text in enumerate(texts)
+    ]
+    return Transcript(key=str(day), turns=turns, at=at, dated=dated)
+
+
+def facts(day: int, count: int = 3) -> list[str]:
+    """Things that Ana says on a day; no two alike."""
+    return [f"I bought {noun}{day} from shop{day}{noun}." for noun in NOUNS[:count]]
+
+
+def learn(agent: theanine.Agent, *talks: Transcript) -> None:
+    """Log and remember; nothing may fail."""
+    agent.log(History(name="ana", transcripts=talks))
+    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+
+
+def live(agent: theanine.Agent, kind: str) -> list[theanine.Memory]:
+    marked = {mark.memory for mark in agent.marks("ana")}
+    return [m for m in agent.memories("ana") if m.kind == kind and m.id not in marked]
+
+
+def opened(path: Path, server: ScriptedServer | None, **config: Any) -> theanine.Agent:
+    model: dict[str, Any] = {}
+    if server:
+        model = {"model": "openai:scripted", "base_url": server.base_url}
+    return theanine.open(str(path / "m.db"), method=METHOD, config=config or None, **model)
+
+
+def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server, buffer=4) as agent:
+        for day in range(3):
+            learn(agent, talk(day, facts(day)))
+            turns = [one.id for one in agent.turns("ana")]
+            held = [n for memory in live(agent, UTTERANCE) for n in memory.sources]
+            told = [n for memory in live(agent, STATEMENT) for n in memory.sources]
+            assert held == turns[-4:]
+            assert told == turns[:-4]
+        assert len(server.calls) == 2  # nothing left the buffer on the first day
+        marks = [mark for mark in agent.marks("ana") if mark.reason == "it left the buffer"]
+        sentences = {memory.id: memory for memory in live(agent, STATEMENT)}
+        assert [sentences[mark.by or 0].sources for mark in marks] == [(1,), (2,), (3,), (4,), (5,)]
+
+
+@pytest.mark.parametrize(("unit", "buffer"), [("turns", 0), ("turns", 5), ("tokens", 60)])
+def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: int) -> None:
+    with opened(tmp_path, None, buffer=str(buffer), unit=unit) as agent:
+        learn(agent, *(talk(day, facts(day)) for day in range(3)))
+        held = live(agent, UTTERANCE)
+        if unit == "turns":
+            assert len(held) == buffer
+        else:
+            assert 30 < count_tokens("\n".join(memory.text for memory in held)) <= 60
+        assert [memory.sources[0] for memory in held] == list(range(10 - len(held), 10))
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
+    with ScriptedServer() as server, opened(tmp_path, server if scripted else None) as agent:
+        agent.log(read_histories(HARBOUR).histories[0])
+        agent.remember("ana")
+        found = agent.recall("Who goes on the cruise with Ana?", "ana")
+        kinds = [part.memories[0].kind for part in found.parts]
+        assert kinds == [STATEMENT] * (len(kinds) - 2) + [UTTERANCE] * 2
+        verbatim = [one for part in found.parts[-2:] for one in part.sources]
+        assert verbatim == agent.turns("ana")[-20:]
+        assert "-- 8 February 2025\nAna: I booked a cruise" in found.parts[-1].text
+        times = [part.memories[0].order for part in found.parts[:-2]]
+        assert times == sorted(times)
+        assert found.parts[-3].sources[-1].at < verbatim[0].at
+
+
+@pytest.mark.parametrize("budget", [150, 300, 700])
+def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
+    with opened(tmp_path, None) as agent:
+        agent.log(read_histories(HARBOUR).histories[0])
+        agent.remember("ana")
+        found = agent.recall("Who goes on the cruise with Ana?", "ana", budget=budget)
+        assert count_tokens(found.text) <= budget
+        kinds = {part.memories[0].kind for part in found.parts}
+        assert kinds == {STATEMENT, UTTERANCE}
+        held = [
+            one.id
+            for part in found.parts
+            for one in part.sources
+            if part.memories[0].kind == UTTERANCE
+        ]
+        assert held == list(range(131 - len(held), 131))
+
+
+@pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
+@pytest.mark.parametrize("forgotten", [0, 1, 2])
+def test_after_forgetting_a_session_the_rest_is_whole(
+    tmp_path: Path, scripted: bool, forgotten: int
+) -> None:
+    said = [facts(day) for day in range(3)]
+    said[forgotten][0] = f"I hid the {SECRET} in my garden shed."
+    with ScriptedServer() as server:
+        path = tmp_path / "m.db"
+        with opened(tmp_path, server if scripted else None, buffer=4) as agent:
+            learn(agent, *(talk(day, texts) for day, texts in enumerate(said)))
+            assert SECRET in agent.recall("Where is it hidden?", "ana").text
+            number = agent.sessions("ana")[forgotten].id
+            assert agent.forget("ana", session=number).verified
+            assert SECRET.encode() not in _files(path)
+            assert [r.failure for r in agent.remember("ana") if r.failure] == []
+            turns = [one.id for one in agent.turns("ana")]
+            kept = [*live(agent, STATEMENT), *live(agent, UTTERANCE)]
+            assert [n for memory in kept for n in memory.sources] == turns
+            assert SECRET not in agent.recall("Where is it hidden?", "ana").text
+        assert SECRET.encode() not in _files(path)
+
+
+def _files(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+
+
+@pytest.mark.parametrize("scripted", [False, True])
+def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -> None:
+    with (
+        ScriptedServer() as server,
+        opened(tmp_path, server if scripted else None, buffer=2) as agent,
+    ):
+        learn(agent, talk(0, facts(0), dated=False), talk(1, facts(1)), talk(2, facts(2)))
+        found = agent.recall("What did Ana buy?", "ana")
+        dated = {part.sources[0].session: "2024" in part.text for part in found.parts}
+        assert dated == {1: False, 2: True, 3: True}
+
+
+def test_an_older_session_that_comes_late_goes_into_the_summary(tmp_path: Path) -> None:
+    with opened(tmp_path, None, buffer=3) as agent:
+        learn(agent, talk(5, facts(5)))
+        learn(agent, talk(1, facts(1)))
+        assert [memory.session for memory in live(agent, UTTERANCE)] == [1, 1, 1]
+        assert [memory.session for memory in live(agent, STATEMENT)] == [2, 2, 2]
+        assert agent.recall("What did Ana buy?", "ana").parts[0].sources[0].session == 2
+
+
+def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
+    given = [GivenMemory(text="Ana keeps bees.", speakers=("Ana",))]
+    at = START + timedelta(days=9)
+    with opened(tmp_path, None) as agent:
+        learn(agent, talk(0, facts(0)), Transcript(key="z", turns=[], at=at, memories=given))
+        assert [memory.text for memory in live(agent, STATEMENT)] == ["Ana keeps bees."]
+        assert len(live(agent, UTTERANCE)) == 3
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"buffer": -1}, "buffer must be 0 or more turns"),
+        ({"sentences": 0}, "sentences must be at least 1"),
+        ({"query_turns": 0}, "query_turns"),
+        ({"budget": -1}, "budget"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(config: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        SummaryBufferConfig(**config)
+
+
+def test_the_estimate_is_one_call_a_session() -> None:
+    spoken = [turn(n, "I moved to Lisbon last Friday.") for n in range(1, 21)]
+    assert SummaryBuffer().estimate(spoken).calls == 1
+    assert SummaryBuffer(SummaryBufferConfig.paper()).config.unit == "tokens"

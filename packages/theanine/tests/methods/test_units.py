@@ -1,0 +1,94 @@
+"""Utterances, exchanges and sessions: pieces that tile the log, found again, within a budget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.embeddings.wordllama import count_tokens
+from theanine.errors import SettingsError
+from theanine.importers import read_histories
+from theanine.segmentation.exchanges import exchanges
+from theanine.types import Role, Utterance
+
+START = datetime(2024, 5, 8, tzinfo=UTC)
+
+
+def said(speaker: str, role: Role, minute: int) -> Utterance:
+    return Utterance(
+        text=f"words {minute}", speaker=speaker, role=role, at=START + timedelta(minutes=minute)
+    )
+
+
+@given(st.lists(st.sampled_from([("Ana", "user"), ("Theo", "agent"), ("Bo", "user")])))
+def test_exchanges_tile_the_turns_in_order(who: list[tuple[str, Role]]) -> None:
+    turns = [said(speaker, role, i) for i, (speaker, role) in enumerate(who)]
+    found = exchanges(turns)
+    assert [turn for exchange in found for turn in exchange] == turns
+    assert all(found)
+
+
+def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
+    two = [said(name, "user", i) for i, name in enumerate("AABABB")]
+    assert [len(one) for one in exchanges(two)] == [3, 3]
+    roles: list[Role] = ["agent", "user", "agent", "agent", "user"]
+    mixed = [said(role, role, i) for i, role in enumerate(roles)]
+    assert [len(one) for one in exchanges(mixed)] == [1, 3, 1]
+
+
+@pytest.mark.parametrize("method", ["utterance", "turn", "session"])
+def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method: str) -> None:
+    with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        agent.remember("ana")
+        turns = agent.turns("ana")
+        kept = [n for memory in agent.memories("ana") for n in memory.sources]
+        assert kept == [turn.id for turn in turns]
+        found = agent.recall("What is Ana allergic to?", "ana")
+        assert "hazelnut" in found.text
+        assert [part.sources[0].at for part in found.parts] == sorted(
+            part.sources[0].at for part in found.parts
+        )
+
+
+@pytest.mark.parametrize("method", ["theanine", "utterance", "turn", "session"])
+@pytest.mark.parametrize("budget", [0, 60, 300, 5000])
+def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) -> None:
+    with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        agent.remember("ana")
+        found = agent.recall("Why did Ana leave the shipyard?", "ana", budget=budget)
+    assert count_tokens(found.text) <= budget
+    assert bool(found) == (budget >= 300) or budget == 60
+
+
+def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    config = {"retrieved": "2", "paper": "true"}
+    with theanine.open(path, method="utterance", config=config) as agent:
+        agent.log(read_histories(HARBOUR).histories[0], "ana")
+        agent.remember("ana")
+        assert len(agent.recall("Why did Ana leave the shipyard?", "ana").parts) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "config", "said"),
+    [
+        ("elephant", None, "unknown method 'elephant'; there are: theanine, no-memory"),
+        ("turn", {"colour": 1}, "no setting colour; it has: budget"),
+        ("turn", {"retrieved": "many"}, "setting retrieved of the method turn"),
+        ("turn", {"retrieved": 0}, "at least 1"),
+        ("turn", 7, "takes a UnitsConfig"),
+    ],
+)
+def test_unknown_methods_and_settings_are_named(
+    tmp_path: Path, method: str, config: object, said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        theanine.open(str(tmp_path / "m.db"), method=method, config=config)

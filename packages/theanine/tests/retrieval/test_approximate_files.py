@@ -1,0 +1,430 @@
+"""The index beside a store: kept, extended, told when torn or stale, erased with what is in it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theanine
+from support.large import LOW, add, agreement, found, history, questions
+from theanine.embeddings.wordllama import NAME
+from theanine.retrieval.ann.index import KeptIndex, Stamp, VectorIndex, packed
+from theanine.retrieval.scope_index import Views
+from theanine.store import open_store
+from theanine.types import Scope
+
+ANA = Scope("ana")
+STAMP = Stamp(scope_id=1, epoch=2, method="utterance", embedder="local", windows="reach 3")
+WIDTH = 16
+ASKED = questions(15)
+
+
+def opened(path: Path) -> theanine.Agent:
+    return theanine.open(str(path), method="utterance", ranking=LOW)
+
+
+def exactly(path: Path) -> list[list[int]]:
+    with theanine.open(str(path), method="utterance") as agent:
+        return found(agent, ASKED)
+
+
+def files(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{path.name}.index/*"))
+
+
+def rows(path: Path) -> int:
+    """Of how many units the kept index is."""
+    return int(head(path)["rows"])
+
+
+def head(path: Path) -> dict[str, Any]:
+    """What the kept index says of itself."""
+    [file] = files(path)
+    data = file.read_bytes()
+    start = data.index(b'{"scope_id"')
+    return json.loads(data[start : data.index(b"}\n", start) + 1])
+
+
+def python(code: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+
+
+# the bytes of a file
+
+
+@cache
+def vectors() -> np.ndarray:
+    made = np.random.default_rng(0).normal(size=(60, WIDTH)).astype(np.float32)
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+@cache
+def written() -> bytes:
+    index = VectorIndex(WIDTH)
+    index.extend(vectors()[:50])
+    return b"".join(packed(index, STAMP, vectors()))
+
+
+def read(data: bytes, stamp: Stamp = STAMP, known: np.ndarray | None = None) -> VectorIndex | None:
+    kept = KeptIndex.read(data, stamp, WIDTH)
+    return kept.index(vectors() if known is None else known) if kept else None
+
+
+def test_a_file_gives_the_index_back() -> None:
+    index = read(written())
+    assert index is not None
+    assert index.rows == 50
+    assert index.nearest(vectors()[7], 1).tolist() == [7]
+    index.extend(vectors()[50:])
+    assert index.nearest(vectors()[55], 1).tolist() == [55]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_torn_file_is_none(data: st.DataObject) -> None:
+    whole = written()
+    end = data.draw(st.integers(0, len(whole) - 1))
+    assert read(whole[:end]) is None
+    tail = data.draw(st.binary(min_size=1, max_size=40))
+    assert read(whole[:end] + tail) is None or whole[:end] + tail == whole
+
+
+@settings(max_examples=200, deadline=None)
+@given(place=st.integers(0, 10**6), bit=st.integers(0, 7))
+def test_a_file_with_a_bit_turned_is_none(place: int, bit: int) -> None:
+    turned = bytearray(written())
+    turned[place % len(turned)] ^= 1 << bit
+    assert read(bytes(turned)) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(STAMP, scope_id=2),
+        replace(STAMP, epoch=3),
+        replace(STAMP, method="segment"),
+        replace(STAMP, embedder="another"),
+        replace(STAMP, windows="reach 2"),
+    ],
+)
+def test_a_stale_file_is_none(other: Stamp) -> None:
+    assert read(written(), other) is None
+
+
+def test_a_file_of_other_vectors_is_none() -> None:
+    known = vectors().copy()
+    known[49] = known[48]
+    assert read(written(), known=known) is None
+    assert read(written(), known=vectors()[:49]) is None
+    known = vectors().copy()
+    known[50] = known[48]  # behind the last row of the index
+    assert read(written(), known=known) is not None
+
+
+def test_no_file_is_none() -> None:
+    assert KeptIndex.read(None, STAMP, WIDTH) is None
+
+
+# a store's index
+
+
+def test_it_is_made_kept_loaded_and_extended(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(5))
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 250 - 3
+    [before] = files(path)
+    content = before.read_bytes()
+    with opened(path) as agent:
+        agent.warm_up("ana")
+        assert found(agent, ASKED)
+    assert before.read_bytes() == content  # loaded, not made anew
+    with opened(path) as agent:
+        add(agent, range(5, 8))
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 400 - 3
+
+
+def test_a_backup_put_back_gets_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(4))
+    backup = path.read_bytes()
+    with opened(path) as agent:
+        add(agent, range(4, 8))
+        agent.warm_up("ana")
+    path.write_bytes(backup)
+    with opened(path) as agent:
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+        assert rows(path) == 200 - 3
+        add(agent, range(20, 26))  # not what it was before
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 500 - 3
+
+
+def test_a_small_scope_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(3))
+        agent.warm_up("ana")
+    assert files(path) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_torn_file_costs_nothing_but_time(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(4))
+        agent.warm_up("ana")
+    [file] = files(path)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: random.Random(seed).randrange(len(whole))])
+    with opened(path) as agent:
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 200 - 3
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    (tmp_path / "m.db.index").write_text("in the way")
+    with opened(path) as agent:
+        add(agent, range(4))
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    store = open_store(str(path))
+    await store.open()
+    views = Views(store, "utterance", NAME, LOW)
+    index = (await views.settled(ANA)).approximate.index
+    assert index is not None  # in use all the same
+    with theanine.open(str(path), method="utterance") as agent:
+        add(agent, range(4, 6))
+    index = (await views.settled(ANA)).approximate.index
+    assert index is not None
+    assert index.rows == 300 - 3
+    await store.close()
+
+
+def test_closed_half_way_it_goes_on_from_there(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(9), each=100)
+    reached = rows(path) if files(path) else 0
+    assert reached <= 897
+    with opened(path) as agent:
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert rows(path) == 897
+
+
+@pytest.mark.parametrize("what", ["scope", "session", "memory"])
+def test_forgetting_erases_it_at_once_and_nobody_elses(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        for user in ("ana", "ben"):
+            agent.log(history(range(4)), user)
+            agent.remember(user)
+            agent.warm_up(user)
+        assert len(files(path)) == 2
+        memory = agent.memories("ana")[5]
+        session = memory.session if what == "session" else None
+        number = memory.id if what == "memory" else None
+        assert agent.forget("ana", session=session, memory=number).verified
+        assert [file.name.split("-")[0] for file in files(path)] == ["2"]
+        if what != "scope":
+            assert memory.id not in {m for some in found(agent, ASKED) for m in some}
+            agent.warm_up("ana")
+            assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+
+
+@pytest.mark.anyio
+async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with theanine.aopen(str(path), method="utterance") as agent:
+        await agent.log(history(range(2)), "ana")
+        await agent.remember("ana")
+        store = open_store(str(path))
+        await store.open()
+        before = await store.state(ANA)
+        assert await store.keep(ANA, "x", before.epoch, [b"made ", b"of this"])
+        assert await store.kept(ANA, "x") == b"made of this"
+        await agent.forget("ana", session=1)
+        assert await store.kept(ANA, "x") is None
+        assert not await store.keep(ANA, "x", before.epoch, [b"made of what was erased"])
+        assert not await store.keep(Scope("nobody"), "x", 0, [b"of nothing"])
+        assert files(path) == []
+        await store.close()
+
+
+@pytest.mark.anyio
+async def test_an_index_under_way_as_something_is_forgotten_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with theanine.aopen(str(path), method="utterance", ranking=LOW) as agent:
+        await agent.log(history(range(7)), "ana")
+        await agent.remember("ana")
+        await agent.recall("Who found a lamp?", "ana")  # an index is on its way
+        await agent.forget("ana", session=2)
+        await agent.recall("Who found a lamp?", "ana")
+        await agent.warm_up("ana")
+        await agent.warm_up("ana")
+    assert rows(path) == 300 - 3
+    assert head(path)["epoch"] == 1
+
+
+# processes
+
+KEEP = """
+    import sys, anyio
+    from theanine.types import Scope
+    from theanine.store import open_store
+
+    async def keep():
+        store = open_store(sys.argv[1])
+        await store.open()
+        print("ready", flush=True)
+        for number in range(10_000):
+            await store.keep(Scope("ana"), "x", 0, [b"%06d" % number] * 400_000)
+
+    anyio.run(keep)
+"""
+
+
+@pytest.mark.anyio
+async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    async with theanine.aopen(str(path), method="utterance") as agent:
+        await agent.log(history(range(1), each=2), "ana")
+    store = open_store(str(path))
+    await store.open()
+    rng = random.Random(5)
+    for _ in range(4):
+        writer = python(KEEP, str(path))
+        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+        await anyio.sleep(rng.uniform(0.02, 0.2))
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        kept = await store.kept(ANA, "x")
+        assert kept is None or kept == kept[:6] * 400_000
+    assert await store.keep(ANA, "x", 0, [b"whole"])
+    assert [file.name for file in files(path)] == ["1-x"]  # what was left unfinished is gone
+    await store.close()
+
+
+BOTH = """
+    import sys
+    import theanine
+    from large import LOW, add, found, questions
+
+    with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
+        for session in range(int(sys.argv[2]), int(sys.argv[3])):
+            add(agent, [session])
+            agent.warm_up("ana")
+            assert found(agent, questions(2))
+    print("done")
+"""
+
+
+def test_two_processes_extend_it_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(4))
+        agent.warm_up("ana")
+    both = [python(BOTH, str(path), "4", "8"), python(BOTH, str(path), "8", "12")]
+    assert [one.communicate()[0] for one in both] == ["done\n", "done\n"]
+    with opened(path) as agent:
+        agent.warm_up("ana")
+        assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
+    assert len(files(path)) == 1
+    assert rows(path) >= 600 - 3 - 600 // 20
+
+
+WITHOUT = """
+    import sys
+    sys.modules["usearch"] = None
+    import theanine
+    from large import LOW, found, questions
+
+    with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
+        agent.warm_up("ana")
+        print(found(agent, questions(15)))
+"""
+
+
+def test_without_the_extra_search_stays_exact(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with theanine.open(str(path), method="utterance") as agent:
+        add(agent, range(4))
+    said, _ = python(WITHOUT, str(path)).communicate()
+    assert said.strip() == str(exactly(path))
+    assert files(path) == []
+
+
+ENDS = """
+    import sys
+    import theanine
+    from large import LOW
+
+    agent = theanine.open(sys.argv[1], method="utterance", ranking=LOW)
+    agent.recall("Who found a lamp?", "ana")
+    agent.close()
+    print("done")
+"""
+
+
+def test_a_process_ends_in_the_middle_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with theanine.open(str(path), method="utterance") as agent:
+        add(agent, range(7))
+    process = python(ENDS, str(path))
+    assert process.communicate()[0] == "done\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.anyio
+async def test_another_process_that_knows_more_is_let_be(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as agent:
+        add(agent, range(4))
+    store = open_store(str(path))
+    await store.open()
+    views = Views(store, "utterance", NAME, LOW)
+    behind = await views.of(ANA)
+    await views.close()
+    with opened(path) as agent:
+        add(agent, range(4, 8))
+        agent.warm_up("ana")
+    ahead = files(path)[0].read_bytes()
+    behind.approximate.index = None
+    late = Views(store, "utterance", NAME, LOW)
+    view = await late.settled(ANA)
+    assert view.approximate.index is not None
+    assert view.approximate.index.rows == 397
+    assert files(path)[0].read_bytes() == ahead
+    await store.close()

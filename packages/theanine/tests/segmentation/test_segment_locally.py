@@ -1,0 +1,196 @@
+"""The local segmenter: its invariants, what its figures see, and that it finds plain seams."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from time import process_time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theanine.embeddings.static import StaticEmbedder
+from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tail
+from theanine.segmentation.evidence import evidence
+from theanine.segmentation.local import best_starts, fitted, logits, segment_locally
+from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
+
+EMBEDDER = StaticEmbedder()
+TEXTS = st.lists(st.text(max_size=60), max_size=30)
+
+GARDEN = [
+    "Hi! I want to start a vegetable garden. Which soil should I buy?",
+    "A loose soil with compost suits most vegetables.",
+    "And how deep should the soil be for carrots?",
+    "Thirty centimetres of loose soil, so that the carrots grow straight.",
+    "Great, thank you for the gardening advice.",
+    "You're welcome. Is there anything else I can help you with?",
+]
+PIANO = [
+    "I'm looking for a piano teacher for my daughter.",
+    "How long has she been playing the piano?",
+    "She has played it for two years, mostly short classical pieces.",
+    "Then a teacher with classical training would be best for her.",
+    "Does the teacher come to our house?",
+    "Most piano teachers do, for a small fee. Enjoy the music!",
+]
+TAXES = [
+    "Can you explain which receipts the tax office wants to see?",
+    "The tax office wants receipts for all that you deduct.",
+    "For how many years must the receipts be kept?",
+    "Keep them for six years, or ten if you run a business.",
+]
+
+
+def drawn(texts: list[str], starts: list[bool] | None = None) -> list[tuple[int, int]]:
+    return segment_locally(texts, EMBEDDER.vectors(texts), starts)
+
+
+@given(TEXTS)
+@settings(max_examples=60, deadline=None)
+def test_any_texts_are_tiled_and_always_the_same_way(texts: list[str]) -> None:
+    spans = drawn(texts)
+    assert tiling_fault(spans, len(texts)) is None
+    assert drawn(list(texts)) == spans
+
+
+@given(st.lists(st.tuples(st.sampled_from([*GARDEN, *PIANO, *TAXES]), st.booleans()), max_size=25))
+@settings(max_examples=40, deadline=None)
+def test_segments_begin_only_where_they_may(turns: list[tuple[str, bool]]) -> None:
+    texts, starts = [text for text, _ in turns], [start for _, start in turns]
+    spans = drawn(texts, starts)
+    assert tiling_fault(spans, len(texts)) is None
+    assert all(starts[first] for first, _ in spans[1:])
+
+
+def test_no_turn_one_turn_and_two_turns() -> None:
+    assert drawn([]) == []
+    assert drawn(["Hello"]) == [(0, 0)]
+    assert lengths_of(drawn(["Hello there.", "Hello to you."])) == [2]
+
+
+def test_vectors_for_other_turns_are_refused() -> None:
+    with pytest.raises(ValueError, match="a row for each turn"):
+        segment_locally(["one", "two"], EMBEDDER.vectors(["one"]))
+
+
+@pytest.mark.parametrize("parts", [(GARDEN, PIANO), (PIANO, TAXES, GARDEN), (TAXES, GARDEN, PIANO)])
+def test_plain_seams_are_found(parts: tuple[list[str], ...]) -> None:
+    assert lengths_of(drawn([text for part in parts for text in part])) == list(map(len, parts))
+
+
+@pytest.mark.parametrize("one", [GARDEN, PIANO, TAXES])
+def test_one_topic_stays_whole(one: list[str]) -> None:
+    assert drawn(one) == [(0, len(one) - 1)]
+
+
+def test_typing_habits_change_nothing() -> None:
+    texts = [*GARDEN, *PIANO]
+    rows = EMBEDDER.vectors(texts)
+    typed = [text.replace("?", " ?").replace("'", "’").replace(". ", " .  ") for text in texts]
+    shouted = [text.upper() for text in texts]
+    assert segment_locally(typed, rows) == segment_locally(texts, rows)
+    assert segment_locally(shouted, rows) == segment_locally(texts, rows)
+
+
+@given(st.permutations(range(256)), st.integers(0, 255))
+@settings(max_examples=15, deadline=None)
+def test_only_the_angles_between_vectors_count(order: list[int], flipped: int) -> None:
+    texts = [*PIANO, *TAXES]
+    rows = EMBEDDER.vectors(texts)
+    turned = rows[:, order]
+    turned[:, :flipped] *= -1
+    expected = logits(texts, rows, fitted())
+    assert np.allclose(logits(texts, turned, fitted()), expected, atol=1e-3)
+
+
+def test_texts_without_vectors_are_judged_by_their_words() -> None:
+    texts = [*GARDEN, *PIANO]
+    nothing = np.zeros((len(texts), 256), np.float32)
+    found = logits(texts, nothing, fitted())
+    assert np.isfinite(found).all()
+    assert int(found.argmax()) == len(GARDEN) - 1
+
+
+def test_other_scripts_are_judged_by_their_vectors() -> None:
+    sea = ["船は海を進む。", "海は静かだ。", "船長は海が好きだ。"]
+    assert tiling_fault(drawn([*sea, "税金の書類が必要です。", "書類は税務署に出す。"]), 5) is None
+
+
+def test_every_weight_weighs_a_figure_and_every_figure_is_finite() -> None:
+    figures = evidence([*GARDEN, *TAXES], EMBEDDER.vectors([*GARDEN, *TAXES]))
+    assert set(fitted().figures) <= set(figures)
+    for name, values in figures.items():
+        assert values.shape == (len(GARDEN) + len(TAXES) - 1,), name
+        assert np.isfinite(values).all(), name
+
+
+def test_likeness_only_ever_speaks_against_a_boundary() -> None:
+    weights = fitted().figures
+    assert all(weights[name] < 0 for name in ("windows of 2 alike", "blocks alike"))
+    assert weights["words shared"] < 0 < weights["before: offers more"]
+    assert weights["greets"] > 0 > weights["thanks"]
+
+
+def by_trying_all(gains: list[float], lone_turn: float) -> float:
+    """The best sum over every segmentation."""
+    n = len(gains) + 1
+    return max(
+        sum(gains[turn - 1] for turn in starts)
+        - lone_turn * lengths_of(spans_between(starts, n)).count(1)
+        for size in range(n)
+        for starts in combinations(range(1, n), size)
+    )
+
+
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=8), st.floats(0, 2))
+def test_the_best_segmentation_is_drawn(gains: list[float], lone_turn: float) -> None:
+    starts = best_starts(gains, lone_turn)
+    assert all(a < b for a, b in pairwise(starts))
+    lone = lengths_of(spans_between(starts, len(gains) + 1)).count(1)
+    total = sum(gains[turn - 1] for turn in starts) - lone_turn * lone
+    assert total == pytest.approx(by_trying_all(gains, lone_turn), abs=1e-9)
+
+
+def test_a_boundary_that_is_ruled_out_is_never_drawn() -> None:
+    assert best_starts([-np.inf, 5.0, -np.inf, 5.0, -np.inf], 1.4) == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "yes", "no"),
+    [
+        (HERE, "greets", "Hey, are you there?", "They said hey."),
+        (HERE, "needs", "I’m looking for a plumber", "He looks well"),
+        (HERE, "orders", "Please book a table", "I read a book"),
+        (HERE, "asks about you", "Nice ! do you have any pets ?", "Do you. No"),
+        (HERE, "asks on", "What about Sunday?", "That is what about does"),
+        (HERE, "agrees", "Yes, please", "He said yes"),
+        (HERE, "refers back", "Where did they go?", "Where did Anna go?"),
+        (BEFORE, "offers more", "Anything else I can do?", "Anything you like"),
+        (BEFORE, "reports done", "Your table is booked.", "A good book"),
+        (BEFORE, "ends asking", "Sure. Which day ?", "Which day? Any."),
+    ],
+)  # fmt: skip
+def test_cues_see_what_they_name(kind: dict[str, object], name: str, yes: str, no: str) -> None:
+    cue = (HERE | BEFORE)[name]
+    assert kind[name] is cue
+    assert cue.search(plain(yes))
+    assert not cue.search(plain(no))
+
+
+def test_heads_tails_and_questions() -> None:
+    long = "Begin. " + "x " * 500 + "The end?"
+    assert head(long).startswith("begin .") and "?" not in head(long)
+    assert tail(long).endswith("the end ?") and "begin" not in tail(long)
+    assert plain("I’m   HERE!") == "im here !"
+    assert questions(plain("It works. Does it? Good. Why?")).split() == "does it ? why ?".split()
+
+
+def test_two_thousand_turns_take_less_than_a_second_of_computing() -> None:
+    texts = [f"{text} ({number})" for number in range(125) for text in [*GARDEN, *PIANO, *TAXES]]
+    drawn(texts[:10])
+    started = process_time()
+    spans = drawn(texts)
+    assert process_time() - started < 1
+    assert tiling_fault(spans, len(texts)) is None

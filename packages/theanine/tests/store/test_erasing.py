@@ -1,0 +1,167 @@
+"""How words leave a SQLite store's files: beside readers, writers and whoever gives up waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import anyio
+import pytest
+from sqlalchemy import event
+
+from theanine.store.sqlite import SqliteStore
+from theanine.store.values import Receipt
+from theanine.types import Scope, Transcript, Utterance
+
+pytestmark = pytest.mark.anyio
+
+ANA, BEN = Scope("ana"), Scope("ben")
+AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+
+
+def said(text: str, minute: int = 0) -> Utterance:
+    return Utterance(text=text, speaker="Ana", at=AT + timedelta(minutes=minute))
+
+
+async def log(store: SqliteStore, scope: Scope, *texts: str) -> None:
+    turns = [said(text, i) for i, text in enumerate(texts)]
+    await store.log_transcript(scope, Transcript(key="s", turns=turns, at=AT), "theanine")
+
+
+def stands(store: SqliteStore, words: bytes) -> bool:
+    return any(words in path.read_bytes() for path in store.files if path.exists())
+
+
+async def until(done: Callable[[], bool]) -> None:
+    with anyio.fail_after(20):
+        while not done():  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
+def careless(store: SqliteStore) -> None:
+    """Erase all turns as if the process had died before it cleaned the files."""
+    plain = sqlite3.connect(store.path)
+    plain.execute("PRAGMA secure_delete=OFF")
+    plain.execute("DELETE FROM turn")
+    plain.execute("INSERT INTO setting VALUES ('erasing', '1')")
+    plain.commit()
+    plain.close()
+
+
+def unfinished(store: SqliteStore) -> int:
+    with store.engine.connect() as db:
+        asked = db.exec_driver_sql("SELECT count(*) FROM setting WHERE name = 'erasing'")
+        return asked.scalar_one()
+
+
+async def test_a_reader_elsewhere_only_delays_the_erasing(store: SqliteStore) -> None:
+    turns = [said("secret that must go", 0)]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
+    reader = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM turn").fetchone() == (1,)
+    timer = threading.Timer(0.3, reader.close)
+    timer.start()
+    receipt = await store.forget(ANA)
+    timer.join()
+    assert receipt.verified
+    assert not stands(store, b"secret")
+
+
+async def test_an_erasing_that_was_cut_short_is_finished_at_the_next_opening(
+    store: SqliteStore,
+) -> None:
+    turns = [said(f"secret number {i} " * 20, i) for i in range(50)]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
+    await store.close()
+    careless(store)
+    assert stands(store, b"secret number")
+    await store.open()
+    assert not stands(store, b"secret number")
+    assert unfinished(store) == 0
+
+
+async def test_long_secrets_go_from_every_page(store: SqliteStore) -> None:
+    turns = [said("".join(f"secret{i}-{j} " for j in range(4000)), i) for i in range(4)]
+    await store.log_transcript(ANA, Transcript(key="long", turns=turns, at=AT), "theanine")
+    keep = Transcript(key="keep", turns=[said("this stays")], at=AT)
+    await store.log_transcript(ANA, keep, "theanine")
+    receipt = await store.forget(ANA, session=1)
+    assert receipt.verified
+    assert not stands(store, b"secret")
+
+
+async def test_whoever_gives_up_waiting_leaves_no_words_in_the_files(store: SqliteStore) -> None:
+    await log(store, ANA, "secret that must go")
+    await log(store, BEN, "this stays")
+    writer = sqlite3.connect(store.path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    forgetting = asyncio.create_task(store.forget(ANA))
+    await anyio.sleep(0.05)  # it waits for the writer
+    forgetting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await forgetting
+    writer.close()
+    await until(lambda: not stands(store, b"secret"))
+    assert await store.scopes() == [BEN]
+
+
+async def test_an_export_holds_an_erasing_up_but_nobody_who_writes(store: SqliteStore) -> None:
+    await log(store, ANA, "secret that must go")
+    session = await store.start_session(BEN, AT)
+    receipts: list[Receipt] = []
+
+    async def forget() -> None:
+        receipts.append(await store.forget(ANA))
+
+    records = store.dump()
+    await anext(records)
+    async with anyio.create_task_group() as group:
+        group.start_soon(forget)
+        await until(lambda: unfinished(store) == 1)
+        with anyio.fail_after(10):
+            for minute in range(3):
+                await store.hear(BEN, session, [said("a word", minute)])
+        assert not receipts
+        async for _ in records:
+            pass
+    assert [receipt.verified for receipt in receipts] == [True]
+    assert not stands(store, b"secret")
+
+
+async def test_what_an_export_held_up_for_too_long_is_done_at_its_end(store: SqliteStore) -> None:
+    await log(store, ANA, "secret that must go")
+    records = store.dump()
+    await anext(records)
+    careless(store)
+    assert stands(store, b"secret")
+    async for _ in records:
+        pass
+    assert not stands(store, b"secret")
+    assert unfinished(store) == 0
+
+
+async def test_looking_for_words_that_others_said_too_takes_no_longer_for_more(
+    store: SqliteStore,
+) -> None:
+    asked: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: object) -> None:
+        asked.append(statement)
+
+    counts: list[int] = []
+    for turns in (2, 40):
+        texts = [f"turn {i} of many" for i in range(turns)]
+        await log(store, ANA, *texts)
+        await log(store, BEN, *texts)
+        event.listen(store.engine, "before_cursor_execute", note)
+        assert (await store.forget(ANA)).verified
+        event.remove(store.engine, "before_cursor_execute", note)
+        counts.append(len(asked))
+        asked.clear()
+        await store.forget(BEN)
+    assert counts[0] == counts[1]

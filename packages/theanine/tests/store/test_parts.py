@@ -1,0 +1,88 @@
+"""The store's small parts: leases' process names, the search for traces, times."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theanine.clock import micros
+from theanine.store import residue_scan as traces
+from theanine.store.sql.leases import is_dead, process_holder
+from theanine.store.sql.rows import keepable, local, minutes
+
+_moments = st.datetimes(datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2199-12-30"))
+
+
+@given(_moments, st.integers(-14 * 60, 14 * 60))
+def test_times_keep_their_microsecond_and_their_offset(moment: datetime, offset: int) -> None:
+    at = moment.replace(tzinfo=timezone(timedelta(minutes=offset)))
+    back = local(micros(at), minutes(at))
+    assert (back, back.utcoffset()) == (at, at.utcoffset())
+
+
+@given(st.text())
+def test_foreign_text_becomes_keepable_and_good_text_stays(text: str) -> None:
+    kept = keepable(text)
+    assert "\0" not in kept
+    assert kept.encode() == text.replace("\0", "\\u0000").encode("utf-8", "backslashreplace")
+
+
+@given(
+    st.lists(st.binary(min_size=8, max_size=40), min_size=1, max_size=8),
+    st.binary(max_size=64),
+    st.data(),
+)
+def test_traces_are_found_wherever_they_stand(
+    wanted: list[bytes], around: bytes, data: st.DataObject
+) -> None:
+    planted = data.draw(st.lists(st.sampled_from(wanted), max_size=3))
+    content = around + around.join(planted)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "file"
+        file.write_bytes(content)
+        found = traces.find(traces.blocks([file, Path(folder) / "missing"]), set(wanted))
+    assert found == {probe for probe in wanted if probe in content}
+
+
+def test_a_trace_across_two_blocks_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    probe = b"a secret of 24 bytes...."
+    file.write_bytes(b"\0" * (8 * 1024 * 1024 - 11) + probe + b"\0" * 100)
+    assert traces.find(traces.blocks([file]), {probe}) == {probe}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
+def test_probes_reach_from_the_first_byte_to_the_last(text: str) -> None:
+    data = text.encode()
+    probes = traces.probes([text])
+    assert bool(probes) == (len(data) >= traces.SHORTEST)
+    assert all(probe in data for probe in probes)
+    if probes:
+        assert any(data.startswith(probe) for probe in probes)
+        assert any(data.endswith(probe) for probe in probes)
+
+
+def test_a_living_process_is_told_from_a_dead_or_later_one() -> None:
+    me = process_holder()
+    host, pid, started = me.rsplit(":", 2)
+    assert int(pid) == os.getpid()
+    assert not is_dead(me)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        holder = f"{host}:{child.pid}:0"
+        assert not is_dead(holder)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert is_dead(holder), "it has ended, though nobody has reaped it"
+    assert is_dead(holder)
+    assert not is_dead(f"elsewhere:{child.pid}:0")
+    for odd in ("", "a", "a:b:c", f"{host}:x:y", f"{host}:-1:0"):
+        assert not is_dead(odd)
+    if int(started):
+        assert is_dead(f"{host}:{pid}:{int(started) + 1}")

@@ -1,0 +1,422 @@
+"""What only the SQLite store can get wrong: files, permissions, disks, other processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import event
+
+from theanine.errors import NotAStore, SettingsError, StoreError
+from theanine.store import open_store
+from theanine.store.sql import schema, upgrade
+from theanine.store.sqlite import APPLICATION_ID, SqliteStore
+from theanine.types import NewMemory, Remembered, Scope, Transcript, Utterance
+
+pytestmark = pytest.mark.anyio
+
+ANA = Scope("ana")
+AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
+
+
+def said(text: str, minute: int = 0) -> Utterance:
+    return Utterance(text=text, speaker="Ana", at=AT + timedelta(minutes=minute))
+
+
+async def refused(path: Path, error: type[Exception], message: str) -> None:
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(error, match=message) as caught:
+        await SqliteStore(path).open()
+    assert str(path) in str(caught.value)
+    if before is not None:
+        assert path.read_bytes() == before, "a file that isn't ours is never changed"
+
+
+def python(script: str, *arguments: object, start: bool = False) -> subprocess.Popen[str]:
+    """Run a script in a process of its own; waits for it unless ``start``."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    if not start:
+        finish(process)
+    return process
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+
+
+# opening
+
+
+async def test_locations_name_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "memory.db"
+    for location in (str(path), f"sqlite:///{path}"):
+        store = open_store(location)
+        await store.open()
+        await store.open()
+        assert store.location == str(path)
+        await store.close()
+        await store.close()
+    assert path.exists()
+
+
+@pytest.mark.parametrize("location", ["", ":memory:", "postgresql://h/d", "redis://h"])
+def test_locations_that_are_none(location: str) -> None:
+    with pytest.raises(SettingsError):
+        open_store(location)
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db")
+    with pytest.raises(StoreError, match="not open"):
+        await store.scopes()
+
+
+async def test_files_that_are_no_store(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("dear diary, " * 100, encoding="utf-8")
+    await refused(text, NotAStore, "no SQLite database")
+    await refused(tmp_path, NotAStore, "is a folder")
+    for name, statement in (("a.db", "CREATE TABLE t (x)"), ("b.db", "PRAGMA application_id=7")):
+        with sqlite3.connect(tmp_path / name) as db:
+            db.execute(statement)
+        await refused(tmp_path / name, NotAStore, "another application's")
+    inside = text / "memory.db"
+    with pytest.raises(StoreError, match="can't be used"):
+        await SqliteStore(inside).open()
+
+
+async def test_a_newer_store_is_left_alone(store: SqliteStore) -> None:
+    await store.close()
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    await refused(store.path, NotAStore, "newer theanine .*'9999'.*update")
+
+
+async def test_a_damaged_file_is_reported(store: SqliteStore) -> None:
+    turns = [said("word " * 50, i) for i in range(500)]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
+    await store.close()
+    data = bytearray(store.path.read_bytes())
+    data[8192 : len(data)] = b"\x99" * (len(data) - 8192)
+    store.path.write_bytes(data)
+    await refused(store.path, StoreError, r"the file is damaged; .*backup")
+
+
+async def test_every_setting_that_durability_and_erasing_rest_on(store: SqliteStore) -> None:
+    wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "busy_timeout": 30000}
+    with store.engine.connect() as db:
+        for name, value in wanted.items():
+            assert db.exec_driver_sql(f"PRAGMA {name}").scalar_one() == value
+
+
+# the schema
+
+
+def test_the_head_is_alembics() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(upgrade.MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_current_head() == upgrade.HEAD
+
+
+def _parts(sql: str) -> list[str]:
+    """Columns and constraints, in whatever order and layout they were added."""
+    head, _, rest = sql.partition("(")
+    body, _, tail = rest.rpartition(")")
+    return [head, tail, *re.split(r",(?![^(]*\))", body)]
+
+
+async def test_migrations_make_the_tables_of_the_schema(store: SqliteStore) -> None:
+    def tables(db: sa.Connection) -> dict[str, set[str]]:
+        rows = db.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        lines = {name: {part.strip() for part in _parts(sql)} for name, sql in rows}
+        return {name: lines[name] for name in lines if name != "alembic_version"}
+
+    plain = sa.create_engine("sqlite://")
+    with plain.connect() as db:
+        schema.metadata.create_all(db)
+        wanted = tables(db)
+    plain.dispose()
+    with store.engine.connect() as db:
+        assert tables(db) == wanted
+
+
+def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
+    script = """
+        import sys, anyio
+        from theanine.store import open_store
+        assert "sqlalchemy" not in sys.modules
+        async def main():
+            store = open_store(sys.argv[1])
+            await store.open()
+            await store.close()
+        anyio.run(main)
+        assert ("alembic" in sys.modules) == (sys.argv[2] == "new")
+        """
+    for age in ("new", "old"):
+        python(script, tmp_path / "memory.db", age)
+
+
+@contextmanager
+def older(path: Path, revision: str) -> Generator[sa.Connection]:
+    """A store as the version that knew no newer revision left it."""
+    config = Config()
+    config.set_main_option("script_location", str(upgrade.MIGRATIONS))
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as db:
+        config.attributes["connection"] = db
+        command.upgrade(config, revision)
+        db.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        yield db
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "turn"), ((), "")]
+)
+async def test_an_older_store_learns_which_method_is_its_own(
+    tmp_path: Path, methods: tuple[str, ...], own: str
+) -> None:
+    path = tmp_path / "older.db"
+    with older(path, "0002") as db:
+        for session, method in enumerate(methods, 1):
+            row = {"scope": 1, "session": session, "method": method}
+            db.execute(schema.remembering.insert().values(row))
+    store = SqliteStore(path)
+    await store.open()
+    assert await store.own_method() == own
+    await store.close()
+
+
+async def test_memories_of_an_older_store_get_the_zone_of_their_last_turn(tmp_path: Path) -> None:
+    path = tmp_path / "older.db"
+    with older(path, "0004") as db:
+        db.exec_driver_sql(
+            "INSERT INTO scope (tenant, agent, user, next_memory) VALUES ('t', 'a', 'ana', 5)"
+        )
+        turn = "INSERT INTO turn VALUES (1, ?, ?, NULL, 'Ana', 'user', ?, ?, '', '', '[]', '{}')"
+        for number, session, zone in ((1, 1, -480), (2, 1, 60), (3, 2, 345)):
+            db.exec_driver_sql(turn, (number, session, number, zone))
+        memory = "INSERT INTO memory VALUES (1, ?, ?, 'm', 'k', '', 1, 1, '[]', 'local', '')"
+        # Of one turn, of two, of other memories alone, and of a session that has no turn.
+        for number, session in ((1, 1), (2, 1), (3, 2), (4, 9)):
+            db.exec_driver_sql(memory, (number, session))
+        for pair in ((1, 1), (2, 1), (2, 2)):
+            db.exec_driver_sql("INSERT INTO source VALUES (1, ?, ?)", pair)
+    store = SqliteStore(path)
+    await store.open()
+    memories = await store.memories(Scope("ana", agent="a", tenant="t"))
+    offsets = [memory.at.utcoffset() for memory in memories]
+    assert offsets == [timedelta(minutes=zone) for zone in (-480, 60, 345, 0)]
+    await store.close()
+
+
+async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: object) -> None:
+        asked.append((statement, values))
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    await store.costs(ANA)
+    await store.costs()
+    sums = [(statement, values) for statement, values in asked if "sum(" in statement]
+    assert len(sums) == 2
+    with store.engine.connect() as db:
+        for statement, values in sums:
+            plan = db.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+            assert "COVERING INDEX journal_costs" in str(plan)
+
+
+def test_killed_while_migrating(tmp_path: Path) -> None:
+    script = """
+        import os, signal, sys, time, anyio, alembic.command
+        from theanine.store.sqlite import SqliteStore
+        async def main(path, check):
+            store = SqliteStore(path)
+            await store.open()
+            if check:
+                assert await store.scopes() == []
+            await store.close()
+        anyio.run(main, sys.argv[1] + "/warm.db", True)
+        for i in range(12):
+            path = f"{sys.argv[1]}/{i}.db"
+            child = os.fork()
+            if not child:
+                anyio.run(main, path, False)
+                os._exit(0)
+            time.sleep(0.003 * i)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            anyio.run(main, path, True)
+        """
+    python(script, tmp_path)
+
+
+# disks and permissions
+
+
+async def test_a_full_disk_loses_nothing(store: SqliteStore) -> None:
+    session = await store.start_session(ANA, AT)
+    await store.hear(ANA, session, [said("before")])
+
+    def limit(connection: Any, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count=1")
+
+    event.listen(store.engine, "checkout", limit)
+    with pytest.raises(StoreError, match=r"memory\.db: the disk is full; free some space"):
+        await store.hear(ANA, session, [said("x" * 1_000_000, 1)])
+    event.remove(store.engine, "checkout", limit)
+    with store.engine.connect() as db:
+        db.exec_driver_sql("PRAGMA max_page_count=1000000")
+    await store.hear(ANA, session, [said("after", 2)])
+    assert [turn.text for turn in await store.turns(ANA)] == ["before", "after"]
+
+
+def test_a_limit_on_file_sizes_is_reported(tmp_path: Path) -> None:
+    script = """
+        import resource, sys, anyio
+        from datetime import UTC, datetime
+        from theanine.types import Scope, Utterance
+        from theanine.errors import StoreError
+        from theanine.store import open_store
+        at, ana = datetime(2024, 1, 1, tzinfo=UTC), Scope("ana")
+        async def main():
+            store = open_store(sys.argv[1])
+            await store.open()
+            session = await store.start_session(ana, at)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+            try:
+                await store.hear(ana, session, [Utterance(text="x" * 900_000, speaker="A", at=at)])
+            except StoreError as error:
+                assert sys.argv[1] in str(error) and "disk" in str(error), error
+            else:
+                raise SystemExit("no error")
+            await store.hear(ana, session, [Utterance(text="small", speaker="A", at=at)])
+            assert [turn.text for turn in await store.turns(ana)] == ["small"]
+        anyio.run(main)
+        """
+    python(script, tmp_path / "memory.db")
+
+
+def test_what_cannot_be_written_is_reported() -> None:
+    script = """
+        import os, sys, tempfile, anyio
+        from theanine.errors import StoreError
+        from theanine.store.sqlite import SqliteStore
+        async def opened(path):
+            store = SqliteStore(path)
+            await store.open()
+            await store.close()
+        async def main():
+            folder = tempfile.mkdtemp()
+            file, other = folder + "/memory.db", folder + "/other.db"
+            await opened(file)
+            os.chmod(file, 0o444)
+            os.chmod(folder, 0o755)
+            if os.getuid() == 0:
+                os.chmod(folder, 0o777)
+                os.setuid(65534)
+            for path, name in ((file, file), ("/proc/memory.db", "/proc")):
+                try:
+                    await opened(path)
+                except StoreError as error:
+                    assert name in str(error) and "choose another" in str(error), error
+                else:
+                    raise SystemExit(f"{path} opened")
+        anyio.run(main)
+        """
+    python(script)
+
+
+async def test_disk_per_memory(store: SqliteStore) -> None:
+    count = 1000
+    turns = [said("We sailed to the island and the storm came up.", i) for i in range(count)]
+    await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
+    with store.engine.connect() as db:
+        db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = sum(path.stat().st_size for path in store.files if path.exists())
+    vectors = np.random.default_rng(0).normal(size=(count, 256)).astype(np.float32)
+    text = "Ana said: “We sailed to the island and the storm came up.”"
+    memories = [
+        NewMemory(text=text, at=AT, sources=(i + 1,), speakers=("Ana",)) for i in range(count)
+    ]
+    assert await store.lease(ANA, "h:1:1", AT + timedelta(hours=1), AT)
+    what = Remembered(memories=memories, vectors=vectors)
+    await store.commit(ANA, 1, "theanine", what, embedder="e", holder="h:1:1", at=AT)
+    with store.engine.connect() as db:
+        db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    after = sum(path.stat().st_size for path in store.files if path.exists())
+    assert (after - before) / count <= 1500
+
+
+# other processes
+
+_WRITER = """
+    import sys, anyio
+    import numpy as np
+    from datetime import UTC, datetime, timedelta
+    from theanine.types import Scope, Utterance
+    from theanine.types import NewMemory, Remembered
+    from theanine.store import open_store
+    from theanine.store.sql.leases import process_holder
+    at, me = datetime(2024, 1, 1, tzinfo=UTC), process_holder()
+    async def main(path, name):
+        ana, own = Scope("ana"), Scope(name)
+        store = open_store(path)
+        await store.open()
+        for i in range(15):
+            for scope in (ana, own):
+                session = await store.start_session(scope, at)
+                say = Utterance(text=f"{name} {i}", speaker=name, at=at)
+                [turn] = await store.hear(scope, session, [say])
+                await store.end_session(scope, session, at, "theanine")
+            assert await store.lease(own, me, at + timedelta(hours=1), at)
+            new = NewMemory(text=f"{name} {i}", at=at, sources=(turn.id,))
+            what = Remembered(memories=[new], vectors=np.ones((1, 4), dtype=np.float32) / 2)
+            await store.commit(
+                own, session, "theanine", what, embedder="e", holder=me, at=at
+            )
+            await store.state(ana)
+        await store.close()
+    anyio.run(main, sys.argv[1], sys.argv[2])
+    """
+
+
+async def test_processes_write_together_from_the_first_moment(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    names = ["one", "two", "three"]
+    for process in [python(_WRITER, path, name, start=True) for name in names]:
+        finish(process)
+    store = SqliteStore(path)
+    await store.open()
+    shared = await store.turns(ANA)
+    assert sorted(turn.text for turn in shared) == sorted(
+        f"{n} {i}" for n in names for i in range(15)
+    )
+    assert [turn.id for turn in shared] == list(range(1, 46))
+    for name in names:
+        assert len(await store.memories(Scope(name))) == 15
+        assert await store.pending("theanine", Scope(name)) == []
+    await store.close()

@@ -1,0 +1,75 @@
+"""What is left out says least; what is left stands in its order; the rate is kept to."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from theanine.errors import SettingsError
+from theanine.text.denoising.denoise import check_denoising, denoise, keep_words
+from theanine.text.denoising.local import information, local_denoise
+
+pytestmark = pytest.mark.anyio
+
+LINES = st.lists(st.text("ab ,?the3船", max_size=40), max_size=6)
+
+
+@settings(deadline=None)
+@given(LINES, st.floats(0.01, 1))
+def test_words_are_only_left_out_so_many_that_the_rate_is_met(
+    lines: list[str], rate: float
+) -> None:
+    kept = local_denoise(lines, rate)
+    assert len(kept) == len(lines)
+    for line, rest in zip(lines, kept, strict=True):
+        words = iter(line.split())
+        assert all(word in words for word in rest.split()), "not in order, or a new word"
+    total = sum(len(line.split()) for line in lines)
+    left = sum(len(line.split()) for line in kept)
+    assert left == min(total, max(1, round(rate * total)))
+
+
+@given(LINES, st.floats(0.01, 1))
+def test_no_word_that_is_left_out_says_more_than_one_that_stays(
+    lines: list[str], rate: float
+) -> None:
+    words = sorted(chain.from_iterable(line.split() for line in lines))
+    kept = sorted(chain.from_iterable(line.split() for line in local_denoise(lines, rate)))
+    gone = list(words)
+    for word in kept:
+        gone.remove(word)
+    assert max(map(information, gone), default=0) <= min(map(information, kept), default=0)
+
+
+def test_what_says_least_are_the_commonest_words() -> None:
+    lines = [
+        "I went to the LGBTQ support group yesterday and it was so powerful.",
+        "Wow, 900 of it!",
+    ]
+    kept = " ".join(local_denoise(lines, 0.6)).split()
+    assert {"LGBTQ", "powerful.", "yesterday", "support", "900"} <= set(kept)
+    assert not {"I", "to", "the", "of", "and"} & set(kept)
+    assert information("?!") == 0 < information("the") < information("harbour")
+
+
+def test_what_is_worth_the_same_stays_where_it_comes_first() -> None:
+    assert keep_words(["a b", "a"], 0.7, [[1, 1], [1]]) == ["a b", ""]
+    assert keep_words(["", " "], 0.5, [[], []]) == ["", ""]
+
+
+async def test_nothing_is_dropped_where_nothing_should_be() -> None:
+    lines = ["the the", "of"]
+    assert await denoise(lines, "none", 0.1) == lines
+    assert await denoise(lines, "local", 1.0) == lines
+    assert await denoise(lines, "local", 0.5) == local_denoise(lines, 0.5) != lines
+
+
+def test_the_model_of_llmlingua_has_to_be_there(tmp_path: object) -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed (make extras)")
+    pytest.importorskip("torch", reason="torch is not installed (make extras)")
+    with pytest.raises(SettingsError, match="llmlingua_model must name the folder"):
+        check_denoising("llmlingua2", f"{tmp_path}/nowhere")
+    check_denoising("local", "")

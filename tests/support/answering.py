@@ -1,0 +1,113 @@
+"""A caller that answers from a list and keeps what it was asked, and turns to ask it about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from theanine.errors import UnusableReply
+from theanine.llm.chat import Caller
+from theanine.llm.prompt import Step
+from theanine.types import Memory, Role, Turn
+
+T = TypeVar("T")
+MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+@dataclass
+class Asked:
+    """One call: the step, its whole prompt, the sessions it touches."""
+
+    step: str
+    prompt: str
+    touches: set[int]
+
+
+class Answering(Caller):
+    """Answers each call with the next of ``answers``, again while ``check`` finds a fault.
+
+    An answer may be a function of the prompt. Journal and retries are tested with ``Chat``.
+    """
+
+    def __init__(self, answers: Iterable[object]) -> None:
+        self.answers = iter(answers)
+        self.asked: list[Asked] = []
+        self.faults: list[str] = []
+
+    @property
+    def model(self) -> str:
+        """The name on all that it words."""
+        return "scripted:test"
+
+    async def ask(
+        self,
+        step: Step[T],
+        /,
+        *,
+        touches: Iterable[int] = (),
+        check: Callable[[T], str | None] | None = None,
+        **values: str,
+    ) -> T:
+        """The next usable answer. Raises UnusableReply when they run out."""
+        prompt = step.render(**values)
+        self.asked.append(Asked(step.label, prompt, set(touches)))
+        for answer in self.answers:
+            if callable(answer):
+                answer = cast("Callable[[str], object]", answer)(prompt)
+            reply = TypeAdapter(step.result).validate_python(answer)
+            fault = check(reply) if check else None
+            if fault is None:
+                return reply
+            self.faults.append(fault)
+        raise UnusableReply("no usable answer")
+
+
+def turn(
+    id: int,
+    text: str,
+    speaker: str = "Ana",
+    *,
+    session: int = 1,
+    role: Role = "user",
+    shared: str = "",
+    recalled: tuple[int, ...] = (),
+) -> Turn:
+    """A turn, one minute after the one before it and a week after the last session."""
+    at = MONDAY + timedelta(days=7 * (session - 1), minutes=id)
+    return Turn(
+        id=id,
+        session=session,
+        text=text,
+        speaker=speaker,
+        at=at,
+        role=role,
+        shared=shared,
+        recalled=recalled,
+    )
+
+
+def memory(
+    id: int,
+    text: str,
+    *,
+    session: int = 1,
+    speakers: tuple[str, ...] = ("Ana",),
+    sources: tuple[int, ...] = (),
+    made_by: str = "scripted:test",
+) -> Memory:
+    """A stored memory of the session's day."""
+    at = MONDAY + timedelta(days=7 * (session - 1))
+    return Memory(
+        id=id,
+        session=session,
+        text=text,
+        at=at,
+        made_at=at,
+        speakers=speakers,
+        sources=sources,
+        made_by=made_by,
+    )

@@ -1,0 +1,80 @@
+"""Talk enough to outgrow exact search, where that is set low."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from random import Random
+
+import theanine
+from theanine.retrieval.ranking import RankingConfig
+from theanine.types import History, Transcript, Utterance
+
+LOW = RankingConfig(exact_upto=150)
+START = datetime(2022, 1, 1, 9, tzinfo=UTC)
+WHO = ["Ana", "Ben"]
+VERBS = "mended painted lost sold bought found borrowed hid washed dropped".split()
+THINGS = (
+    "violin kayak telescope bicycle lamp kettle rope tent ladder carpet anchor basket candle "
+    "drum easel fiddle globe hammer icebox jacket kite lantern mirror net oar piano quilt"
+).split()
+PLACES = "harbour orchard attic library market bakery chapel stable cellar meadow".split()
+
+
+def texts(seed: int = 0) -> Iterator[str]:
+    """Statements without end, no two quite alike for long."""
+    rng = Random(seed)
+    while True:
+        yield (
+            f"I {rng.choice(VERBS)} the {rng.choice(THINGS)} near the {rng.choice(PLACES)} and "
+            f"{rng.choice(VERBS)} {rng.randrange(2, 90)} {rng.choice(THINGS)}s."
+        )
+
+
+def questions(count: int, seed: int = 7) -> list[str]:
+    """About such statements: of few and of many, some with a name or a day."""
+    rng = Random(seed)
+    forms = (
+        "Who {verb} a {thing} in the {place}?",
+        "What did Ben do with the {thing}?",
+        "Something to make music with",
+        "What was {verb} on 3 January 2022?",
+        "Did I ever mention the {place}, or a {thing}?",
+    )
+    return [
+        forms[i % len(forms)].format(
+            verb=rng.choice(VERBS), thing=rng.choice(THINGS), place=rng.choice(PLACES)
+        )
+        for i in range(count)
+    ]
+
+
+def history(sessions: Sequence[int], each: int = 50) -> History:
+    """Numbered sessions of so many turns; the same number gives the same session."""
+    made: list[Transcript] = []
+    for session in sessions:
+        at = START + timedelta(hours=8 * session)
+        turns = [
+            Utterance(text=text, speaker=WHO[i % 2], at=at + timedelta(minutes=i))
+            for i, text in enumerate(islice(texts(session), each))
+        ]
+        made.append(Transcript(key=f"s{session}", turns=turns, at=at))
+    return History(name="ana", transcripts=made)
+
+
+def add(agent: theanine.Agent, sessions: Sequence[int], each: int = 50) -> None:
+    """Log and remember sessions of Ana."""
+    agent.log(history(sessions, each), "ana")
+    agent.remember("ana")
+
+
+def found(agent: theanine.Agent, asked: Sequence[str]) -> list[list[int]]:
+    """The memories that each question brings back."""
+    return [[memory.id for memory in agent.recall(one, "ana").memories] for one in asked]
+
+
+def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
+    """What share of the memories in the first is in the second, question by question."""
+    both = sum(len({*a} & {*b}) for a, b in zip(one, other, strict=True))
+    return both / sum(map(len, one))

@@ -1,0 +1,82 @@
+"""Runs in folders of their own, written as a run writes them, for what reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from theanine_bench.runs.folder import ITEMS, SUMMARY, RunFolder, lines_of
+from theanine_bench.runs.item import ANSWER, Item
+from theanine_bench.runs.setup import Setup
+from theanine_bench.runs.summary import summarize_run
+
+AT = "2024-03-01T10:00:00+00:00"
+
+
+def sample_item(number: int, *, words: str = "Where is the boat?", **more: Any) -> Item:
+    """An item that is answered, unless ``more`` says otherwise."""
+    source = {"turn": number, "session": 2, "speaker": "Ana", "at": AT, "text": f"I sold {number}."}
+    given: dict[str, Any] = {
+        "id": f"a/{number}",
+        "group": "ana",
+        "category": "where" if number % 2 else "when",
+        "asked": words,
+        "dialogue": [{"speaker": "Ana", "role": "user", "text": words, "at": AT}],
+        "reference": "In the harbour.",
+        "answer": f"It was sold, number {number}.",
+        "recalled": [{"text": f"Ana sold {number}.", "memories": [number], "sources": [source]}],
+        "recalled_tokens": 10 * number,
+        "measures": {"f1": (number % 10) / 10, "right": float(number % 3 == 0)},
+        **more,
+    }
+    return Item(**given)
+
+
+def unanswered(number: int, why: str = "ModelRejected: no key") -> Item:
+    """An item that has no answer."""
+    worst = {"f1": 0.0, "right": 0.0}
+    return sample_item(
+        number, answer=None, recalled=[], measures=worst, failures={ANSWER: why}
+    )  # fmt: skip
+
+
+def sample_run(
+    path: Path,
+    items: Sequence[Item],
+    *,
+    cases: int | None = None,
+    finished: bool = True,
+    data: str = "0" * 64,
+    judge: str = "local",
+    measures: Sequence[str] = ("right", "f1"),
+    method: str = "turn",
+    corpus: Mapping[str, object] | None = None,
+) -> Path:
+    """A run's folder; without a summary where it is not finished, as a kill leaves it.
+
+    ``corpus`` is what it measured over all answers together.
+    """
+    folder = RunFolder(path)
+    total = len(items) if cases is None else cases
+    folder.begin(
+        {
+            "bench": "qa",
+            "theanine": "0.1.0",
+            "data": data,
+            "cases": total,
+            "measures": list(measures),
+            "setup": asdict(Setup(method=method, judge=judge, settings={"retrieved": "3"})),
+            "models": {"agent": None, "judge": None if judge == "local" else {"name": judge}},
+        }
+    )
+    (path / ITEMS).write_text(lines_of(items), "utf-8")
+    times = [{"id": item.id, "seconds": 0.5} for item in items]
+    (path / "times.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in times), "utf-8")
+    if finished:
+        summary = summarize_run(items, total=total, seconds=[0.5] * len(items))
+        summary["corpus"] = corpus or {}
+        folder.write(SUMMARY, json.dumps(summary))
+    return path

@@ -1,0 +1,26 @@
+"""The files of the repository and the sources of its packages."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    "theanine": ROOT / "packages/theanine/src/theanine",
+    "theanine-bench": ROOT / "packages/theanine-bench/src/theanine_bench",
+}
+
+
+@cache
+def tracked_files() -> tuple[Path, ...]:
+    """Every file that git tracks and that is there; skips where there is no git checkout."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: nothing says which files are ours")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+    return tuple(path for name in listed.split("\0") if name and (path := ROOT / name).is_file())
