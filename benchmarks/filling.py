@@ -12,7 +12,7 @@ from words import statements
 
 from theanine.embeddings.static import StaticEmbedder
 from theanine.store import open_store
-from theanine.types import NewLink, NewMemory, Relation, Remembered, Scope, Transcript, Utterance
+from theanine.types import MemoryBatch, NewLink, NewMemory, Relation, Scope, Transcript, Utterance
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 A_SESSION = 100
@@ -59,11 +59,11 @@ async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 
 
 async def _remembered(
     session: int, turns: Sequence[Utterance], embedder: StaticEmbedder
-) -> Remembered:
+) -> MemoryBatch:
     rng = Random(session)
     first = session * A_SESSION + 1
     made = [
-        NewMemory(text=turn.text, at=turn.at, sources=(first + i,), speakers=("Ana",))
+        NewMemory(text=turn.text, at=turn.at, source_turns=(first + i,), speakers=("Ana",))
         for i, turn in enumerate(turns)
     ]
     links = [
@@ -72,4 +72,4 @@ async def _remembered(
         if first > 1 and rng.random() < 1 / 3
     ]
     vectors = await embedder.embed([memory.text for memory in made])
-    return Remembered(memories=made, vectors=vectors, links=links)
+    return MemoryBatch(memories=made, vectors=vectors, links=links)

@@ -30,8 +30,8 @@ from words import OTHER_WORDS, questions
 from theanine.cli.rendering import console, show_table
 from theanine.embeddings.static import StaticEmbedder
 from theanine.retrieval.query import Query
-from theanine.retrieval.scope_index import View, Views
-from theanine.retrieval.scoring import best
+from theanine.retrieval.scope_index import ScopeCache, ScopeIndex
+from theanine.retrieval.scoring import top_k
 from theanine.store import open_store
 from theanine.types import Scope
 
@@ -100,10 +100,10 @@ async def _measure(path: Path) -> Measured:
     store, embedder = open_store(str(path)), StaticEmbedder()
     await embedder.embed(["warm up"])
     await store.open()
-    views = Views(store, METHOD, embedder.name)
+    views = ScopeCache(store, METHOD, embedder.name)
     try:
         started = time.process_time()
-        view = await views.of(ANA)
+        view = await views.get(ANA)
         cold, without = time.process_time() - started, _resident()
         started = time.process_time()
         await views.settled(ANA)
@@ -138,11 +138,11 @@ async def _measure(path: Path) -> Measured:
         await store.close()
 
 
-async def _query(view: View, embedder: StaticEmbedder, text: str) -> Query:
+async def _query(view: ScopeIndex, embedder: StaticEmbedder, text: str) -> Query:
     return Query(text=text, vector=(await embedder.embed([view.topic(text)]))[0], asker="ana")
 
 
-def _timed(view: View, asked: Sequence[Query]) -> tuple[tuple[float, float], list[list[int]]]:
+def _timed(view: ScopeIndex, asked: Sequence[Query]) -> tuple[tuple[float, float], list[list[int]]]:
     times: list[float] = []
     found: list[list[int]] = []
     view.search(asked[0], TOP)
@@ -154,11 +154,11 @@ def _timed(view: View, asked: Sequence[Query]) -> tuple[tuple[float, float], lis
     return (percentile(times, 0.5), percentile(times, 0.95)), found
 
 
-def _nearest(view: View, query: Query) -> list[int]:
+def _nearest(view: ScopeIndex, query: Query) -> list[int]:
     """The places of the ten best by vectors with their neighbours', by looking at all."""
     ranking = view.approximate.ranking
     shared = ranking.windows.shared(ranking.dense.scores(query.vector))
-    return best(shared, np.arange(len(shared)), TOP).tolist()
+    return top_k(shared, np.arange(len(shared)), TOP).tolist()
 
 
 def _recall(gold: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> float:

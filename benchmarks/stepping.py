@@ -51,8 +51,14 @@ def _turn(number: int, text: str) -> Turn:
 
 def _pair(number: int) -> Pair:
     earlier = Memory(
-        id=number, session=1, text=f"Ana sailed boat {number % 50} in the storm.", at=AT, made_at=AT
+        id=number,
+        session=1,
+        text=f"Ana sailed boat {number % 50} in the storm.",
+        at=AT,
+        session_ended_at=AT,
     )
     later = AT + timedelta(days=1)
-    new = NewMemory(text=f"Ana sold boat {number}.", at=later, sources=(number,), speakers=("Ana",))
+    new = NewMemory(
+        text=f"Ana sold boat {number}.", at=later, source_turns=(number,), speakers=("Ana",)
+    )
     return Pair(earlier, number, new, 0.5)

@@ -10,4 +10,4 @@ for method in ("theanine", "turn", "session"):
         agent.log(history)
         agent.remember("ana")
         found = agent.recall("Why did Ana leave the shipyard?", user="ana", budget=400)
-        print(f"{method}: {len(found.parts)} parts from {len(found.sources)} turns")
+        print(f"{method}: {len(found.parts)} parts from {len(found.source_turns)} turns")

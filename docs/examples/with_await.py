@@ -5,7 +5,7 @@ import asyncio
 import theanine
 
 
-async def talk_with(agent: theanine.AsyncAgent, user: str, *said: str) -> None:
+async def talk_with(agent: theanine.AsyncClient, user: str, *said: str) -> None:
     async with agent.session(user=user) as talk:
         for line in said:
             await talk.hear(line)

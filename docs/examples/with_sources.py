@@ -28,7 +28,7 @@ with theanine.open("memory.db") as agent:
     agent.remember("ana")
     found = agent.recall("Is Ana afraid of the ferry?", user="ana")
     print(found.text)
-    for turn in found.sources:
+    for turn in found.source_turns:
         print(f"  {turn.at:%d %b %Y}, {turn.speaker}: {turn.text}")
     for link in agent.links("ana"):
         print(f"  memory {link.older} → {link.newer}: {link.relation} ({link.explanation})")

@@ -10,12 +10,12 @@ import theanine
 from support.tree import PACKAGES
 
 PUBLIC = [
-    "Agent",
-    "AsyncAgent",
-    "AsyncTalk",
+    "Client",
+    "AsyncClient",
+    "AsyncLiveSession",
     "Estimate",
     "History",
-    "Imported",
+    "ImportReport",
     "Limits",
     "Link",
     "Mark",
@@ -29,7 +29,7 @@ PUBLIC = [
     "Reply",
     "Scope",
     "Session",
-    "Talk",
+    "LiveSession",
     "TheanineConfig",
     "TheanineError",
     "Timeline",

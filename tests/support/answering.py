@@ -10,8 +10,8 @@ from typing import TypeVar, cast
 from pydantic import TypeAdapter
 
 from theanine.errors import UnusableReply
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import Step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import PromptTemplate
 from theanine.types import Memory, Role, Turn
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class Asked:
     touches: set[int]
 
 
-class Answering(Caller):
+class Answering(ScopedChat):
     """Answers each call with the next of ``answers``, again while ``check`` finds a fault.
 
     An answer may be a function of the prompt. Journal and retries are tested with ``Chat``.
@@ -45,16 +45,16 @@ class Answering(Caller):
 
     async def ask(
         self,
-        step: Step[T],
+        step: PromptTemplate[T],
         /,
         *,
-        touches: Iterable[int] = (),
+        source_sessions: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
         **values: str,
     ) -> T:
         """The next usable answer. Raises UnusableReply when they run out."""
         prompt = step.render(**values)
-        self.asked.append(Asked(step.label, prompt, set(touches)))
+        self.asked.append(Asked(step.label, prompt, set(source_sessions)))
         for answer in self.answers:
             if callable(answer):
                 answer = cast("Callable[[str], object]", answer)(prompt)
@@ -85,7 +85,7 @@ def turn(
         speaker=speaker,
         at=at,
         role=role,
-        shared=shared,
+        attachment=shared,
         recalled=recalled,
     )
 
@@ -106,8 +106,8 @@ def memory(
         session=session,
         text=text,
         at=at,
-        made_at=at,
+        session_ended_at=at,
         speakers=speakers,
-        sources=sources,
+        source_turns=sources,
         made_by=made_by,
     )

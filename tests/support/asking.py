@@ -15,7 +15,7 @@ from theanine.llm.base import ChatModel
 from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.store import Store, open_store
 from theanine.store.values import CostLine
 from theanine.testing import Script, ScriptedServer
@@ -34,8 +34,8 @@ class Box(BaseModel):
     count: int
 
 
-PLAIN = Step("plain", 1, "Task: plain\n\nSay something about $words.", str)
-BOX = Step("box", 1, "Task: box\n\nGive the things in $words and their count.", Box)
+PLAIN = PromptTemplate("plain", 1, "Task: plain\n\nSay something about $words.", str)
+BOX = PromptTemplate("box", 1, "Task: box\n\nGive the things in $words and their count.", Box)
 _TALKS: list[Chat] = []
 
 GOOD = '{"things": ["hat", "cat"], "count": 2}'

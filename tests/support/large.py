@@ -63,13 +63,13 @@ def history(sessions: Sequence[int], each: int = 50) -> History:
     return History(name="ana", transcripts=made)
 
 
-def add(agent: theanine.Agent, sessions: Sequence[int], each: int = 50) -> None:
+def add(agent: theanine.Client, sessions: Sequence[int], each: int = 50) -> None:
     """Log and remember sessions of Ana."""
     agent.log(history(sessions, each), "ana")
     agent.remember("ana")
 
 
-def found(agent: theanine.Agent, asked: Sequence[str]) -> list[list[int]]:
+def found(agent: theanine.Client, asked: Sequence[str]) -> list[list[int]]:
     """The memories that each question brings back."""
     return [[memory.id for memory in agent.recall(one, "ana").memories] for one in asked]
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
     from theanine_bench.teafarm.asking import Function
     from theanine_bench.teafarm.report import Report
 
@@ -37,7 +37,7 @@ class TeaFarm:
     def __call__(
         self,
         file: str | Path,
-        agent: Function | Agent | str | None = None,
+        agent: Function | Client | str | None = None,
         *,
         data: str | Path | None = None,
         store: str | Path | None = None,
@@ -48,7 +48,7 @@ class TeaFarm:
 
         Args:
             file: the questions, relative to the test's own file.
-            agent: a function from the new session to the reply, an open ``theanine.Agent``, an
+            agent: a function from the new session to the reply, an open ``theanine.Client``, an
                 OpenAI-compatible address, or None for our own with ``method=…``, ``model=…``.
             data, store: the sessions before, instead of those that the file names.
             judge: the judging model; else ``THEANINE_JUDGE``; else the questions' own phrases.

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import theanine
 from theanine.errors import BadInput
-from theanine.importers import is_dump
+from theanine.importers import is_store_export
 from theanine.types import History, Scope, Transcript, Turn, Utterance
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -32,14 +32,14 @@ def kept_histories(data: Path) -> list[History] | None:
     if database:
         with theanine.open(str(data)) as agent:
             return _found(agent, data)
-    if not is_dump(data):
+    if not is_store_export(data):
         return None
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/restored.db") as agent:
         agent.restore(_records(data))
         return _found(agent, data)
 
 
-def _found(agent: Agent, data: Path) -> list[History]:
+def _found(agent: Client, data: Path) -> list[History]:
     scopes: list[Scope] = agent.users()
     histories = [
         History(name=str(scope), transcripts=transcripts)
@@ -51,7 +51,7 @@ def _found(agent: Agent, data: Path) -> list[History]:
     return histories
 
 
-def _transcripts(agent: Agent, scope: Scope) -> Iterator[Transcript]:
+def _transcripts(agent: Client, scope: Scope) -> Iterator[Transcript]:
     user, name, tenant = scope.user, scope.agent, scope.tenant
     for session in agent.sessions(user, agent=name, tenant=tenant):
         turns = agent.turns(user, session=session.id, agent=name, tenant=tenant)
@@ -71,7 +71,7 @@ def _said(turn: Turn) -> Utterance:
         at=turn.at,
         role=turn.role,
         key=turn.key,
-        shared=turn.shared,
+        attachment=turn.attachment,
         notes=turn.notes,
     )
 

@@ -13,7 +13,7 @@ import theanine
 from support.browser import chromium, needs_browser
 from support.history_samples import line, save
 from support.running import Terminal
-from theanine.demo import HARBOUR, questions
+from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 from theanine.testing import ScriptedServer, answer, by_step, status
 from theanine.types import History, Transcript, Utterance
@@ -34,7 +34,7 @@ def written(run: Terminal, file: Path, *arguments: str, fine: bool = True) -> An
 def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Path) -> None:
     found = written(run, tmp_path / "a.json", "--methods", ",".join(METHODS))
     assert [column["label"] for column in found["columns"]] == list(METHODS)
-    assert [one["text"] for one in found["questions"]] == [one.question for one in questions()]
+    assert [one["text"] for one in found["questions"]] == [one.question for one in load_questions()]
     history = read_histories(HARBOUR).histories[0]
     for column in found["columns"]:
         place = str(tmp_path / f"{column['label']}.db")
@@ -43,11 +43,11 @@ def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Pa
             agent.remember(history.name)
             assert column["memories"] == len(agent.memories(history.name))
             last = history.transcripts[-1].turns[-1].at
-            for asked, shown in zip(questions(), column["answers"], strict=True):
+            for asked, shown in zip(load_questions(), column["answers"], strict=True):
                 said = Utterance(text=asked.question, speaker="Ana", at=last)
                 alone = agent.recall([said], history.name)
                 assert [piece["text"] for piece in shown["pieces"]] == [p.text for p in alone.parts]
-                back = {turn.key for turn in alone.sources}
+                back = {turn.key for turn in alone.source_turns}
                 assert shown["found"] == len(back & set(asked.sources)) / len(asked.sources)
 
 
@@ -241,7 +241,9 @@ def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str
     theirs, same = read_asked(HARBOUR)
     assert [ask.text for ask in asked] == [ask.text for ask in same]
     for ours, original in zip(histories[0].transcripts, theirs[0].transcripts, strict=True):
-        assert [turn.words for turn in ours.turns] == [turn.words for turn in original.turns]
+        assert [turn.full_text for turn in ours.turns] == [
+            turn.full_text for turn in original.turns
+        ]
     assert all(turn.recalled == () for turn in histories[1].transcripts[0].turns)
     found = written(run, tmp_path / "a.json", "--data", str(data), "--methods", "turn")
     assert found["columns"][0]["memories"] == 66
@@ -327,7 +329,7 @@ def test_in_a_browser(run: Terminal, tmp_path: Path, scheme: str) -> None:
         assert page.locator("article:visible").count() == 15
         assert page.locator("tbody tr", has_text="Disk").locator("td.best").count() == 1
         first = page.locator("section").first
-        assert first.locator("h2").inner_text() == questions()[0].question
+        assert first.locator("h2").inner_text() == load_questions()[0].question
         card = first.locator("article").nth(1)
         card.locator("summary").first.click()
         assert "turn" in card.locator("blockquote").first.inner_text()

@@ -18,9 +18,9 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.cli.app import app
 from theanine.clock import system_clock
 from theanine.errors import BadInput, SettingsError, UnusableReply
-from theanine.llm.chat import Caller, Chat
+from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.limits import Limits
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.store import open_store
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
@@ -100,7 +100,7 @@ FORMS = [
 ]
 
 
-def prompt_of(judge: Judge, item: Item) -> tuple[Step[Any], str]:
+def prompt_of(judge: Judge, item: Item) -> tuple[PromptTemplate[Any], str]:
     form = judge.form(item)
     return form.step, form.step.render(**form.values(item))
 
@@ -264,7 +264,7 @@ async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: Item) 
     try:
         await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
         chat = Chat(model, store, system_clock, Limits(retries=0, repairs=1))
-        caller: Caller = chat.bound(JUDGE)
+        caller: ScopedChat = chat.for_scope(JUDGE)
         return await judge.of(item, caller)
     finally:
         await store.close()

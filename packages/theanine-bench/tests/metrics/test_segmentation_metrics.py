@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tools.fit_segmenter import fit, join_chats, pieces, read_sample
 
 from theanine.errors import BadInput
-from theanine.segmentation.local import fitted, segment_locally
-from theanine.segmentation.segments import Span, every, spans_of
+from theanine.segmentation.local import load_weights, segment_locally
+from theanine.segmentation.segments import Span, fixed_length_spans, spans_of
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
 from theanine_bench.metrics.segmentation import (
     boundary_f1,
@@ -168,7 +168,7 @@ def test_nothing_to_measure_is_an_error() -> None:
 
 def test_a_segmenter_that_does_not_tile_is_not_measured() -> None:
     def half(texts: object) -> list[Span]:
-        return every(1, 1)
+        return fixed_length_spans(1, 1)
 
     with pytest.raises(ValueError, match="turn 1 is in no segment"):
         bench_segmentation(TALKS, half)
@@ -297,6 +297,6 @@ def test_weights_of_one_half_serve_the_other() -> None:
 
 
 def test_the_fitted_weights_are_few_and_of_moderate_size() -> None:
-    weights = fitted()
+    weights = load_weights()
     assert 20 <= len(weights.figures) <= 60
     assert all(abs(weight) < 5 for weight in weights.figures.values())

@@ -20,9 +20,9 @@ import theanine
 from support.run_samples import sample_item
 from theanine.errors import BadInput, ModelRejected, ModelUnavailable, SettingsError
 from theanine.llm.base import RawReply
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine.llm.limits import Limits
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
 from theanine.types import History, Transcript, Utterance
@@ -48,7 +48,7 @@ class Verdict(BaseModel):
     right: bool
 
 
-JUDGE = Step("toy-judge", 1, "Task: toy-judge\n<<<answer\n$answer\n>>>", Verdict)
+JUDGE = PromptTemplate("toy-judge", 1, "Task: toy-judge\n<<<answer\n$answer\n>>>", Verdict)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Length:
     judging: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {"length": 0.0})
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         return Scored(values={"length": float(len(item.answer or ""))})
 
 
@@ -67,7 +67,7 @@ class Right:
     judging: bool = True
     worst: Mapping[str, float] = field(default_factory=lambda: {"right": 0.0})
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         assert judge
         said = await judge.ask(JUDGE, answer=item.answer or "")
         return Scored(values={"right": float(said.right)}, verdict=said.model_dump())

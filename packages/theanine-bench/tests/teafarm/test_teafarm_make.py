@@ -16,10 +16,10 @@ from theanine.demo import HARBOUR
 from theanine.errors import BadInput, ModelUnavailable, UnusableReply
 from theanine.importers import read_histories
 from theanine.llm.limits import Limits
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
-from theanine.text.formatting import name_of
+from theanine.text.formatting import format_speaker
 from theanine.types import History, Session, Transcript, Turn, Utterance
 from theanine_bench.runs.item import Item
 from theanine_bench.teafarm.generate import (
@@ -80,7 +80,7 @@ async def _asked(name: str, of: Talks, item: Item) -> str:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
         await Judged().of(item, caller)
         return caller.asked[0].prompt
-    names = {one.speaker[:3]: name_of(one.speaker) for one in of.all_turns}
+    names = {one.speaker[:3]: format_speaker(one.speaker) for one in of.all_turns}
     led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
     caller = Answering([*STATEMENTS, {"questions": [ASKED]}, led])
     await make_questions(of, lambda _: caller, 1)
@@ -88,7 +88,9 @@ async def _asked(name: str, of: Talks, item: Item) -> str:
 
 
 @pytest.mark.parametrize("step", [QUESTION, SESSION, JUDGE], ids=lambda step: step.name)
-async def test_prompts_are_as_they_were_read_short_and_quote_safely(step: Step[Any]) -> None:
+async def test_prompts_are_as_they_were_read_short_and_quote_safely(
+    step: PromptTemplate[Any],
+) -> None:
     calm = await _asked(step.name, talks(), ITEM)
     check_snapshot(step.name, calm)
     check_length(step)

@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from theanine.client.client import AsyncAgent, AsyncTalk, Imported
+    from theanine.client.client import AsyncClient, AsyncLiveSession, ImportReport
     from theanine.client.factory import aopen, open
-    from theanine.client.sync import Agent, Talk
+    from theanine.client.sync import Client, LiveSession
     from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
     from theanine.llm.limits import Limits
     from theanine.methods.base import Estimate, Reply
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev0"
 
 __all__ = [
-    "Agent",
-    "AsyncAgent",
-    "AsyncTalk",
+    "AsyncClient",
+    "AsyncLiveSession",
+    "Client",
     "Estimate",
     "History",
-    "Imported",
+    "ImportReport",
     "Limits",
     "Link",
+    "LiveSession",
     "Mark",
     "Memory",
     "ModelError",
@@ -52,7 +53,6 @@ __all__ = [
     "Reply",
     "Scope",
     "Session",
-    "Talk",
     "TheanineConfig",
     "TheanineError",
     "Timeline",
@@ -66,9 +66,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client.client": ("AsyncAgent", "AsyncTalk", "Imported"),
+    "client.client": ("AsyncClient", "AsyncLiveSession", "ImportReport"),
     "client.factory": ("aopen", "open"),
-    "client.sync": ("Agent", "Talk"),
+    "client.sync": ("Client", "LiveSession"),
     "errors": ("ModelError", "RememberingFailed", "TheanineError", "UserError"),
     "llm.limits": ("Limits",),
     "methods.base": ("Estimate", "Reply"),

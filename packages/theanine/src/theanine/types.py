@@ -50,14 +50,14 @@ class Utterance:
     at: datetime
     role: Role = "user"
     key: str | None = None
-    shared: str = ""
+    attachment: str = ""
     recalled: tuple[int, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
     @property
-    def words(self) -> str:
+    def full_text(self) -> str:
         """The text with what was shown beside it."""
-        return f"{self.text} [shares {self.shared}]" if self.shared else self.text
+        return f"{self.text} [shares {self.attachment}]" if self.attachment else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +65,18 @@ class Turn(Utterance):
     """One utterance in the log.
 
     Attributes:
-        id: its number in the scope, from 1, in the order in which turns were logged.
-        session: the number of its session.
+        id: number in the scope, from 1, in the order in which turns were logged.
+        session: number of its session.
+        dated: whether ``at`` is a real time; False when the source of the session gave no dates,
+            so that ``at`` only keeps the order.
     """
 
     id: int
     session: int
+    dated: bool = True
 
     def __str__(self) -> str:
-        return f"{self.speaker}: {self.words}"
+        return f"{self.speaker}: {self.full_text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenMemory:
+class ImportedMemory:
     """A ready-made memory that comes with an imported session (``import --memories``).
 
     Attributes:
@@ -137,7 +140,7 @@ class Transcript:
     turns: Sequence[Utterance]
     at: datetime
     dated: bool = True
-    memories: Sequence[GivenMemory] = ()
+    memories: Sequence[ImportedMemory] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +170,7 @@ class Relation(StrEnum):
     SAME_TOPIC = "SameTopic"
 
 
-LOCAL = "local"
+LOCAL_MODEL = "local"
 """The model's name on everything that was made without a language model."""
 
 STATEMENT = "statement"
@@ -193,20 +196,22 @@ class Memory:
         method: the method that made it.
         made_by: the model that made it, ``local`` or ``given``.
         prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
+        dated: whether ``at`` is a real time; False when the session that it came from has no dates.
     """
 
     id: int
     session: int
     text: str
     at: datetime
-    made_at: datetime
+    session_ended_at: datetime
     kind: str = STATEMENT
     speakers: tuple[str, ...] = ()
-    sources: tuple[int, ...] = ()
-    origins: tuple[int, ...] = ()
+    source_turns: tuple[int, ...] = ()
+    derived_from: tuple[int, ...] = ()
     method: str = "theanine"
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
+    dated: bool = True
 
     @property
     def order(self) -> tuple[datetime, int]:
@@ -232,7 +237,7 @@ class Link:
     relation: Relation | None
     explanation: str = ""
     similarity: float = 0.0
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
 
@@ -263,7 +268,7 @@ class Mark:
     session: int
     reason: str = ""
     method: str = "theanine"
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
 
@@ -295,10 +300,10 @@ class Part:
 
     text: str
     memories: tuple[Memory, ...]
-    sources: tuple[Turn, ...]
+    source_turns: tuple[Turn, ...]
     timeline: Timeline | None = None
     score: float = 0.0
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,9 +329,9 @@ class Recollection:
         return tuple({m.id: m for part in self.parts for m in part.memories}.values())
 
     @property
-    def sources(self) -> tuple[Turn, ...]:
+    def source_turns(self) -> tuple[Turn, ...]:
         """Every source turn behind any part, once, in time order."""
-        turns = {t.id: t for part in self.parts for t in part.sources}
+        turns = {t.id: t for part in self.parts for t in part.source_turns}
         return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
 
     def __bool__(self) -> bool:
@@ -343,12 +348,12 @@ class NewMemory:
 
     text: str
     at: datetime
-    sources: tuple[int, ...]
+    source_turns: tuple[int, ...]
     speakers: tuple[str, ...] = ()
-    origins: tuple[int, ...] = ()
-    beside: tuple[int, ...] = ()
+    derived_from: tuple[int, ...] = ()
+    derived_from_new: tuple[int, ...] = ()
     kind: str = STATEMENT
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
 
@@ -361,7 +366,7 @@ class NewLink:
     relation: Relation | None
     explanation: str = ""
     similarity: float = 0.0
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
 
@@ -373,12 +378,12 @@ class NewMark:
     kind: MarkKind
     by: int | None = None
     reason: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class MemoryBatch:
     """All that a method makes of one session; the store commits it whole or not at all.
 
     Attributes:

@@ -8,7 +8,7 @@ import pytest
 
 from support.history_samples import line, save
 from support.running import Terminal
-from theanine.cli.rendering import counted
+from theanine.cli.rendering import pluralize
 from theanine.demo import HARBOUR
 from theanine.embeddings.wordllama import count_tokens
 
@@ -68,7 +68,7 @@ def test_tables_are_as_wide_as_they_are_told(ana: Terminal) -> None:
     ],
 )
 def test_one_is_counted_in_the_singular(count: int, things: str, said: str) -> None:
-    assert counted(count, things) == said
+    assert pluralize(count, things) == said
 
 
 def test_nothing_was_paid_for(ana: Terminal) -> None:

@@ -363,4 +363,4 @@ def test_what_the_agent_only_repeated_is_no_news_to_another_method(
             assert [memory.text for memory in agent.memories("ana")] == before
         with theanine.open(str(run.store), method=method, **model) as agent:
             assert agent.rebuild("ana").complete
-            assert [m.sources for m in agent.memories("ana") if m.sources == (4,)] == []
+            assert [m.source_turns for m in agent.memories("ana") if m.source_turns == (4,)] == []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from theanine.cli.timeline_page.layout import LABEL, WIDTH, Drawing
 from theanine.cli.timeline_page.place import later
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine.types import Link, Memory, Relation
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ class Box(NamedTuple):
 
 def memory(number: int, after: int, session: int = 1) -> Memory:
     at = START + timedelta(days=after, minutes=number)
-    return Memory(id=number, session=session, text="Ana sold the boat.", at=at, made_at=at)
+    return Memory(id=number, session=session, text="Ana sold the boat.", at=at, session_ended_at=at)
 
 
 @st.composite
@@ -92,7 +92,7 @@ def test_time_runs_to_the_right(graph: tuple[list[Memory], list[Link]]) -> None:
     linked = {number for link in links for number in (link.older, link.newer)}
     for one in memories:
         if one.id not in linked:
-            assert heading[drawing.cards[one.id][0]] in {day(one.at), "later that day"}
+            assert heading[drawing.cards[one.id][0]] in {format_date(one.at), "later that day"}
 
 
 @given(graphs())
@@ -157,7 +157,7 @@ def test_a_year_looks_longer_than_a_month_and_a_day_is_no_gap() -> None:
     drawing = Drawing(memories, [], frozenset())
     assert [words for words, _, _ in drawing.gaps] == ["4 weeks later", "12 months later"]
     assert drawing.gaps[0][2] < drawing.gaps[1][2]
-    assert [words for words, _ in drawing.columns] == [day(one.at) for one in memories]
+    assert [words for words, _ in drawing.columns] == [format_date(one.at) for one in memories]
 
 
 def test_undated_sessions_are_named_and_leave_no_gap() -> None:

@@ -68,7 +68,14 @@ def graph_page(count: int) -> str:
         at = START + timedelta(days=session * session, minutes=number)
         text = f"Ana sold boat {number}."
         memories.append(
-            Memory(id=number, session=session, text=text, at=at, made_at=at, sources=(number,))
+            Memory(
+                id=number,
+                session=session,
+                text=text,
+                at=at,
+                session_ended_at=at,
+                source_turns=(number,),
+            )
         )
         said = f"I sold number {number}."
         turns.append(Turn(id=number, session=session, text=said, speaker="Ana", at=at))
@@ -83,7 +90,7 @@ def graph_page(count: int) -> str:
 def test_remembered_words_never_become_markup() -> None:
     turn = Turn(id=1, session=1, text=EVIL, speaker=EVIL, at=START)
     session = Session(id=1, key="a", started_at=START)
-    memory = Memory(id=1, session=1, text=EVIL, at=START, made_at=START, sources=(1,))
+    memory = Memory(id=1, session=1, text=EVIL, at=START, session_ended_at=START, source_turns=(1,))
     page = timeline_page([memory], [], [turn], [session], title=EVIL)
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 2

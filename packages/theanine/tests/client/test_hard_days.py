@@ -25,7 +25,7 @@ from theanine.errors import (
     StoreError,
 )
 from theanine.testing import ScriptedServer, answer, by_step, delay, status
-from theanine.types import GivenMemory, History, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SECRET = "cormorant-4417"
@@ -247,7 +247,7 @@ def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[st
 
 def test_ready_made_memories_can_come_after_the_turns(path: str) -> None:
     turns = [Utterance(text="I sold the boat, sadly.", speaker="Ana", at=START, key="t1")]
-    given = GivenMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
+    given = ImportedMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
     with theanine.open(path) as agent:
         for memories in ((), (given,), (given,)):
             one = Transcript(key="a", turns=turns, at=START, memories=memories)

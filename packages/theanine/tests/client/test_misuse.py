@@ -17,12 +17,12 @@ NAIVE = datetime(2024, 1, 1)
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[theanine.Agent]:
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[theanine.Client]:
     with theanine.open(str(tmp_path_factory.mktemp("misuse") / "memory.db")) as agent:
         yield agent
 
 
-Call = Callable[[theanine.Agent], object]
+Call = Callable[[theanine.Client], object]
 WRONG: list[tuple[Call, type[UserError], str]] = [
     (lambda a: a.session(NAUGHT), BadInput, "the user's name must be a string, not NoneType"),
     (lambda a: a.session(""), BadInput, "the user's name is empty"),
@@ -46,14 +46,14 @@ WRONG: list[tuple[Call, type[UserError], str]] = [
 
 @pytest.mark.parametrize(("call", "kind", "said"), WRONG)
 def test_what_makes_no_sense_is_refused_and_leaves_nothing(
-    agent: theanine.Agent, call: Call, kind: type[UserError], said: str
+    agent: theanine.Client, call: Call, kind: type[UserError], said: str
 ) -> None:
     with pytest.raises(kind, match=said):
         call(agent)
     assert agent.users() == []  # no session was begun for it either
 
 
-def test_that_nothing_was_said_yet_is_no_mistake(agent: theanine.Agent) -> None:
+def test_that_nothing_was_said_yet_is_no_mistake(agent: theanine.Client) -> None:
     assert not agent.session("ana").recall()
 
 

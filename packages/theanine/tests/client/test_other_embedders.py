@@ -34,13 +34,13 @@ def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return MODELS[request.param](tmp_path / "tiny")
 
 
-def _open(folder: Path, embedder: str) -> theanine.Agent:
+def _open(folder: Path, embedder: str) -> theanine.Client:
     return theanine.open(
         str(folder / "memory.db"), method="utterance", embedder=embedder, clock=lambda: START
     )
 
 
-def _tell(agent: theanine.Agent) -> None:
+def _tell(agent: theanine.Client) -> None:
     with agent.session(user="ana") as talk:
         for number, words in enumerate(SAID):
             talk.hear(words, at=START + timedelta(minutes=number))
@@ -87,7 +87,7 @@ def test_a_model_that_will_not_load_loses_nothing(kind: str, tmp_path: Path) -> 
     with _open(tmp_path, f"{kind}:{tmp_path / 'empty'}") as agent:
         with pytest.raises(RememberingFailed, match=r"safe in the log.*can't be loaded from"):
             _tell(agent)
-        assert [turn.words for turn in agent.turns("ana")] == list(SAID)
+        assert [turn.full_text for turn in agent.turns("ana")] == list(SAID)
     with _open(tmp_path, "local") as agent:
         [report] = agent.remember("ana")
         assert (report.memories, report.failure) == (len(SAID), None)

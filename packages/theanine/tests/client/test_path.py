@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import theanine
-from theanine.demo import HARBOUR, questions
+from theanine.demo import HARBOUR, load_questions
 from theanine.errors import NotFound, RememberingFailed
 from theanine.graph import Graph
 from theanine.importers import read_histories
@@ -23,7 +23,7 @@ def demo() -> History:
     return read_histories(HARBOUR).histories[0]
 
 
-def graph_of(agent: theanine.Agent, user: str) -> tuple[list[Memory], list[Link]]:
+def graph_of(agent: theanine.Client, user: str) -> tuple[list[Memory], list[Link]]:
     memories: list[Memory] = agent.memories(user)
     links: list[Link] = agent.links(user)
     return memories, links
@@ -44,7 +44,7 @@ def test_what_is_heard_comes_back_with_its_source(tmp_path: Path) -> None:
             assert "No language model" in talk.reply().text
         found = agent.recall("Shall we book that cruise on a ship?", "ana")
         assert "terrified of ships" in found.text
-        assert [turn.speaker for turn in found.sources] == ["ana"]
+        assert [turn.speaker for turn in found.source_turns] == ["ana"]
 
 
 def test_the_local_reply_is_never_remembered_as_news(tmp_path: Path) -> None:
@@ -86,9 +86,11 @@ def test_the_demo_answers_its_questions(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db")) as agent:
         agent.log(demo(), "ana")
         agent.remember("ana")
-        for question in questions():
+        for question in load_questions():
             found = agent.recall(question.question, "ana")
-            assert {turn.key for turn in found.sources} & set(question.sources), question.question
+            assert {turn.key for turn in found.source_turns} & set(question.sources), (
+                question.question
+            )
             assert found == agent.recall(question.question, "ana")
         lines: list[Timeline] = agent.timelines("ana")
         assert lines

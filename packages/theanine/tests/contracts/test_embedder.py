@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from support.tiny_models import library, onnx_embedder, sentence_transformer
-from theanine.embeddings.base import Embedder, QuestionEmbedder
+from theanine.embeddings.base import Embedder, QueryEmbedder
 from theanine.embeddings.on_device import OnDeviceEmbedder
 from theanine.embeddings.open import open_embedder
 from theanine.llm.base import Closable
@@ -119,14 +119,14 @@ async def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None
 
 
 async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
-    if not isinstance(embedder, QuestionEmbedder):
+    if not isinstance(embedder, QueryEmbedder):
         pytest.skip("questions are embedded as all texts are")
     passages = await embedder.embed(["a storm at sea", ""])
-    questions = await embedder.embed_questions(["a storm at sea", ""])
+    questions = await embedder.embed_queries(["a storm at sea", ""])
     assert questions.shape == passages.shape
     assert questions.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(questions, axis=1), [1, 0], atol=1e-5)
-    assert (await embedder.embed_questions([])).shape == (0, passages.shape[1])
+    assert (await embedder.embed_queries([])).shape == (0, passages.shape[1])
 
 
 async def test_the_end_of_a_long_question_counts_where_models_run_here(
@@ -135,7 +135,7 @@ async def test_the_end_of_a_long_question_counts_where_models_run_here(
     if not isinstance(embedder, OnDeviceEmbedder):
         pytest.skip("it is asked with the whole text, up to its own limit")
     talk = "day " * 5_000
-    one, other = await embedder.embed_questions([f"{talk} storm", f"{talk} quiet"])
+    one, other = await embedder.embed_queries([f"{talk} storm", f"{talk} quiet"])
     assert not np.allclose(one, other, atol=1e-6)
 
 

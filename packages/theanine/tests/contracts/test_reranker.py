@@ -38,7 +38,7 @@ def reranker(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
 
 
 async def test_there_is_one_number_a_text(reranker: Reranker) -> None:
-    ratings = await reranker.rate(QUESTION, TEXTS)
+    ratings = await reranker.score(QUESTION, TEXTS)
     assert ratings.shape == (len(TEXTS),)
     assert ratings.dtype == np.float32
     assert np.isfinite(ratings).all()
@@ -47,36 +47,36 @@ async def test_there_is_one_number_a_text(reranker: Reranker) -> None:
 
 
 async def test_no_texts_get_no_numbers(reranker: Reranker) -> None:
-    none = await reranker.rate(QUESTION, [])
+    none = await reranker.score(QUESTION, [])
     assert none.shape == (0,)
     assert none.dtype == np.float32
 
 
 async def test_the_question_counts(reranker: Reranker) -> None:
-    one = await reranker.rate("a storm at sea", TEXTS)
-    other = await reranker.rate("a quiet evening", TEXTS)
+    one = await reranker.score("a storm at sea", TEXTS)
+    other = await reranker.score("a quiet evening", TEXTS)
     assert not np.allclose(one, other, atol=1e-6)
 
 
 async def test_the_end_of_a_long_question_counts(reranker: Reranker) -> None:
     talk = "day " * 5_000
-    one = await reranker.rate(f"{talk} storm at sea", TEXTS)
-    other = await reranker.rate(f"{talk} quiet evening", TEXTS)
+    one = await reranker.score(f"{talk} storm at sea", TEXTS)
+    other = await reranker.score(f"{talk} quiet evening", TEXTS)
     assert not np.allclose(one, other, atol=1e-6)
 
 
 async def test_it_is_deterministic(reranker: Reranker) -> None:
     np.testing.assert_array_equal(
-        await reranker.rate(QUESTION, TEXTS), await reranker.rate(QUESTION, TEXTS)
+        await reranker.score(QUESTION, TEXTS), await reranker.score(QUESTION, TEXTS)
     )
 
 
 async def test_a_text_is_rated_alike_alone_and_among_others(reranker: Reranker) -> None:
-    ratings = await reranker.rate(QUESTION, MANY)
-    backwards = await reranker.rate(QUESTION, MANY[::-1])
+    ratings = await reranker.score(QUESTION, MANY)
+    backwards = await reranker.score(QUESTION, MANY[::-1])
     np.testing.assert_allclose(ratings, backwards[::-1], atol=1e-5)
     for place in (0, 63, 64, 149):
-        alone = await reranker.rate(QUESTION, [MANY[place]])
+        alone = await reranker.score(QUESTION, [MANY[place]])
         assert ratings[place] == pytest.approx(alone[0], abs=1e-5)
 
 
@@ -86,20 +86,20 @@ async def test_a_text_is_rated_alike_alone_and_among_others(reranker: Reranker) 
     ids=["empty", "blank", "japanese", "emoji", "nul", "surrogate", "1 MB"],
 )
 async def test_any_text_can_be_asked_and_rated(reranker: Reranker, text: str) -> None:
-    assert np.isfinite(await reranker.rate(QUESTION, ["storm", text])).all()
-    assert np.isfinite(await reranker.rate(text, ["storm", text])).all()
+    assert np.isfinite(await reranker.score(QUESTION, ["storm", text])).all()
+    assert np.isfinite(await reranker.score(text, ["storm", text])).all()
 
 
 async def test_many_may_ask_at_once(reranker: Reranker) -> None:
     found: dict[int, float] = {}
 
     async def ask(number: int) -> None:
-        found[number] = float((await reranker.rate(QUESTION, [MANY[number]]))[0])
+        found[number] = float((await reranker.score(QUESTION, [MANY[number]]))[0])
 
     async with anyio.create_task_group() as tasks:
         for number in range(12):
             tasks.start_soon(partial(ask, number))
-    together = await reranker.rate(QUESTION, MANY[:12])
+    together = await reranker.score(QUESTION, MANY[:12])
     np.testing.assert_allclose([found[number] for number in range(12)], together, atol=1e-5)
 
 

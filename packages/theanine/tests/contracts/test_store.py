@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from theanine.errors import BadInput, EmbedderMismatch, LeaseLost, NotFound
 from theanine.store import Store, open_store
 from theanine.store.sql.leases import process_holder
-from theanine.store.values import JournalEntry, State
+from theanine.store.values import JournalEntry, ScopeVersion
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewLink,
     NewMemory,
     Relation,
-    Remembered,
     Scope,
     Transcript,
     Utterance,
@@ -57,13 +57,13 @@ def unit(count: int, dimension: int = 16, seed: int = 0) -> np.ndarray[Any, np.d
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def made(*texts: str, sources: Sequence[int] = (), links: Sequence[NewLink] = ()) -> Remembered:
-    memories = [NewMemory(text=text, at=AT, sources=tuple(sources)) for text in texts]
-    return Remembered(memories=memories, vectors=unit(len(texts)), links=links)
+def made(*texts: str, sources: Sequence[int] = (), links: Sequence[NewLink] = ()) -> MemoryBatch:
+    memories = [NewMemory(text=text, at=AT, source_turns=tuple(sources)) for text in texts]
+    return MemoryBatch(memories=memories, vectors=unit(len(texts)), links=links)
 
 
 async def remember(
-    store: Store, scope: Scope, session: int, what: Remembered, **more: Any
+    store: Store, scope: Scope, session: int, what: MemoryBatch, **more: Any
 ) -> list[Memory]:
     assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
     options: dict[str, Any] = {"embedder": "test", "holder": ME, "at": AT, **more}
@@ -76,7 +76,7 @@ def entry(key: str, **more: Any) -> JournalEntry:
 
 
 async def export(store: Store) -> list[dict[str, Any]]:
-    return [record async for record in store.dump()]
+    return [record async for record in store.export()]
 
 
 @pytest.mark.parametrize(("costs", "told"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
@@ -94,7 +94,7 @@ async def test_a_cost_is_unknown_where_that_of_any_answer_is(
 
 async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    heard = await store.hear(
+    heard = await store.append_turns(
         ANA,
         session,
         [
@@ -113,19 +113,19 @@ async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store
 
 async def test_a_known_key_is_given_back_as_it_was_logged(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    first = await store.hear(ANA, session, [said("one", key="k")])
-    again = await store.hear(ANA, session, [said("changed", 5, key="k"), said("two", 6)])
+    first = await store.append_turns(ANA, session, [said("one", key="k")])
+    again = await store.append_turns(ANA, session, [said("changed", 5, key="k"), said("two", 6)])
     assert again[0] == first[0]
-    twice = await store.hear(ANA, session, [said("x", 7, key="n"), said("y", 8, key="n")])
+    twice = await store.append_turns(ANA, session, [said("x", 7, key="n"), said("y", 8, key="n")])
     assert twice[0] == twice[1]
     assert [turn.text for turn in await store.turns(ANA)] == ["one", "two", "x"]
 
 
 async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    await store.hear(ANA, session, [said("later", 10)])
+    await store.append_turns(ANA, session, [said("later", 10)])
     with pytest.raises(BadInput) as caught:
-        await store.hear(ANA, session, [said("fine", 11), said("earlier", 3)])
+        await store.append_turns(ANA, session, [said("fine", 11), said("earlier", 3)])
     assert (AT + timedelta(minutes=3)).isoformat() in str(caught.value)
     assert (AT + timedelta(minutes=11)).isoformat() in str(caught.value)
     assert len(await store.turns(ANA)) == 1
@@ -151,7 +151,7 @@ async def test_what_cannot_be_kept_is_refused(
 ) -> None:
     session = await store.start_session(ANA, AT)
     with pytest.raises(BadInput, match=message):
-        await store.hear(ANA, session, [utterance])
+        await store.append_turns(ANA, session, [utterance])
     with pytest.raises(BadInput, match=r"session 'k', turn 2.*" + message):
         await store.log_transcript(
             ANA, Transcript(key="k", turns=[said("x"), utterance], at=AT), METHOD
@@ -162,7 +162,7 @@ async def test_what_cannot_be_kept_is_refused(
 async def test_long_and_wordless_turns_are_fine(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     long = "é" * 500_000
-    await store.hear(ANA, session, [said(long), said("", shared="a photo of a cat")])
+    await store.append_turns(ANA, session, [said(long), said("", shared="a photo of a cat")])
     assert [turn.text for turn in await store.turns(ANA)] == [long, ""]
 
 
@@ -181,11 +181,11 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
     assert await store.pending(METHOD, ANA) == []
     assert await store.costs(ANA) == []
     assert await store.journalled(ANA, "k") is None
-    assert await store.state(ANA) == State()
+    assert await store.state(ANA) == ScopeVersion()
     assert not await store.lease(ANA, ME, AT, AT)
     await store.journal(ANA, entry("k"))
     with pytest.raises(NotFound):
-        await store.hear(ANA, 1, [said("x")])
+        await store.append_turns(ANA, 1, [said("x")])
     assert await store.scopes() == []
     assert await export(store) == [{"type": "theanine", "format": 1, "method": ""}]
 
@@ -193,7 +193,7 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
 async def test_sessions_open_continue_and_end(store: Store) -> None:
     first = await store.start_session(ANA, AT, key="chat", holder=ME)
     assert await store.start_session(ANA, AT, key="chat", holder=ME) == first
-    await store.hear(ANA, first, [said("hello", 5)])
+    await store.append_turns(ANA, first, [said("hello", 5)])
     [session] = await store.sessions(ANA, METHOD)
     assert (session.started_at, session.ended_at) == (AT + timedelta(minutes=5), None)
     assert await store.pending(METHOD) == []
@@ -203,7 +203,7 @@ async def test_sessions_open_continue_and_end(store: Store) -> None:
     assert session.ended_at == AT + timedelta(minutes=5), "no session ends before its last turn"
     assert session.turn_count == 1
     with pytest.raises(NotFound, match="has ended"):
-        await store.hear(ANA, first, [said("more", 6)])
+        await store.append_turns(ANA, first, [said("more", 6)])
     with pytest.raises(BadInput, match="another key"):
         await store.start_session(ANA, AT, key="chat")
     assert [p.session for p in await store.pending(METHOD)] == [first]
@@ -232,12 +232,12 @@ async def test_only_sessions_of_dead_processes_are_abandoned(store: Store) -> No
     gone = await store.start_session(ANA, AT, holder=f"{host}:{2**22 + 7}:1")
     for holder in (ME, "", "elsewhere:1:1", "odd name"):
         await store.start_session(ANA, AT, holder=holder)
-    found = await store.abandoned()
+    found = await store.orphaned_sessions()
     assert [(scope, session.id) for scope, session in found] == [(ANA, gone)]
-    assert await store.abandoned(BEN) == []
+    assert await store.orphaned_sessions(BEN) == []
     far = await store.start_session(BEN, AT, holder="container-1:7:9")
-    assert await store.abandoned(BEN) == []
-    assert [one.id for _, one in await store.abandoned(BEN, elsewhere=True)] == [far]
+    assert await store.orphaned_sessions(BEN) == []
+    assert [one.id for _, one in await store.orphaned_sessions(BEN, elsewhere=True)] == [far]
 
 
 async def test_turns_by_session_number_and_last(store: Store) -> None:
@@ -276,7 +276,7 @@ async def test_a_longer_version_adds_its_end_and_waits_again(store: Store) -> No
     longer = await store.log_transcript(ANA, talk("s", "one", "two", "three"), METHOD)
     assert longer.new_turns == 1
     assert [p.session for p in await store.pending(METHOD)] == [1]
-    turns, _ = await store.unremembered(ANA, 1, METHOD)
+    turns, _ = await store.pending_input(ANA, 1, METHOD)
     assert [turn.text for turn in turns] == ["three"]
     [session] = await store.sessions(ANA, METHOD)
     assert session.ended_at == turns[0].at
@@ -316,17 +316,17 @@ async def test_undated_history_is_known_again_under_other_times(store: Store) ->
 
 
 async def test_ready_made_memories_wait_until_they_are_remembered(store: Store) -> None:
-    ready = [GivenMemory(text="Ana sails", speakers=("Ana",), source_keys=("#1",))]
+    ready = [ImportedMemory(text="Ana sails", speakers=("Ana",), source_keys=("#1",))]
     await store.log_transcript(ANA, talk("s", "hi", memories=ready), METHOD)
-    turns, given_ = await store.unremembered(ANA, 1, METHOD)
+    turns, given_ = await store.pending_input(ANA, 1, METHOD)
     assert given_ == ready
     await remember(store, ANA, 1, made("Ana sails"), seen=(turns[-1].id, 1))
-    assert await store.unremembered(ANA, 1, METHOD) == ([], [])
-    more = [*ready, GivenMemory(text="Ana swims")]
+    assert await store.pending_input(ANA, 1, METHOD) == ([], [])
+    more = [*ready, ImportedMemory(text="Ana swims")]
     await store.log_transcript(ANA, talk("s", "hi", memories=more), METHOD)
-    assert (await store.unremembered(ANA, 1, METHOD))[1] == more[1:]
+    assert (await store.pending_input(ANA, 1, METHOD))[1] == more[1:]
     assert len(await store.pending(METHOD)) == 1
-    other = [GivenMemory(text="Ana hates water")]
+    other = [ImportedMemory(text="Ana hates water")]
     with pytest.raises(BadInput, match="memory 1"):
         await store.log_transcript(ANA, talk("s", "hi", memories=other), METHOD)
 
@@ -387,8 +387,8 @@ async def test_commit_makes_everything_visible_at_once_and_only_once(store: Stor
     link = NewLink(older=1, newer=0, relation=Relation.CAUSE, explanation="so", similarity=0.5)
     second = await remember(store, ANA, 2, made("m3", links=[link]))
     assert [memory.id for memory in first + second] == [1, 2, 3]
-    assert first[0].sources == (1, 2)
-    assert first[0].made_at == (await store.sessions(ANA, METHOD))[0].ended_at
+    assert first[0].source_turns == (1, 2)
+    assert first[0].session_ended_at == (await store.sessions(ANA, METHOD))[0].ended_at
     assert await remember(store, ANA, 2, made("again")) == []
     assert await store.memories(ANA) == first + second
     assert await store.memories(ANA, after=2) == second
@@ -429,11 +429,11 @@ async def test_a_memory_keeps_the_day_where_it_was_said(store: Store, tmp_path: 
 
 async def test_turns_logged_while_remembering_stay_to_be_remembered(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    turns, _ = await store.unremembered(ANA, 1, METHOD)
+    turns, _ = await store.pending_input(ANA, 1, METHOD)
     await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
     assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0))
     assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0)) == []
-    left, _ = await store.unremembered(ANA, 1, METHOD)
+    left, _ = await store.pending_input(ANA, 1, METHOD)
     assert [turn.text for turn in left] == ["two"]
     assert len(await store.pending(METHOD)) == 1
     assert await remember(store, ANA, 1, made("n"), seen=(left[-1].id, 0))
@@ -467,7 +467,7 @@ async def test_a_commit_that_does_not_fit_changes_nothing(store: Store) -> None:
 
 async def test_remembering_nothing_is_remembering(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    assert await remember(store, ANA, 1, Remembered()) == []
+    assert await remember(store, ANA, 1, MemoryBatch()) == []
     assert await store.pending(METHOD) == []
     assert await store.embedder() is None
 
@@ -556,7 +556,7 @@ async def test_replies_that_no_store_can_keep_are_escaped(store: Store) -> None:
 
 async def _life(store: Store) -> None:
     """Two remembered sessions whose every text is a secret of its own."""
-    ready = [GivenMemory(text="secret-given-first")]
+    ready = [ImportedMemory(text="secret-given-first")]
     turns = [said("secret-turn-one", shared="secret-shared-one"), said("secret-turn-two", 1)]
     first = Transcript(key="secret-key-first", turns=turns, at=AT, memories=ready)
     await store.log_transcript(ANA, first, METHOD)
@@ -620,14 +620,14 @@ async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
 async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_them(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
-    ready = [GivenMemory(text="secret-memory")]
+    ready = [ImportedMemory(text="secret-memory")]
     turns = ["secret-alone", "kept-shared-turn", "kept-other"]
     await store.log_transcript(ANA, talk("s", *turns, memories=ready), METHOD)
     both = [
-        NewMemory(text="secret-memory", at=AT, sources=(1, 2)),
-        NewMemory(text="kept-memory", at=AT, sources=(2,)),
+        NewMemory(text="secret-memory", at=AT, source_turns=(1, 2)),
+        NewMemory(text="kept-memory", at=AT, source_turns=(2,)),
     ]
-    await remember(store, ANA, 1, Remembered(memories=both, vectors=unit(2)))
+    await remember(store, ANA, 1, MemoryBatch(memories=both, vectors=unit(2)))
     await store.journal(ANA, entry("k", session=1, touches=(1,), prompt="secret-prompt"))
     receipt = await store.forget(ANA, memory=1)
     assert receipt.verified
@@ -724,7 +724,7 @@ async def test_restore_gives_back_what_dump_gave(
 ) -> None:
     await _life(store)
     opened = await store.start_session(BEN, AT, holder=ME)
-    await store.hear(BEN, opened, [said("open talk")])
+    await store.append_turns(BEN, opened, [said("open talk")])
     records = json.loads(json.dumps(await export(store)))
     (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")
@@ -735,7 +735,7 @@ async def test_restore_gives_back_what_dump_gave(
     np.testing.assert_array_equal((await copy.vectors(ANA))[1], (await store.vectors(ANA))[1])
     assert await copy.memories(ANA) == await store.memories(ANA)
     assert await copy.sessions(ANA, METHOD) == await store.sessions(ANA, METHOD)
-    await copy.hear(BEN, opened, [said("goes on", 1)])
+    await copy.append_turns(BEN, opened, [said("goes on", 1)])
     assert await copy.start_session(ANA, AT) == await store.start_session(ANA, AT)
     await copy.close()
 
@@ -802,8 +802,8 @@ def test_any_store_survives_the_round_trip(
         await store.log_transcript(ANA, talk("b", *texts, day=1), METHOD)
         await remember(store, ANA, 1, made(*texts, sources=[1]))
         link = NewLink(older=1, newer=0, relation=None, explanation=explanation, similarity=0.1)
-        new = NewMemory(text=texts[0], at=AT, sources=(), speakers=tuple(texts[:3]))
-        await remember(store, ANA, 2, Remembered(memories=[new], vectors=unit(1), links=[link]))
+        new = NewMemory(text=texts[0], at=AT, source_turns=(), speakers=tuple(texts[:3]))
+        await remember(store, ANA, 2, MemoryBatch(memories=[new], vectors=unit(1), links=[link]))
 
     async def check() -> None:
         with TemporaryDirectory() as one, TemporaryDirectory() as two:
@@ -826,7 +826,7 @@ async def test_many_tasks_at_once_lose_nothing(store: Store) -> None:
 
     async def speak(session: int) -> None:
         for i in range(5):
-            await store.hear(ANA, session, [said(f"{session}-{i}", i)])
+            await store.append_turns(ANA, session, [said(f"{session}-{i}", i)])
 
     async with anyio.create_task_group() as group:
         for session in sessions:
@@ -840,7 +840,7 @@ async def test_a_cancelled_call_is_done_or_not_begun(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     for i in range(10):
         with anyio.move_on_after(0.0005 * i):
-            await store.hear(ANA, session, [said(f"{i}a", i), said(f"{i}b", i)])
+            await store.append_turns(ANA, session, [said(f"{i}a", i), said(f"{i}b", i)])
     texts = [turn.text for turn in await store.turns(ANA)]
     assert [text[:-1] for text in texts[::2]] == [text[:-1] for text in texts[1::2]]
-    assert len(await store.hear(ANA, session, [said("after", 99)])) == 1
+    assert len(await store.append_turns(ANA, session, [said("after", 99)])) == 1

@@ -14,13 +14,13 @@ from theanine.store import Store
 from theanine.store.sql.leases import process_holder
 from theanine.store.values import JournalEntry
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewLink,
     NewMark,
     NewMemory,
     Relation,
-    Remembered,
     Scope,
     Transcript,
     Utterance,
@@ -38,14 +38,14 @@ def unit(count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> Remembered:
-    memories = [NewMemory(text=text, at=AT, sources=(1,), origins=origins)
+def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> MemoryBatch:
+    memories = [NewMemory(text=text, at=AT, source_turns=(1,), derived_from=origins)
                 for text in texts]  # fmt: skip
-    return Remembered(memories=memories, vectors=unit(len(texts)), **more)
+    return MemoryBatch(memories=memories, vectors=unit(len(texts)), **more)
 
 
 async def commit(
-    store: Store, scope: Scope, session: int, method: str, what: Remembered
+    store: Store, scope: Scope, session: int, method: str, what: MemoryBatch
 ) -> list[Memory]:
     assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
     return await store.commit(scope, session, method, what, embedder="test", holder=ME, at=AT)
@@ -57,7 +57,7 @@ async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
         for day, key in enumerate("ab"):
             at = AT + timedelta(days=day)
             turn = Utterance(text=f"I said {key}.", speaker="Ana", at=at)
-            given = [GivenMemory(text=f"ready-made {key}")]
+            given = [ImportedMemory(text=f"ready-made {key}")]
             transcript = Transcript(key=key, turns=[turn], at=at, memories=given)
             await store.log_transcript(scope, transcript, "old")
         (first,) = await commit(store, scope, 1, "old", made("first"))
@@ -75,7 +75,7 @@ async def records(store: Store, *without: str) -> list[dict[str, Any]]:
     """All but the scopes, whose epochs rise, and what ``without`` made."""
     return [
         one
-        async for one in store.dump()
+        async for one in store.export()
         if one["type"] not in ("scope", "theanine") and one.get("method") not in without
     ]
 
@@ -107,7 +107,7 @@ async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> Non
     assert await store.pending("old") == []
     await store.drop(["old"])
     assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
-    turns, given = await store.unremembered(ANA, 1, "old")
+    turns, given = await store.pending_input(ANA, 1, "old")
     assert [turn.text for turn in turns] == ["I said a."]
     assert [one.text for one in given] == ["ready-made a"]
     assert await store.journalled(ANA, "k") is not None
@@ -152,17 +152,17 @@ async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Stor
     await lived(store, [ANA])
     (first,) = await commit(store, ANA, 1, "old~1", made("first again"))
     before = await records(store)
-    assert await store.put_in_place("old~1", "old") is None
+    assert await store.promote("old~1", "old") is None
     assert await records(store) == before
     links = [NewLink(older=first.id, newer=0, relation=None)]
     marks = [NewMark(memory=first.id, kind="withdrawn")]
     what = made("second again", origins=(first.id,), links=links, marks=marks)
     await commit(store, ANA, 2, "old~1", what)
-    assert await store.put_in_place("old~1", "old") == 2
+    assert await store.promote("old~1", "old") == 2
     assert await store.methods() == {"old": 2, "other": 2}
     found = await store.memories(ANA, method="old")
     assert [memory.text for memory in found] == ["first again", "second again"]
-    assert found[1].origins == (first.id,)
+    assert found[1].derived_from == (first.id,)
     assert [link.older for link in await store.links(ANA, method="old")] == [first.id]
     assert [mark.memory for mark in await store.marks(ANA, method="old")] == [first.id]
     assert await store.pending("old") == []
@@ -174,7 +174,7 @@ async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: S
     for session in (1, 2):
         await commit(store, ANA, session, "new~1", made(f"new {session}"))
     before = await store.state(ANA)
-    assert await store.put_in_place("new~1", "new") == 0
+    assert await store.promote("new~1", "new") == 0
     assert (await store.state(ANA)).epoch > before.epoch
 
 
@@ -192,13 +192,13 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
         recalled=(second.id, other.id, 99),
     )
     plain = Utterance(text="Did I?", speaker="Ana", at=AT + timedelta(days=9))
-    await store.hear(ANA, talk, [said, plain])
+    await store.append_turns(ANA, talk, [said, plain])
     name = "new" if way == "instead" else "old~1"
     made_anew = [await commit(store, ANA, session, name, made("anew")) for session in (1, 2)]
     if way == "instead":
         assert await store.drop(["old"], ANA, once="new") == 2
     else:
-        assert await store.put_in_place("old~1", "old", ANA) == 2
+        assert await store.promote("old~1", "old", ANA) == 2
     turns = await store.turns(ANA, session=talk)
     assert [turn.recalled for turn in turns] == [(made_anew[0][0].id, other.id, 99), ()]
     assert first.id not in turns[0].recalled
@@ -209,8 +209,8 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
     await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "old")
 
     async def resting(method: str, *sources: tuple[int, ...]) -> list[int]:
-        new = [NewMemory(text=method, at=AT, sources=one) for one in sources]
-        what = Remembered(memories=new, vectors=unit(len(new)))
+        new = [NewMemory(text=method, at=AT, source_turns=one) for one in sources]
+        what = MemoryBatch(memories=new, vectors=unit(len(new)))
         return [memory.id for memory in await commit(store, ANA, 1, method, what)]
 
     whole, end, equal, apart = await resting("old", (1, 2, 3), (4,), (1, 3), ())
@@ -219,7 +219,7 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
     reminded: list[tuple[int, ...]] = [(end, apart, whole), (equal, whole), (apart,)]
     for recalled in reminded:
         said = Utterance(text="So?", speaker="bot", role="agent", at=AT, recalled=recalled)
-        await store.hear(ANA, talk, [said])
+        await store.append_turns(ANA, talk, [said])
     await store.drop(["old"], ANA, once="new")
     reminded = [turn.recalled for turn in await store.recalls(ANA)]
     assert reminded == [(middle, apart), (start, middle), (apart,)]
@@ -228,17 +228,17 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
 async def test_its_own_method_is_the_first_until_another_takes_its_place_everywhere(
     store: Store,
 ) -> None:
-    assert await store.own_method() == ""
+    assert await store.default_method() == ""
     await lived(store)
-    assert await store.own_method() == "old"
+    assert await store.default_method() == "old"
     for scope in (ANA, BEN):
         for session in (1, 2):
             await commit(store, scope, session, "new", made(f"new {session}"))
     await store.drop(["old", "other"], ANA, once="new")
-    assert await store.own_method() == "old"  # it is still Ben's
+    assert await store.default_method() == "old"  # it is still Ben's
     await store.drop(["old", "other"], once="new")
-    assert await store.own_method() == "new"
-    header = [one async for one in store.dump(BEN) if one["type"] == "theanine"]
+    assert await store.default_method() == "new"
+    header = [one async for one in store.export(BEN) if one["type"] == "theanine"]
     assert header == [{"type": "theanine", "format": 1, "method": "new"}]
 
 
@@ -249,17 +249,20 @@ async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: 
         plain = Utterance(text="It is cold.", speaker="Ana", at=AT)
         transcript = Transcript(key=key, turns=[said, plain], at=AT + timedelta(days=day))
         await store.log_transcript(ANA, transcript, "old")
-    whole = NewMemory(text=f"{secret} and cold", at=AT, sources=(1, 2))
-    own = [NewMemory(text=secret, at=AT, sources=(1,)), NewMemory(text="cold", at=AT, sources=(2,))]
-    (first, second) = await commit(store, ANA, 1, "old", Remembered(memories=own, vectors=unit(2)))
-    (other,) = await commit(store, ANA, 1, "other", Remembered(memories=[whole], vectors=unit(1)))
-    later = NewMemory(text=f"still {secret}", at=AT, sources=(3,), origins=(other.id,))
-    await commit(store, ANA, 2, "other", Remembered(memories=[later], vectors=unit(1)))
+    whole = NewMemory(text=f"{secret} and cold", at=AT, source_turns=(1, 2))
+    own = [
+        NewMemory(text=secret, at=AT, source_turns=(1,)),
+        NewMemory(text="cold", at=AT, source_turns=(2,)),
+    ]
+    (first, second) = await commit(store, ANA, 1, "old", MemoryBatch(memories=own, vectors=unit(2)))
+    (other,) = await commit(store, ANA, 1, "other", MemoryBatch(memories=[whole], vectors=unit(1)))
+    later = NewMemory(text=f"still {secret}", at=AT, source_turns=(3,), derived_from=(other.id,))
+    await commit(store, ANA, 2, "other", MemoryBatch(memories=[later], vectors=unit(1)))
     receipt = await store.forget(ANA, memory=first.id)
     assert (receipt.verified, receipt.kept, receipt.turns, receipt.anew) == (True, (), 1, 2)
     assert [memory.id for memory in await store.memories(ANA)] == [second.id]
     assert secret not in str(await records(store))
     assert [one.session for one in await store.pending("other")] == [1, 2]
     assert [one.session for one in await store.pending("old")] == [2]
-    turns, _ = await store.unremembered(ANA, 1, "other")
+    turns, _ = await store.pending_input(ANA, 1, "other")
     assert [turn.text for turn in turns] == ["It is cold."]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from theanine.errors import BadInput
 from theanine.store import Store
-from theanine.types import GivenMemory, NewMark, NewMemory, Remembered, Scope
+from theanine.types import ImportedMemory, MemoryBatch, NewMark, NewMemory, Scope
 
 from .conftest import STORES, StoreCase
 from .test_store import ANA, AT, METHOD, export, remember, said, talk, unit
@@ -22,13 +22,19 @@ pytestmark = pytest.mark.anyio
 def batch(
     *memories: tuple[str, Sequence[int], Sequence[int], Sequence[int]],
     marks: Sequence[NewMark] = (),
-) -> Remembered:
+) -> MemoryBatch:
     """Memories as (text, turns, stored origins, origins beside)."""
     made = [
-        NewMemory(text=text, at=AT, sources=tuple(turns), origins=tuple(of), beside=tuple(beside))
+        NewMemory(
+            text=text,
+            at=AT,
+            source_turns=tuple(turns),
+            derived_from=tuple(of),
+            derived_from_new=tuple(beside),
+        )
         for text, turns, of, beside in memories
     ]
-    return Remembered(memories=made, vectors=unit(len(made)), marks=marks)
+    return MemoryBatch(memories=made, vectors=unit(len(made)), marks=marks)
 
 
 async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
@@ -48,7 +54,7 @@ async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
 async def test_what_memories_are_made_of_and_their_marks_come_back(store: Store) -> None:
     await summaries(store, 3)
     found = await store.memories(ANA)
-    assert [memory.origins for memory in found] == [(), (1,), (), (2, 3), (), (4, 5)]
+    assert [memory.derived_from for memory in found] == [(), (1,), (), (2, 3), (), (4, 5)]
     marks = await store.marks(ANA, method=METHOD)
     assert [(mark.memory, mark.by, mark.session) for mark in marks] == [(2, 4, 2), (4, 6, 3)]
     assert {mark.kind for mark in marks} == {"superseded"}
@@ -72,7 +78,7 @@ async def test_forgetting_a_session_erases_what_was_made_of_it_and_asks_for_it_a
     assert await store.marks(ANA) == []
     waiting = await store.pending(METHOD, ANA)
     assert [one.session for one in waiting] == sessions[2:]
-    turns, _ = await store.unremembered(ANA, sessions[2], METHOD)
+    turns, _ = await store.pending_input(ANA, sessions[2], METHOD)
     assert [turn.text for turn in turns] == ["secret2 words"]
 
 
@@ -111,7 +117,7 @@ async def test_a_mark_goes_with_what_it_names(store: Store) -> None:
     ],
 )
 async def test_what_is_made_of_nothing_is_refused(
-    store: Store, what: Remembered, complaint: str
+    store: Store, what: MemoryBatch, complaint: str
 ) -> None:
     await store.log_transcript(ANA, talk("s", "words"), METHOD)
     with pytest.raises(BadInput, match=complaint):
@@ -123,7 +129,7 @@ async def test_turns_keep_notes_and_recalls(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     plain = said("hello")
     reminded = said("I know", 1, role="agent", recalled=(4, 2), notes={"worth": "yes"})
-    heard = await store.hear(ANA, session, [plain, reminded])
+    heard = await store.append_turns(ANA, session, [plain, reminded])
     assert await store.turns(ANA) == heard
     assert heard[1].notes == {"worth": "yes"}
     assert await store.recalls(ANA) == [heard[1]]
@@ -132,7 +138,7 @@ async def test_turns_keep_notes_and_recalls(store: Store) -> None:
 
 async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Store) -> None:
     texts = ["first secret", "plain", "last secret"]
-    memories = [GivenMemory(text="the secret"), GivenMemory(text="other")]
+    memories = [ImportedMemory(text="the secret"), ImportedMemory(text="other")]
     whole = talk("s", *texts, memories=memories)
     await store.log_transcript(ANA, whole, METHOD)
     made = batch(("the secret", (1, 3), (), ()), ("other", (2,), (), ()))
@@ -150,7 +156,9 @@ async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Sto
 async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store) -> None:
     await summaries(store, 1)
     session = await store.start_session(ANA, AT)
-    await store.hear(ANA, session, [said("You told me secret0", 9, role="agent", recalled=(1,))])
+    await store.append_turns(
+        ANA, session, [said("You told me secret0", 9, role="agent", recalled=(1,))]
+    )
     receipt = await store.forget(ANA, memory=1)
     assert any(f"of session {session}) with this in mind" in kept for kept in receipt.kept)
 

@@ -9,7 +9,7 @@ import pytest
 from theanine.errors import LeaseLost, Stale
 from theanine.store import Store
 from theanine.store.sql.leases import is_dead, lease_holder, process_holder
-from theanine.types import Remembered, Scope, Transcript, Utterance
+from theanine.types import MemoryBatch, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ async def test_what_is_forgotten_takes_the_lease_along_for_good(store: Store) ->
     await store.forget(ANA, session=1)
     assert not await store.renew(ANA, ME, LATER)
     with pytest.raises(LeaseLost):
-        await store.commit(ANA, 2, METHOD, Remembered(), embedder="test", holder=ME, at=AT)
+        await store.commit(ANA, 2, METHOD, MemoryBatch(), embedder="test", holder=ME, at=AT)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -67,9 +67,11 @@ async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> Non
     asked = Utterance(text="What did I say?", speaker="Ana", at=AT)
     reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="agent")
     epoch = (await store.state(ANA)).epoch
-    await store.hear(ANA, session, [asked], epoch=epoch)
+    await store.append_turns(ANA, session, [asked], epoch=epoch)
     await store.forget(ANA, session=1)
     with pytest.raises(Stale, match="make it anew"):
-        await store.hear(ANA, session, [reply], epoch=epoch)
-    await store.hear(ANA, session, [asked])  # what a person says stands, whatever was forgotten
+        await store.append_turns(ANA, session, [reply], epoch=epoch)
+    await store.append_turns(
+        ANA, session, [asked]
+    )  # what a person says stands, whatever was forgotten
     assert [turn.text for turn in await store.turns(ANA)] == [asked.text] * 2

@@ -13,11 +13,11 @@ from theanine.store import Store
 from theanine.store.sql.leases import process_holder
 from theanine.store.values import JournalEntry
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
+    MemoryBatch,
     NewLink,
     NewMark,
     NewMemory,
-    Remembered,
     Scope,
     Transcript,
     Utterance,
@@ -35,8 +35,10 @@ ME = process_holder()
 async def remember(store: Store, session: int, method: str, older: int | None = None) -> int:
     """One memory of a session's first turn, made of an older one, joined to it and marking it."""
     origins = () if older is None else (older,)
-    new = NewMemory(text=f"{method} {session}", at=AT, sources=(2 * session - 1,), origins=origins)
-    what = Remembered(
+    new = NewMemory(
+        text=f"{method} {session}", at=AT, source_turns=(2 * session - 1,), derived_from=origins
+    )
+    what = MemoryBatch(
         memories=[new],
         vectors=np.eye(1, 4, dtype=np.float32),
         links=[NewLink(older=one, newer=0, relation=None) for one in origins],
@@ -53,7 +55,7 @@ async def lived(store: Store) -> AsyncIterator[Store]:
     for scope in (ANA, BEN):
         for day, key in enumerate("ab"):
             turns = [Utterance(text=f"{key} {i}", speaker="Ana", at=AT) for i in range(2)]
-            given = [GivenMemory(text=f"ready-made {key}")]
+            given = [ImportedMemory(text=f"ready-made {key}")]
             at = AT + timedelta(days=day)
             transcript = Transcript(key=key, turns=turns, at=at, memories=given)
             await store.log_transcript(scope, transcript, "old")
@@ -76,7 +78,7 @@ async def test_nothing_refers_to_what_was_forgotten(lived: Store) -> None:
 async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
     for method in ("old~1", "new"):
         await remember(lived, 2, method, older=await remember(lived, 1, method))
-    assert await lived.put_in_place("old~1", "old", ANA) == 2
+    assert await lived.promote("old~1", "old", ANA) == 2
     assert await lived.check() == ""
     assert await lived.drop(["old"], ANA, once="new") == 2
 
@@ -109,7 +111,7 @@ async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
 async def test_what_refers_to_nothing_is_named(
     lived: Store, store_case: StoreCase, tmp_path: Path, type_: str, damage: tuple[str, ...]
 ) -> None:
-    records = [one async for one in lived.dump()]
+    records = [one async for one in lived.export()]
     gone = next(one for one in records if one["type"] == type_)
     (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")

@@ -118,9 +118,9 @@ def as_if_never_killed(store: Path, other: Path, base_url: str) -> Iterator[str]
             yield f"{len(mine)} {what} differ from the {len(theirs)} of a run without a kill"
 
 
-def _graph(agent: theanine.Agent) -> tuple[list[Any], list[Any]]:
+def _graph(agent: theanine.Client) -> tuple[list[Any], list[Any]]:
     memories = agent.memories(USER)
     words = {memory.id: (memory.text, memory.at) for memory in memories}
-    sources = [(m.text, m.at, len(m.sources)) for m in memories]
+    sources = [(m.text, m.at, len(m.source_turns)) for m in memories]
     links = [(words[k.older], words[k.newer], k.relation) for k in agent.links(USER)]
     return sorted(sources), sorted(links, key=str)

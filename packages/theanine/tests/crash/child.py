@@ -41,7 +41,7 @@ def work(kind: str, store: str, base_url: str, acknowledged: str) -> None:
         agent.remember(USER)
 
 
-def _speak(agent: theanine.Agent, tell: Tell, acknowledged: Path) -> None:
+def _speak(agent: theanine.Client, tell: Tell, acknowledged: Path) -> None:
     """Sessions of a few turns each; a killed run goes on with the session after."""
     words = [
         turn.text for t in read_histories(HARBOUR).histories[0].transcripts for turn in t.turns
@@ -58,7 +58,7 @@ def _speak(agent: theanine.Agent, tell: Tell, acknowledged: Path) -> None:
         tell("session ends")
 
 
-def _log(agent: theanine.Agent, tell: Tell) -> None:
+def _log(agent: theanine.Client, tell: Tell) -> None:
     """Every session of the bundled conversation, one by one."""
     for transcript in read_histories(HARBOUR).histories[0].transcripts:
         agent.log(History(name=USER, transcripts=[transcript]))

@@ -17,7 +17,7 @@ from support.tiny_models import (
     onnx_reranker,
     sentence_transformer,
 )
-from theanine.embeddings.base import Embedder, QuestionEmbedder, Vectors
+from theanine.embeddings.base import Embedder, QueryEmbedder, Vectors
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import ModelRejected, SettingsError
 
@@ -28,8 +28,8 @@ TEXTS = ["a storm at sea", "a quiet evening"]
 
 async def questions(embedder: Embedder, texts: list[str]) -> Vectors:
     """The texts embedded as questions."""
-    assert isinstance(embedder, QuestionEmbedder)
-    return await embedder.embed_questions(texts)
+    assert isinstance(embedder, QueryEmbedder)
+    return await embedder.embed_queries(texts)
 
 
 @pytest.fixture(params=["sentence-transformers", "fastembed"])
@@ -89,13 +89,13 @@ async def test_an_empty_folder_and_torn_weights_are_named(kind: str, tmp_path: P
 async def test_a_classifier_is_no_reranker(tmp_path: Path) -> None:
     classifier = open_reranker(f"cross-encoder:{cross_encoder(tmp_path / 'm', labels=3)}")
     with pytest.raises(ModelRejected, match="one score a pair"):
-        await classifier.rate("a", ["b", "c"])
+        await classifier.score("a", ["b", "c"])
 
 
 async def test_the_one_with_the_questions_words_is_rated_best(tmp_path: Path) -> None:
     library("fastembed")
     reranker = open_reranker(f"fastembed:{onnx_reranker(tmp_path / 'm')}")
-    ratings = await reranker.rate("storm on the sea", ["a boat", "the sea", "the storm at sea"])
+    ratings = await reranker.score("storm on the sea", ["a boat", "the sea", "the storm at sea"])
     assert ratings.argsort().tolist() == [0, 1, 2]
 
 

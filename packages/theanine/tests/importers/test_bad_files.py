@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support import history_samples as samples
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import FORMATS, is_dump, read_histories
+from theanine.importers import FORMATS, is_store_export, read_histories
 
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "the file is empty"),
@@ -145,17 +145,17 @@ def test_a_store_export_is_told_apart(tmp_path: Path) -> None:
     record = json.dumps({"type": "header", "version": 1}) + "\n"
     dump = samples.save(tmp_path, "dump.jsonl", record + record)
     talk = samples.save(tmp_path, "talk.jsonl", samples.line(type="chat"))
-    assert is_dump(dump)
-    assert not is_dump(talk)
-    assert not is_dump(tmp_path)
+    assert is_store_export(dump)
+    assert not is_store_export(talk)
+    assert not is_store_export(tmp_path)
     stream = TextIOWrapper(BytesIO(record.encode()))
-    assert is_dump(StringIO(record))
+    assert is_store_export(StringIO(record))
     with pytest.raises(BadInput, match="restore it"):
         read_histories(dump)
-    assert is_dump(stream)
+    assert is_store_export(stream)
     assert stream.readline() == record
     with dump.open() as file:
-        assert is_dump(file)
+        assert is_store_export(file)
         assert file.readline() == record
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from theanine.demo import HARBOUR, questions
+from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 
 READING = read_histories(HARBOUR)
@@ -31,7 +31,7 @@ def test_ana_and_theo_take_turns() -> None:
 
 def test_every_question_names_turns_of_ana() -> None:
     hers = {t.key for s in SESSIONS for t in s.turns if t.role == "user"}
-    asked = questions()
+    asked = load_questions()
     assert [q.kind for q in asked] == ["change", "cause", "time", "hindrance", "fact"]
     for question in asked:
         assert set(question.sources) <= hers

@@ -10,7 +10,7 @@ import pytest
 from support import history_samples as samples
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import FORMATS, read_histories
-from theanine.types import GivenMemory, History
+from theanine.types import History, ImportedMemory
 
 DAY = timedelta(days=1)
 NEW_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_locomo_keeps_dates_order_pictures_and_turn_ids(tmp_path: Path) -> None:
         "conv-1/session_2",
         "conv-1/session_10",
     )
-    assert [(t.key, t.shared) for t in first.turns] == [
+    assert [(t.key, t.attachment) for t in first.turns] == [
         ("D2:1", "a red boat"),
         ("D2:2", "a grey cat"),
     ]
@@ -82,9 +82,9 @@ def test_locomo_keeps_dates_order_pictures_and_turn_ids(tmp_path: Path) -> None:
 def test_locomo_gives_its_observed_facts_with_their_turns(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "l.json", [samples.locomo()]), memories=True)
     assert history.transcripts[0].memories == [
-        GivenMemory(text="Ana owns a red boat.", speakers=("Ana",), source_keys=("D2:1",)),
-        GivenMemory(text="Both like cats.", speakers=("Ana",), source_keys=("D2:1", "D2:2")),
-        GivenMemory(text="Bo is late.", speakers=("Bo",), source_keys=("D2:2",)),
+        ImportedMemory(text="Ana owns a red boat.", speakers=("Ana",), source_keys=("D2:1",)),
+        ImportedMemory(text="Both like cats.", speakers=("Ana",), source_keys=("D2:1", "D2:2")),
+        ImportedMemory(text="Bo is late.", speakers=("Bo",), source_keys=("D2:2",)),
     ]
     assert history.notes["memories' sources that name no turn of their session"] == 1
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.history_samples import line, save
 from theanine.errors import BadInput
 from theanine.importers import read_histories
-from theanine.types import GivenMemory, Utterance
+from theanine.types import ImportedMemory, Utterance
 
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
@@ -82,7 +82,7 @@ def test_memories_come_with_their_session() -> None:
     text = MEMORY + "\n" + line(session="x")
     (transcript,) = read_histories(StringIO(text), memories=True).histories[0].transcripts
     assert transcript.memories == [
-        GivenMemory(text="Ana sails.", speakers=("Ana",), source_keys=("1",))
+        ImportedMemory(text="Ana sails.", speakers=("Ana",), source_keys=("1",))
     ]
     reading = read_histories(StringIO(text))
     assert not reading.histories[0].transcripts[0].memories

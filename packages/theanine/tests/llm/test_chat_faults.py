@@ -60,7 +60,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 async def test_one_fault_is_survived(fault: Outcome, failed: int, store: Store) -> None:
     with serving([fault, GOOD]) as server:
         limits = limited(timeout=1) if fault is SLOW else limited()
-        caller = over_http(server, store, limits).bound(ANA, 1)
+        caller = over_http(server, store, limits).for_scope(ANA, 1)
         assert await caller.ask(BOX, words="a hat and a cat") == BOXED
     assert len(server.calls) == 2
     assert caller.usage.failed == failed
@@ -84,12 +84,12 @@ async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
     with serving([fault] * 3) as server:
         limits = limited(retries=2, timeout=0.1 if fault is SLOW else 30)
         with pytest.raises(ModelUnavailable, match="no answer after 3 tries") as caught:
-            await over_http(server, store, limits).bound(ANA, 1).ask(PLAIN, words="hats")
+            await over_http(server, store, limits).for_scope(ANA, 1).ask(PLAIN, words="hats")
         assert says in str(caught.value)
         assert len(server.calls) == 3
         assert (await costs(store))["plain"].failed == 3
         server.script("Hats are round.")
-        assert await over_http(server, store).bound(ANA).ask(PLAIN, words="hats")
+        assert await over_http(server, store).for_scope(ANA).ask(PLAIN, words="hats")
         assert len(server.calls) == 4
 
 
@@ -112,7 +112,7 @@ async def test_a_reply_that_stays_unusable_ends_after_two_repairs(
 ) -> None:
     with serving([fault] * 3) as server:
         with pytest.raises(UnusableReply) as caught:
-            await over_http(server, store).bound(ANA, 1).ask(BOX, words="a hat")
+            await over_http(server, store).for_scope(ANA, 1).ask(BOX, words="a hat")
         assert says in str(caught.value)
         assert "box@1" in str(caught.value)
         assert "openai:gpt-4o-mini" in str(caught.value)
@@ -120,14 +120,14 @@ async def test_a_reply_that_stays_unusable_ends_after_two_repairs(
         assert (await costs(store))["box"].failed == 3
         assert all(len(json.dumps(request)) < 20_000 for request in server.requests)
         server.script(GOOD)
-        caller = over_http(server, store).bound(ANA, 1)
+        caller = over_http(server, store).for_scope(ANA, 1)
         assert await caller.ask(BOX, words="a hat") == BOXED
         assert caller.usage.replayed == 0
 
 
 async def test_the_repair_names_the_fault_and_shows_the_reply(store: Store) -> None:
     with serving(['{"things": []}', GOOD]) as server:
-        await over_http(server, store).bound(ANA).ask(BOX, words="a hat")
+        await over_http(server, store).for_scope(ANA).ask(BOX, words="a hat")
     task, reply, again = server.requests[1]["messages"]
     assert task == server.requests[0]["messages"][0]
     assert (reply["role"], reply["content"]) == ("assistant", '{"things": []}')
@@ -138,7 +138,7 @@ async def test_a_check_sends_a_fitting_reply_back(store: Store) -> None:
     with serving(['{"things": [], "count": 7}', GOOD]) as server:
         answer = (
             await over_http(server, store)
-            .bound(ANA)
+            .for_scope(ANA)
             .ask(
                 BOX,
                 check=lambda box: None if box.count == len(box.things) else "the count is wrong",
@@ -164,7 +164,7 @@ async def test_what_will_not_pass_is_not_tried_again(
 ) -> None:
     with serving([fault]) as server:
         with pytest.raises(ModelRejected, match=says):
-            await over_http(server, store).bound(ANA, 1).ask(PLAIN, words="hats")
+            await over_http(server, store).for_scope(ANA, 1).ask(PLAIN, words="hats")
         assert len(server.calls) == 1
     assert (await costs(store))["plain"].failed == 1
 
@@ -172,7 +172,7 @@ async def test_what_will_not_pass_is_not_tried_again(
 async def test_the_wait_that_the_provider_asks_for_is_kept_and_capped(store: Store) -> None:
     with serving([status(429, retry_after=0.2), status(429, retry_after=600), "Hats."]) as server:
         started = time.monotonic()
-        await over_http(server, store).bound(ANA).ask(PLAIN, words="hats")
+        await over_http(server, store).for_scope(ANA).ask(PLAIN, words="hats")
         took = time.monotonic() - started
     assert took >= 0.2 + 0.3  # and not 600
 
@@ -181,7 +181,7 @@ async def test_patience_bounds_all_tries_together(store: Store) -> None:
     with serving([status(503)] * 50) as server:
         limits = limited(retries=40, first_wait=0.1, max_wait=0.1, patience=0.3)
         with pytest.raises(ModelUnavailable):
-            await over_http(server, store, limits).bound(ANA).ask(PLAIN, words="hats")
+            await over_http(server, store, limits).for_scope(ANA).ask(PLAIN, words="hats")
     assert 1 <= len(server.calls) < 40
 
 
@@ -189,10 +189,10 @@ async def test_a_server_that_is_not_there(store: Store) -> None:
     with serving(None) as server:
         pass
     with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1"):
-        await over_http(server, store, limited(retries=1)).bound(ANA).ask(PLAIN, words="hats")
+        await over_http(server, store, limited(retries=1)).for_scope(ANA).ask(PLAIN, words="hats")
 
 
 async def test_bytes_that_no_encoder_takes(store: Store) -> None:
     with serving(lambda request: request["messages"][0]["content"]) as server:
-        said = await over_http(server, store).bound(ANA).ask(PLAIN, words="\ud800 and \x00")
+        said = await over_http(server, store).for_scope(ANA).ask(PLAIN, words="\ud800 and \x00")
     assert said.endswith("\ufffd and \ufffd.")

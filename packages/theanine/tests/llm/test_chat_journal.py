@@ -16,8 +16,8 @@ from support.asking import ANA, BOX, GOOD, PLAIN, chat, costs, limited, opened, 
 from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import BudgetExceeded, ModelRejected, SettingsError, UnusableReply
 from theanine.llm.base import RawReply
-from theanine.llm.chat import Caller
-from theanine.llm.gather import concurrently
+from theanine.llm.chat import ScopedChat
+from theanine.llm.gather import gather
 from theanine.llm.usage import Usage
 from theanine.store import Store
 from theanine.testing import ScriptedModel, ScriptedServer
@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def test_the_same_question_is_paid_once(store: Store) -> None:
     with serving("Hats are round.") as server:
-        first, second = (over_http(server, store).bound(ANA, 1) for _ in range(2))
+        first, second = (over_http(server, store).for_scope(ANA, 1) for _ in range(2))
         assert await first.ask(PLAIN, words="hats") == await second.ask(PLAIN, words="hats")
     assert len(server.calls) == 1
     assert (first.usage.calls, first.usage.replayed) == (1, 0)
@@ -44,13 +44,13 @@ async def test_the_same_question_is_paid_once(store: Store) -> None:
 async def test_another_scope_prompt_version_model_or_setting_asks_anew(store: Store) -> None:
     await store.start_session(Scope("bob"), (await store.sessions(ANA, "m"))[0].started_at)
     model = ScriptedModel("Hats.")
-    await chat(model, store).bound(ANA).ask(PLAIN, words="hats")
-    await chat(model, store).bound(Scope("bob")).ask(PLAIN, words="hats")
-    await chat(model, store).bound(ANA).ask(PLAIN, words="cats")
-    await chat(model, store).bound(ANA).ask(replace(PLAIN, version=2), words="hats")
+    await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")
+    await chat(model, store).for_scope(Scope("bob")).ask(PLAIN, words="hats")
+    await chat(model, store).for_scope(ANA).ask(PLAIN, words="cats")
+    await chat(model, store).for_scope(ANA).ask(replace(PLAIN, version=2), words="hats")
     assert len(model.prompts) == 4
     other = ScriptedModel("Hats.", name="another")
-    await chat(other, store).bound(ANA).ask(PLAIN, words="hats")
+    await chat(other, store).for_scope(ANA).ask(PLAIN, words="hats")
     assert len(other.prompts) == 1
 
 
@@ -63,9 +63,9 @@ async def test_a_repair_that_was_paid_before_a_crash_is_replayed(store: Store) -
 
     model = ScriptedModel(["prose", GOOD])
     with pytest.raises(Crash):
-        await chat(model, store).bound(ANA, 1).ask(BOX, check=dies, words="a hat")
+        await chat(model, store).for_scope(ANA, 1).ask(BOX, check=dies, words="a hat")
     assert len(model.prompts) == 2
-    again = chat(model, store).bound(ANA, 1)
+    again = chat(model, store).for_scope(ANA, 1)
     assert (await again.ask(BOX, words="a hat")).count == 2
     assert len(model.prompts) == 2
     assert again.usage == Usage(replayed=2)
@@ -74,9 +74,9 @@ async def test_a_repair_that_was_paid_before_a_crash_is_replayed(store: Store) -
 async def test_a_replay_still_knows_that_a_reply_was_cut_off(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats are ro", finish="length")])
     with pytest.raises(ModelRejected, match="no answer for"):
-        await chat(model, store).bound(ANA).ask(PLAIN, words="hats")
+        await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")
     model = ScriptedModel(["Hats are round."])
-    caller = chat(model, store).bound(ANA)
+    caller = chat(model, store).for_scope(ANA)
     assert await caller.ask(PLAIN, words="hats") == "Hats are round."
     assert caller.usage.replayed == 1
 
@@ -90,10 +90,10 @@ async def test_cancelling_while_the_journal_is_written_keeps_the_entry(store: St
                 await anyio.lowlevel.checkpoint()
             scope.cancel()
 
-        await concurrently(
-            [partial(chat(model, store).bound(ANA).ask, PLAIN, words="hats"), cancel_soon]
+        await gather(
+            [partial(chat(model, store).for_scope(ANA).ask, PLAIN, words="hats"), cancel_soon]
         )
-    caller = chat(model, store).bound(ANA)
+    caller = chat(model, store).for_scope(ANA)
     await caller.ask(PLAIN, words="hats")
     assert len(model.prompts) == 1
 
@@ -101,7 +101,7 @@ async def test_cancelling_while_the_journal_is_written_keeps_the_entry(store: St
 async def test_the_journal_shows_the_raw_replies_of_a_failure(store: Store, tmp_path: Path) -> None:
     model = ScriptedModel(["one", "two", "three"])
     with pytest.raises(UnusableReply) as caught:
-        await chat(model, store).bound(ANA, 1).ask(BOX, words="a hat")
+        await chat(model, store).for_scope(ANA, 1).ask(BOX, words="a hat")
     assert caught.value.raw == "three"
     with sqlite3.connect(tmp_path / "memory.db") as db:
         rows = db.execute("select reply, rejected, error, touches from journal").fetchall()
@@ -121,15 +121,15 @@ async def test_concurrency_is_bounded_over_all_callers(store: Store) -> None:
                 most = max(most, sum(call.outcome == "open" for call in server.calls))
                 await anyio.sleep(0.01)
 
-        asks = [partial(talk.bound(ANA).ask, PLAIN, words=f"hat {n}") for n in range(9)]
-        await concurrently([*asks, watch])
+        asks = [partial(talk.for_scope(ANA).ask, PLAIN, words=f"hat {n}") for n in range(9)]
+        await gather([*asks, watch])
     assert len(server.calls) == 9
     assert most == 3
 
 
 async def test_tokens_and_cost_are_what_the_provider_says(store: Store) -> None:
     with ScriptedServer("Hats are round.") as server:
-        caller = over_http(server, store).bound(ANA, 1)
+        caller = over_http(server, store).for_scope(ANA, 1)
         await caller.ask(PLAIN, words="hats")
     prompt = server.requests[0]["messages"][0]["content"]
     assert caller.usage.input_tokens == count_tokens(prompt)
@@ -148,12 +148,12 @@ def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
     assert (Usage() + one) == one
 
 
-async def _spend(caller: Caller) -> None:
+async def _spend(caller: ScopedChat) -> None:
     for number in range(9):
         await caller.ask(PLAIN, words=f"cap {number}")
 
 
-async def _fill(caller: Caller, count: int) -> int:
+async def _fill(caller: ScopedChat, count: int) -> int:
     for number in range(count):
         try:
             await caller.ask(PLAIN, words=f"hat {number}")
@@ -164,7 +164,7 @@ async def _fill(caller: Caller, count: int) -> int:
 
 async def test_a_prompt_over_the_budget_of_a_call_is_not_sent(store: Store) -> None:
     model = ScriptedModel("Hats.")
-    caller = chat(model, store, limited(tokens_per_call=40)).bound(ANA)
+    caller = chat(model, store, limited(tokens_per_call=40)).for_scope(ANA)
     await caller.ask(PLAIN, words="hats")
     with pytest.raises(BudgetExceeded, match=r"tokens_per_call .* of 40"):
         await caller.ask(PLAIN, words="hats " * 100)
@@ -174,41 +174,49 @@ async def test_a_prompt_over_the_budget_of_a_call_is_not_sent(store: Store) -> N
 async def test_token_budgets_of_session_and_scope_hold_over_runs(store: Store) -> None:
     model = ScriptedModel("Hats are round.")
     limits = limited(tokens_per_session=120, tokens_per_scope=200)
-    done = await _fill(chat(model, store, limits).bound(ANA, 1), 50)
+    done = await _fill(chat(model, store, limits).for_scope(ANA, 1), 50)
     assert 2 <= done < 10
     with pytest.raises(BudgetExceeded, match="tokens_per_session"):
-        await chat(model, store, limits).bound(ANA, 1).ask(PLAIN, words="caps, more caps and hats")
-    more = await _fill(chat(model, store, limits).bound(ANA), 50)
+        await (
+            chat(model, store, limits)
+            .for_scope(ANA, 1)
+            .ask(PLAIN, words="caps, more caps and hats")
+        )
+    more = await _fill(chat(model, store, limits).for_scope(ANA), 50)
     assert done < more < 15
     with pytest.raises(BudgetExceeded, match="tokens_per_scope"):
-        await chat(model, store, limits).bound(ANA).ask(PLAIN, words="caps, more caps and hats")
+        await chat(model, store, limits).for_scope(ANA).ask(PLAIN, words="caps, more caps and hats")
     spent = sum(line.input_tokens + line.output_tokens for line in await store.costs(ANA))
     assert spent <= 200 + 20
 
 
 async def test_calls_under_way_count_against_the_budget(store: Store) -> None:
     with serving("Hats.", latency=0.1) as server:
-        caller = over_http(server, store, limited(tokens_per_scope=60)).bound(ANA)
+        caller = over_http(server, store, limited(tokens_per_scope=60)).for_scope(ANA)
         asks = [partial(caller.ask, PLAIN, words=f"hat {n}") for n in range(8)]
         with pytest.raises(BudgetExceeded):
-            await concurrently(asks)
+            await gather(asks)
     assert len(server.calls) <= 4  # 15 tokens each, and all eight would be 120
 
 
 async def test_a_money_budget_stops_further_calls(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats.", cost=0.03)] * 9)
     limits = limited(money_per_session=0.05, money_per_scope=0.1)
-    assert await _fill(chat(model, store, limits).bound(ANA, 1), 9) == 2
+    assert await _fill(chat(model, store, limits).for_scope(ANA, 1), 9) == 2
     with pytest.raises(BudgetExceeded, match=r"money_per_session is used up, \$0.06"):
-        await chat(model, store, limits).bound(ANA, 1).ask(PLAIN, words="caps, more caps and hats")
+        await (
+            chat(model, store, limits)
+            .for_scope(ANA, 1)
+            .ask(PLAIN, words="caps, more caps and hats")
+        )
     with pytest.raises(BudgetExceeded, match="money_per_scope"):
-        await _spend(chat(model, store, limits).bound(ANA))
+        await _spend(chat(model, store, limits).for_scope(ANA))
     assert len(model.prompts) == 4
 
 
 async def test_a_money_budget_needs_a_known_price(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats.", cost=None, input_tokens=9)] * 9)
-    caller = chat(model, store, limited(money_per_scope=1.0)).bound(ANA)
+    caller = chat(model, store, limited(money_per_scope=1.0)).for_scope(ANA)
     await caller.ask(PLAIN, words="hats")
     with pytest.raises(SettingsError, match="price of scripted is unknown"):
         await caller.ask(PLAIN, words="cats")
@@ -216,6 +224,6 @@ async def test_a_money_budget_needs_a_known_price(store: Store) -> None:
 
 async def test_what_is_in_the_journal_is_free_even_over_budget(store: Store) -> None:
     model = ScriptedModel("Hats.")
-    await chat(model, store).bound(ANA).ask(PLAIN, words="hats")
-    over = chat(model, store, limited(tokens_per_scope=1)).bound(ANA)
+    await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")
+    over = chat(model, store, limited(tokens_per_scope=1)).for_scope(ANA)
     assert await over.ask(PLAIN, words="hats") == "Hats."

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from theanine.llm.parsing import UnfitError, find_object, read_reply, schema_of
+from theanine.llm.parsing import InvalidReply, find_object, parse_reply, schema_of
 
 PLAIN_TEXT = st.text(st.characters(exclude_characters='{}"', exclude_categories=("Cs",)))
 VALUES = st.recursive(
@@ -46,7 +46,7 @@ def test_a_cut_off_object_is_never_taken_for_a_whole_one(
 ) -> None:
     whole = json.dumps(value)
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
-    with pytest.raises(UnfitError):
+    with pytest.raises(InvalidReply):
         find_object(cut)
 
 
@@ -66,20 +66,20 @@ def test_a_cut_off_object_is_never_taken_for_a_whole_one(
     ],
 )
 def test_the_fault_is_named(raw: str, says: str) -> None:
-    with pytest.raises(UnfitError) as caught:
-        read_reply(raw, Named)
+    with pytest.raises(InvalidReply) as caught:
+        parse_reply(raw, Named)
     assert says in str(caught.value)
     assert len(str(caught.value)) < 800
 
 
 @pytest.mark.parametrize("unit", ["{", '{"', '{"a":', "[", '{"a":1}', "}", "x", "🙂"])
 def test_hostile_lengths_are_read_at_once(unit: str) -> None:
-    with pytest.raises(UnfitError):
-        read_reply(unit * (300_000 // len(unit)), Named)
+    with pytest.raises(InvalidReply):
+        parse_reply(unit * (300_000 // len(unit)), Named)
 
 
 def test_plain_text_is_stripped() -> None:
-    assert read_reply("  so it is\n", str) == "so it is"
+    assert parse_reply("  so it is\n", str) == "so it is"
 
 
 def test_the_schema_keeps_what_the_fields_mean_and_drops_the_rest() -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from theanine.llm.parsing import schema_of
-from theanine.llm.schema_hint import shape_of
+from theanine.llm.schema_hint import schema_hint
 
 
 class Item(BaseModel):
@@ -22,7 +22,7 @@ class Answer(BaseModel):
 
 
 def test_a_schema_is_drawn() -> None:
-    assert shape_of(schema_of(Answer) or {}) == (
+    assert schema_hint(schema_of(Answer) or {}) == (
         '{"items": [{"number": whole number (of the turn), "kind": "old"|"new", '
         '"note"?: text|null}, …], "sure": true|false}'
     )

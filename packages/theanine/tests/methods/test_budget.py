@@ -13,7 +13,7 @@ import theanine
 from support.answering import memory
 from theanine.demo import HARBOUR
 from theanine.importers import read_histories
-from theanine.methods.theanine.method import told_once
+from theanine.methods.theanine.method import deduplicate_timelines
 from theanine.types import Link, Timeline
 
 QUESTION = "Why did Ana leave the shipyard, and what did she do after it?"
@@ -60,7 +60,7 @@ paths = st.sets(st.integers(1, 12), min_size=1).flatmap(
 
 @given(st.lists(paths, max_size=5))
 def test_what_a_better_timeline_tells_is_left_out_of_the_next(lines: list[Timeline]) -> None:
-    kept = told_once(lines)
+    kept = deduplicate_timelines(lines)
     told = [one.id for line in kept for one in line.memories]
     assert len(told) == len(set(told))
     assert set(told) >= {line.retrieved for line in lines}

@@ -27,7 +27,7 @@ from theanine.methods.comedy.local_notes import local_notes
 from theanine.methods.comedy.method import Comedy
 from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
 from theanine.testing import ScriptedServer
-from theanine.types import GivenMemory, History, Transcript, Turn, Utterance
+from theanine.types import History, ImportedMemory, Transcript, Turn, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ PIECES = [
 ]
 
 
-def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Agent:
+def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation's first sessions."""
     agent = theanine.open(str(path / "m.db"), method="comedy", **settings)
     history = read_histories(HARBOUR).histories[0]
@@ -128,7 +128,7 @@ async def test_notes_that_rest_on_nothing_are_sent_back(note: object, fault: str
     caller = Answering([{**NOTHING, "portrait": [note]}, good])
     (made,) = await notes_of(TURNS, caller)
     assert fault in caller.faults[0]
-    assert (made.kind, made.sources, made.speakers) == ("session-portrait", (1, 3), ("Ana",))
+    assert (made.kind, made.source_turns, made.speakers) == ("session-portrait", (1, 3), ("Ana",))
     with pytest.raises(UnusableReply):
         await notes_of(TURNS, Answering([{**NOTHING, "portrait": [note] * 20}]))
 
@@ -192,7 +192,7 @@ def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
     assert "mast" in found["session-events"].text
     thanks = found["session-relation"]
     assert thanks.text == "Ana said on 8 May 2023: “Thanks for listening, Tea.”"
-    assert (thanks.sources, thanks.speakers) == ((4,), ("Ana", "Tea"))
+    assert (thanks.source_turns, thanks.speakers) == ((4,), ("Ana", "Tea"))
 
 
 def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
@@ -211,7 +211,9 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 @given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 3))
 def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most: int) -> None:
     turns = [turn(i, text, "Tea" if i % 3 == 0 else "Ana") for i, text in enumerate(texts, 1)]
-    notes = [piece(note.sources[0], aspect_of(note.kind), note.text) for note in local_notes(turns)]
+    notes = [
+        piece(note.source_turns[0], aspect_of(note.kind), note.text) for note in local_notes(turns)
+    ]
     kept = local_compress(notes, most)
     assert kept == local_compress(notes, most)
     assert all(one in notes for one in kept)
@@ -265,8 +267,8 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
             assert mark.by is not None
             assert mark.by > mark.memory
         for id in sentences:
-            assert memories[id].sources
-            behind = {memories[origin].kind for origin in memories[id].origins}
+            assert memories[id].source_turns
+            behind = {memories[origin].kind for origin in memories[id].derived_from}
             assert behind <= {note_kind(aspect) for aspect in ASPECTS}
         assert {one.made_by for one in memories.values()} == {model}
 
@@ -278,7 +280,7 @@ def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
             found = agent.recall(ASKED, "ana", budget=budget)
             assert count_tokens(found.text) <= budget
             for part in found.parts:
-                assert part.sources
+                assert part.source_turns
         assert len(agent.recall(ASKED, "ana", budget=150).parts) == 3
         assert agent.recall(ASKED, "ana", budget=4_000) == whole
 
@@ -313,8 +315,8 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
             assert len(agent.pending("ana")) == 3
             agent.remember("ana")
             found = agent.recall(ASKED, "ana")
-            assert all(part.sources for part in found.parts)
-            assert {turn.session for turn in found.sources} == {2, 3, 4}
+            assert all(part.source_turns for part in found.parts)
+            assert {turn.session for turn in found.source_turns} == {2, 3, 4}
             assert not lost & {one.text for one in agent.memories("ana")}
             if (
                 model != "local"
@@ -349,7 +351,7 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
     ):
         memories = {one.id: one for one in agent.memories("ana")}
         found = agent.recall(ASKED, "ana")
-        made_of = {memories[n].kind for one in found.memories for n in one.origins}
+        made_of = {memories[n].kind for one in found.memories for n in one.derived_from}
         assert made_of > set(ASPECTS), "of sentences as well as of session memories"
         sent = [line for line in agent.costs() if line.step == "compress"]
         assert sum(line.calls for line in sent) >= 10
@@ -361,14 +363,14 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
 def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
     said = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
     given = [
-        GivenMemory(text="I'm allergic to nuts.", speakers=("Ana",), source_keys=("a",)),
-        GivenMemory(text="Ana sold her boat.", speakers=("Ana",)),
+        ImportedMemory(text="I'm allergic to nuts.", speakers=("Ana",), source_keys=("a",)),
+        ImportedMemory(text="Ana sold her boat.", speakers=("Ana",)),
     ]
     once = Transcript(key="s", turns=[said], at=MONDAY, memories=given)
     with theanine.open(str(tmp_path / "m.db"), method="comedy") as agent:
         agent.log(History(name="ana", transcripts=[once]), "ana")
         agent.remember("ana")
-        kinds = {one.text: one.kind for one in agent.memories("ana") if one.origins == ()}
+        kinds = {one.text: one.kind for one in agent.memories("ana") if one.derived_from == ()}
         assert kinds == {
             "I'm allergic to nuts.": "session-portrait",
             "Ana sold her boat.": "session-events",

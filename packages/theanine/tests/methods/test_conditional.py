@@ -19,7 +19,7 @@ from theanine.importers import read_histories
 from theanine.methods.conditional.config import ConditionalConfig
 from theanine.methods.conditional.method import Conditional
 from theanine.testing import ScriptedServer, by_step, step_of
-from theanine.types import GivenMemory, History, Role, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 Said = tuple[Role, str]
@@ -51,7 +51,7 @@ def session(*said: Said, key: str = "one", day: int = 0) -> History:
     return History(name="ana", transcripts=[Transcript(key=key, turns=turns, at=at)])
 
 
-def opened(path: Path, server: ScriptedServer | None = None, **config: object) -> theanine.Agent:
+def opened(path: Path, server: ScriptedServer | None = None, **config: object) -> theanine.Client:
     """A store with the method, with the server's model or without any."""
     model: dict[str, Any] = {}
     if server:
@@ -59,7 +59,7 @@ def opened(path: Path, server: ScriptedServer | None = None, **config: object) -
     return theanine.open(str(path / "m.db"), method="conditional", config=config, **model)
 
 
-def learn(agent: theanine.Agent, history: History) -> None:
+def learn(agent: theanine.Client, history: History) -> None:
     """Log and remember; nothing may fail."""
     agent.log(history, "ana")
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
@@ -91,7 +91,7 @@ def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
         talk.end()
         assert asked(server)[2:] == ["record"]  # nothing was left to decide
         (record,) = agent.memories("ana")
-        assert record.sources == (1,)
+        assert record.source_turns == (1,)
         assert [turn.notes.get("worth") for turn in agent.turns("ana")] == [None, "yes", None, "no"]
 
 
@@ -105,7 +105,7 @@ def test_turns_that_no_reply_decided_about_are_asked_about_once(tmp_path: Path) 
         talk.end()
         assert asked(server) == ["reply", "decide", "record"]
         assert "<<<asked\n1, 4\n>>>" in prompt(server.requests[1])
-        assert {memory.sources[-1] for memory in agent.memories("ana")} == {1, 2, 4}
+        assert {memory.source_turns[-1] for memory in agent.memories("ana")} == {1, 2, 4}
         assert {memory.speakers for memory in agent.memories("ana")} == {("ana",), ("Bo",)}
 
 
@@ -156,7 +156,7 @@ def test_no_selection_decides_nothing_and_records_every_turn(tmp_path: Path) -> 
         learn(agent, session(*TALK))
         assert asked(server) == ["respond", "record", "record"]
         users = [turn.id for turn in agent.turns("ana") if turn.role == "user"]
-        kept = [max(memory.sources) for memory in agent.memories("ana")]
+        kept = [max(memory.source_turns) for memory in agent.memories("ana")]
         assert kept == users
 
 
@@ -182,10 +182,10 @@ def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
             "Context: Tea: “Sea And Storm” "
             "Knowledge (Ana): “No, I mean every letter has to be a capital.”"
         )
-        assert record.sources == (4, 5)
+        assert record.source_turns == (4, 5)
         assert (record.speakers, record.made_by) == (("Ana",), "local")
         found = agent.recall("Capitalize another title: the harbour.", "ana")
-        assert [turn.text for turn in found.sources] == ["Sea And Storm", FEEDBACK]
+        assert [turn.text for turn in found.source_turns] == ["Sea And Storm", FEEDBACK]
         assert found.text == f"(8 May 2024) {record.text}"
         talk = agent.session("ana")
         talk.hear("Capitalize another title: sea and sky and storm.")
@@ -214,7 +214,7 @@ def test_each_part_of_a_record_can_be_left_out(
             learn(agent, session(*TALK))
             (record,) = agent.memories("ana")
             assert record.text == text.format(**texts)
-            assert record.sources == sources
+            assert record.source_turns == sources
 
 
 def test_a_record_a_call_shows_what_was_said_until_then(tmp_path: Path) -> None:
@@ -242,12 +242,12 @@ def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: P
         last = prompt(server.requests[-1])
         assert "Capitalize this title" in last
         assert "<<<asked\n5\n>>>" in last
-        assert [memory.sources for memory in agent.memories("ana")] == [(2, 3), (4, 5)]
+        assert [memory.source_turns for memory in agent.memories("ana")] == [(2, 3), (4, 5)]
 
 
 def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
     whole = session(*TALK).transcripts[0]
-    given = replace(whole, memories=[GivenMemory(text="Ana fears ships.", speakers=("Ana",))])
+    given = replace(whole, memories=[ImportedMemory(text="Ana fears ships.", speakers=("Ana",))])
     with ScriptedServer() as server, opened(tmp_path, server, rounds=0) as agent:
         learn(agent, History(name="ana", transcripts=[given]))
         assert server.requests == []
@@ -286,7 +286,7 @@ def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path)
         learn(agent, session(*TALK))
         assert asked(server) == ["summary"]
         (kept,) = agent.memories("ana")
-        assert kept.sources == tuple(range(1, 9))
+        assert kept.source_turns == tuple(range(1, 9))
         assert kept.prompt == "conditional-summary@1"
         with agent.session("ana") as talk:
             talk.hear("Capitalize another title.")
@@ -306,7 +306,7 @@ def test_what_an_agent_only_repeats_is_no_history(tmp_path: Path, with_model: bo
         with agent.session("ana") as talk:
             talk.hear("Where are the spoons now?")
             assert "silver spoons" in talk.reply().text
-        assert [memory.sources for memory in agent.memories("ana")] == [(1,), (2,)]
+        assert [memory.source_turns for memory in agent.memories("ana")] == [(1,), (2,)]
 
 
 # forgetting

@@ -10,7 +10,7 @@ import pytest
 
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.methods.conditional.config import ConditionalConfig
 from theanine.methods.conditional.decide import DECIDE, decide
 from theanine.methods.conditional.record import RECORD, record
@@ -21,7 +21,7 @@ from theanine.types import Memory, Part, Recollection, Turn
 
 pytestmark = pytest.mark.anyio
 
-STEPS: list[Step[Any]] = [DECIDE, RECORD, REFLECT, REPLY, SUMMARIZE_SESSION]
+STEPS: list[PromptTemplate[Any]] = [DECIDE, RECORD, REFLECT, REPLY, SUMMARIZE_SESSION]
 NOW = [
     turn(1, "Capitalize this title for me: sea and storm."),
     turn(2, "Sea And Storm", "Tea", role="agent", recalled=(1,)),
@@ -37,7 +37,7 @@ ANSWERS: dict[str, Any] = {
 FOUND = memory(1, "Context: On titles. Knowledge (Ana): Ana wants all letters as capitals.")
 
 
-async def _prompt(step: Step[Any], now: Sequence[Turn], found: Memory) -> str:
+async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory) -> str:
     """The prompt of a step over these turns and this memory."""
 
     async def search(_: str) -> Found:
@@ -54,7 +54,7 @@ async def _prompt(step: Step[Any], now: Sequence[Turn], found: Memory) -> str:
     elif step is REFLECT:
         await search_and_reflect(search, "title", Scene(now, (), behind), 1, caller)
     elif step is REPLY:
-        part = Part(text=found.text, memories=(found,), sources=())
+        part = Part(text=found.text, memories=(found,), source_turns=())
         await ask_for_both(now, Recollection(query="", parts=(part,)), "Tea", caller)
     else:
         await summary(now, caller)
@@ -62,12 +62,12 @@ async def _prompt(step: Step[Any], now: Sequence[Turn], found: Memory) -> str:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_each_prompt_is_as_it_was_read(step: Step[Any]) -> None:
+async def test_each_prompt_is_as_it_was_read(step: PromptTemplate[Any]) -> None:
     check_snapshot(step.name, await _prompt(step, NOW, FOUND))
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
+async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
     found = replace(FOUND, text=ATTACK)
     calm = await _prompt(step, NOW, FOUND)
@@ -75,5 +75,5 @@ async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-def test_instructions_are_short(step: Step[Any]) -> None:
+def test_instructions_are_short(step: PromptTemplate[Any]) -> None:
     check_length(step)

@@ -19,7 +19,7 @@ from theanine.methods.conditional.record import record
 from theanine.methods.conditional.reflect import Found, Scene, extended, search_and_reflect
 from theanine.methods.conditional.showing import in_windows, one_by_one
 from theanine.methods.conditional.summary import summary
-from theanine.text.formatting import NO_MODEL, one_line
+from theanine.text.formatting import NO_MODEL_NOTICE, one_line
 from theanine.types import Memory
 
 pytestmark = pytest.mark.anyio
@@ -169,10 +169,10 @@ async def test_a_record_rests_on_its_turn_and_on_what_it_answers() -> None:
     caller = Answering([RECORDS])
     first, second = await record(SESSION[1:], SESSION, caller, PLAIN)
     assert first.text == "Context: Tea asked. Knowledge (Ana): Ana is in Lisbon."
-    assert (first.sources, first.at, first.speakers) == ((1, 2), SESSION[1].at, ("Ana",))
+    assert (first.source_turns, first.at, first.speakers) == ((1, 2), SESSION[1].at, ("Ana",))
     assert (first.made_by, first.prompt) == ("scripted:test", "conditional-record@1")
     assert second.text == "Context: On her town. Knowledge (Ana): Ana likes trams."
-    assert second.sources == (3,)
+    assert second.source_turns == (3,)
     assert caller.asked[0].touches == {1}
 
 
@@ -213,7 +213,7 @@ async def test_many_records_are_asked_for_in_several_calls() -> None:
 
     caller = Answering([answer] * 2)
     made = await record(session, session, caller, PLAIN)
-    assert [one.sources for one in made] == [(one.id,) for one in session]
+    assert [one.source_turns for one in made] == [(one.id,) for one in session]
     assert [len(_asked(asked.prompt)) for asked in caller.asked] == [24, 6]
 
 
@@ -226,7 +226,7 @@ async def test_local_records_quote_and_never_what_was_recalled() -> None:
         turn(1, "I like trams."),
         turn(2, "You told me of boats.", "Tea", role="agent", recalled=(4,)),
         turn(3, "I live in Lisbon."),
-        turn(4, f"I remember: boats. {NO_MODEL}", "Tea", role="agent"),
+        turn(4, f"I remember: boats. {NO_MODEL_NOTICE}", "Tea", role="agent"),
         turn(5, "Always call me Captain."),
     ]
     made = await record([session[0], session[2], session[4]], session, None, PLAIN)
@@ -235,7 +235,7 @@ async def test_local_records_quote_and_never_what_was_recalled() -> None:
         "Context: Ana: “I like trams.” Knowledge (Ana): “I live in Lisbon.”",
         "Context: Ana: “I live in Lisbon.” Knowledge (Ana): “Always call me Captain.”",
     ]
-    assert [one.sources for one in made] == [(1,), (1, 3), (3, 5)]
+    assert [one.source_turns for one in made] == [(1,), (1, 3), (3, 5)]
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=5))
@@ -259,7 +259,7 @@ async def test_a_long_sessions_summary_is_made_window_by_window() -> None:
     (made,) = await summary(session, caller)
     assert made.text == "Ana bought boats. And more."
     assert len(caller.asked) == 2
-    assert made.sources == tuple(range(1, 10))
+    assert made.source_turns == tuple(range(1, 10))
 
 
 async def test_a_summary_that_runs_on_is_sent_back() -> None:

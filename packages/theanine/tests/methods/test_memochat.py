@@ -25,7 +25,7 @@ from theanine.methods.memochat.method import MEMO, OTHERS, MemoChat
 from theanine.methods.memochat.pick import PICK_MEMOS, pick_memos
 from theanine.segmentation.segments import spans_between
 from theanine.testing import ScriptedServer
-from theanine.types import GivenMemory, History, Memory, Transcript, Turn, Utterance
+from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +52,7 @@ MEMOS_KEPT = [
 ]
 
 
-def opened(path: Path, **settings: Any) -> theanine.Agent:
+def opened(path: Path, **settings: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation."""
     agent = theanine.open(str(path / "m.db"), method="memochat", **settings)
     agent.log(read_histories(HARBOUR).histories[0], "ana")
@@ -138,7 +138,7 @@ def test_every_turn_with_words_is_in_a_memo_or_among_the_others(spans: list[Any]
     inside = {turns[i].id for one in memos for i in range(one.first, one.last + 1)}
     outside = {one.id for one in uncovered(turns, memos)}
     assert not inside & outside
-    assert {one.id for one in turns if one.words.strip()} <= inside | outside
+    assert {one.id for one in turns if one.full_text.strip()} <= inside | outside
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_locally_memos_tile_every_session_and_are_found_with_their_turns(tmp_pat
     with opened(tmp_path) as agent:
         memos = agent.memories("ana")
         assert {one.kind for one in memos} == {MEMO}
-        covered = [n for one in memos for n in one.sources]
+        covered = [n for one in memos for n in one.source_turns]
         assert covered == [one.id for one in agent.turns("ana")]
         found = agent.recall("What is Ana allergic to?", "ana")
         assert 1 <= len(found.parts) <= 6
@@ -227,8 +227,8 @@ def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path
         answer = talk.reply()
         assert len(server.calls) == asked + 2
         (part,) = answer.recollection.parts
-        assert len(part.sources) >= len(part.memories[0].sources) > 0
-        assert all(one.words in part.text for one in part.sources)
+        assert len(part.source_turns) >= len(part.memories[0].source_turns) > 0
+        assert all(one.full_text in part.text for one in part.source_turns)
         assert part.text.startswith("(")
         assert "shipyard" in answer.text
         made = {one.kind: one for one in agent.memories("ana")}
@@ -243,7 +243,9 @@ def test_turns_that_the_model_leaves_out_are_kept_as_other_talk(tmp_path: Path) 
             kept = agent.memories("ana")
             assert {(one.kind, one.made_by) for one in kept} == {(OTHERS, "local")}
             assert len(kept) == len(agent.sessions("ana"))
-            assert [n for one in kept for n in one.sources] == [t.id for t in agent.turns("ana")]
+            assert [n for one in kept for n in one.source_turns] == [
+                t.id for t in agent.turns("ana")
+            ]
             assert agent.recall(ASKED, "ana").parts[0].memories == (kept[0],)
 
 
@@ -278,7 +280,7 @@ def test_the_ablations_do_without(tmp_path: Path, config: dict[str, Any]) -> Non
             assert picked == (0 if "picking" in config else 1)
             text = found.parts[0].text
             assert ("\n" in text) == config.get("evidence", True)
-            assert found.parts[0].sources
+            assert found.parts[0].source_turns
 
 
 def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> None:
@@ -297,7 +299,7 @@ def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> N
 
 def test_ready_made_memories_are_memos(tmp_path: Path) -> None:
     said = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
-    given = GivenMemory(text="Ana sails.", speakers=("Ana",), source_keys=("a",))
+    given = ImportedMemory(text="Ana sails.", speakers=("Ana",), source_keys=("a",))
     once = Transcript(key="s", turns=[said], at=MONDAY, memories=[given])
     with theanine.open(str(tmp_path / "m.db"), method="memochat") as agent:
         agent.log(History(name="ana", transcripts=[once]), "ana")

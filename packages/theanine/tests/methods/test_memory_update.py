@@ -37,7 +37,7 @@ LATER = turn(9, "", session=3)
 def new(text: str, **changes: Any) -> NewMemory:
     """A new statement of the third session."""
     made = NewMemory(
-        text=text, at=LATER.at, sources=(9,), speakers=("Ana",), made_by="scripted:test"
+        text=text, at=LATER.at, source_turns=(9,), speakers=("Ana",), made_by="scripted:test"
     )
     return replace(made, **changes)
 
@@ -334,13 +334,13 @@ def session(key: str, day: int, *texts: str) -> Transcript:
     return Transcript(key=key, turns=said, at=at)
 
 
-def learn(agent: theanine.Agent, *transcripts: Transcript) -> None:
+def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
     """Log and remember; nothing may fail."""
     agent.log(History(name="ana", transcripts=transcripts), "ana")
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
 
 
-def live(agent: theanine.Agent) -> list[Memory]:
+def live(agent: theanine.Client) -> list[Memory]:
     """The memories that no mark stands on."""
     marked = {mark.memory for mark in agent.marks("ana")}
     return [one for one in agent.memories("ana") if one.id not in marked]
@@ -362,7 +362,7 @@ def update(*operations: str) -> Callable[[Any], str]:
     return answer
 
 
-def scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Agent:
+def scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Client:
     """An agent of this method with the scripted model."""
     return theanine.open(
         str(path / "m.db"),
@@ -395,7 +395,7 @@ def test_what_each_operation_does(
         old, made = agent.memories("ana")
         assert WAS in old.text  # as it was, whatever became of it
         assert (made.kind, made.session) == (kind, 2)
-        assert made.origins == (() if operation == "Append" else (old.id,))
+        assert made.derived_from == (() if operation == "Append" else (old.id,))
         marks = agent.marks("ana")
         assert [(m.kind, m.memory, m.by, m.reason) for m in marks] == (
             [(mark, old.id, made.id, "so it is")] if mark else []
@@ -407,7 +407,7 @@ def test_what_each_operation_does(
         assert [place for place in ("Faro", "Porto") if place in found.text] == recalled
         if operation == "Change":
             assert made.prompt == "merge-memories@1"
-            assert {turn.session for turn in found.sources} == {1, 2}
+            assert {turn.session for turn in found.source_turns} == {1, 2}
             assert len(found.parts) == 1
 
 
@@ -448,7 +448,7 @@ def test_forgetting_a_session_takes_back_what_it_did(tmp_path: Path) -> None:
         (anew,) = agent.memories("ana")
         assert "Porto" in anew.text
         assert "Faro" not in anew.text
-        assert (anew.kind, anew.origins) == ("statement", ())
+        assert (anew.kind, anew.derived_from) == ("statement", ())
 
 
 def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(

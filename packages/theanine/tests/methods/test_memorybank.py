@@ -32,7 +32,7 @@ from theanine.methods.memorybank.local_digest import local_all, local_day, quote
 from theanine.methods.memorybank.method import MemoryBank
 from theanine.methods.memorybank.retention import retained, retention
 from theanine.testing import ScriptedServer
-from theanine.types import GivenMemory, History, Memory, Transcript, Turn, Utterance
+from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -268,18 +268,18 @@ def session(
     return Transcript(key=key, turns=said, at=at, dated=dated)
 
 
-def learn(agent: theanine.Agent, *transcripts: Transcript) -> None:
+def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
     """Log and remember; nothing may fail."""
     agent.log(History(name="ana", transcripts=transcripts), "ana")
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
 
 
-def opened(path: Path, **config: Any) -> theanine.Agent:
+def opened(path: Path, **config: Any) -> theanine.Client:
     """An agent of this method without a model."""
     return theanine.open(str(path / "m.db"), method="memorybank", config=config or None)
 
 
-def live(agent: theanine.Agent, kind: str) -> list[Memory]:
+def live(agent: theanine.Client, kind: str) -> list[Memory]:
     """The memories of a kind that no mark stands on."""
     marked = {mark.memory for mark in agent.marks("ana")}
     return [one for one in agent.memories("ana") if one.kind == kind and one.id not in marked]
@@ -295,10 +295,14 @@ def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> Non
         learn(agent, session("a", 0, DOG))
         kinds = {one.kind: one for one in agent.memories("ana")}
         assert list(kinds) == [EXCHANGE, DAY_EVENTS, EVENTS, DAY_TRAITS, PORTRAIT]
-        assert kinds[DAY_EVENTS].origins == kinds[DAY_TRAITS].origins == (kinds[EXCHANGE].id,)
-        assert kinds[EVENTS].origins == (kinds[DAY_EVENTS].id,)
-        assert kinds[PORTRAIT].origins == (kinds[DAY_TRAITS].id,)
-        assert kinds[DAY_EVENTS].sources == (1,)
+        assert (
+            kinds[DAY_EVENTS].derived_from
+            == kinds[DAY_TRAITS].derived_from
+            == (kinds[EXCHANGE].id,)
+        )
+        assert kinds[EVENTS].derived_from == (kinds[DAY_EVENTS].id,)
+        assert kinds[PORTRAIT].derived_from == (kinds[DAY_TRAITS].id,)
+        assert kinds[DAY_EVENTS].source_turns == (1,)
         assert agent.marks("ana") == []
 
 
@@ -321,7 +325,7 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
         assert len(live(agent, EVENTS)) == 1
         today, tomorrow = live(agent, DAY_EVENTS)
         assert first in agent.memories("ana")  # superseded, not erased
-        assert first.id in today.origins
+        assert first.id in today.derived_from
         assert BOAT in today.text
         assert DOG in today.text
         assert JOB in tomorrow.text
@@ -329,8 +333,8 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
         assert reasons[first.id].kind == "superseded"
         assert reasons[first.id].by == today.id
         (whole,) = live(agent, EVENTS)
-        assert set(whole.origins) == {today.id, tomorrow.id}
-        assert whole.sources == (1, 2, 3)  # the turns that it quotes, of the first page too
+        assert set(whole.derived_from) == {today.id, tomorrow.id}
+        assert whole.source_turns == (1, 2, 3)  # the turns that it quotes, of the first page too
 
 
 @pytest.mark.parametrize("dated", [True, False])
@@ -341,8 +345,8 @@ def test_a_session_that_gains_turns_has_its_page_made_anew(tmp_path: Path, dated
         learn(agent, whole)
         (page,) = live(agent, DAY_EVENTS)
         assert all(text in page.text for text in (BOAT, DOG, JOB))
-        assert page.sources == (2, 3)
-        assert live(agent, EVENTS)[0].sources == (1, 2, 3)
+        assert page.source_turns == (2, 3)
+        assert live(agent, EVENTS)[0].source_turns == (1, 2, 3)
         assert len([one for one in agent.memories("ana") if one.kind == EXCHANGE]) == 2
 
 
@@ -382,12 +386,12 @@ def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -
         pages = [one.id for one in live(agent, DAY_EVENTS)]
         wholes = [one for one in agent.memories("ana") if one.kind == EVENTS]
         assert len(pages) == len(wholes) == 4
-        assert wholes[1].origins == tuple(pages[:2])
-        assert wholes[2].origins == tuple(sorted([*pages[1:3], wholes[1].id]))
-        assert wholes[3].origins == tuple(sorted([*pages[2:], wholes[2].id]))
+        assert wholes[1].derived_from == tuple(pages[:2])
+        assert wholes[2].derived_from == tuple(sorted([*pages[1:3], wholes[1].id]))
+        assert wholes[3].derived_from == tuple(sorted([*pages[2:], wholes[2].id]))
         assert all(text in wholes[3].text for text in texts)
         found = agent.recall("What happened?", "ana")
-        assert {turn.id for turn in found.parts[0].sources} == {1, 2, 3, 4}
+        assert {turn.id for turn in found.parts[0].source_turns} == {1, 2, 3, 4}
 
 
 def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> None:
@@ -448,7 +452,7 @@ def test_faded_pieces_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
 
 
 def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
-    given = [GivenMemory(text="Ana is allergic to hazelnuts.", speakers=("Ana",))]
+    given = [ImportedMemory(text="Ana is allergic to hazelnuts.", speakers=("Ana",))]
     with opened(tmp_path) as agent:
         learn(agent, replace(session("a", 0, BOAT), memories=given))
         learn(agent, Transcript(key="b", turns=[], at=START + timedelta(days=2), memories=given))

@@ -15,7 +15,7 @@ from theanine.importers import read_histories
 ASKED = "What is Ana allergic to?"
 
 
-def opened(path: Path, method: str, **config: Any) -> theanine.Agent:
+def opened(path: Path, method: str, **config: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation with a method."""
     agent = theanine.open(str(path / "m.db"), method=method, config=config or None)
     agent.log(read_histories(HARBOUR).histories[0], "ana")
@@ -35,7 +35,7 @@ def test_no_memory_recalls_nothing_and_still_replies(tmp_path: Path) -> None:
 def test_full_history_is_every_turn_in_order(tmp_path: Path) -> None:
     with opened(tmp_path, "full-history") as agent:
         found = agent.recall(ASKED, "ana")
-        assert [turn.id for turn in found.sources] == list(range(1, 131))
+        assert [turn.id for turn in found.source_turns] == list(range(1, 131))
         assert len(found.parts) == 10
         assert found.text.index("nine years") < found.text.index("Norwegian coast")
 
@@ -44,10 +44,10 @@ def test_full_history_is_every_turn_in_order(tmp_path: Path) -> None:
 def test_a_budget_keeps_the_newest_of_the_history(tmp_path: Path, budget: int) -> None:
     with opened(tmp_path, "full-history", budget=budget) as agent:
         found = agent.recall(ASKED, "ana")
-        numbers = [turn.id for turn in found.sources]
+        numbers = [turn.id for turn in found.source_turns]
         assert numbers == list(range(131 - len(numbers), 131))
         assert 0 < count_tokens(found.text) <= budget
-        assert len(agent.recall(ASKED, "ana", budget=100).sources) <= len(numbers)
+        assert len(agent.recall(ASKED, "ana", budget=100).source_turns) <= len(numbers)
 
 
 def test_the_session_at_hand_is_not_recalled_to_itself(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot, tokens
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
 from theanine.methods.theanine.judgement import Pair
 from theanine.methods.theanine.refine import REFINE, refine
@@ -34,8 +34,8 @@ NOW = [
 ]
 STORM = memory(1, "A storm broke the mast of Ana's boat near Faro.", sources=(2,))
 NEW = [
-    NewMemory(text="Ana is terrified of ships.", at=NOW[0].at.astimezone(UTC), sources=(4,)),
-    NewMemory(text="Ana plans to take the train.", at=NOW[2].at.astimezone(UTC), sources=(6,)),
+    NewMemory(text="Ana is terrified of ships.", at=NOW[0].at.astimezone(UTC), source_turns=(4,)),
+    NewMemory(text="Ana plans to take the train.", at=NOW[2].at.astimezone(UTC), source_turns=(6,)),
 ]
 PATH = Timeline(
     memories=(STORM, memory(2, NEW[0].text, session=2, sources=(4,))),
@@ -77,7 +77,7 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
     elif name == "refine":
         await refine(PATH, now, caller)
     else:
-        part = Part(text=f"Ana fears ships. {now[0].text}", memories=PATH.memories, sources=())
+        part = Part(text=f"Ana fears ships. {now[0].text}", memories=PATH.memories, source_turns=())
         found = Recollection(query="", parts=(part,))
         await respond(now, found, "Tea", caller, rationale=name == "respond-reasoned")
     return caller.asked[0].prompt
@@ -89,7 +89,7 @@ async def test_each_prompt_is_as_it_was_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
+async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
     earlier = [replace(one, text=ATTACK) for one in EARLIER]
     calm = await _prompt(step.name, EARLIER, NOW)
@@ -97,7 +97,7 @@ async def test_quoted_words_cannot_leave_their_fence(step: Step[Any]) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-def test_instructions_are_short(step: Step[Any]) -> None:
+def test_instructions_are_short(step: PromptTemplate[Any]) -> None:
     check_length(step)
 
 

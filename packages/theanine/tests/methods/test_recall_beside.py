@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from theanine.client.client import AsyncAgent
+from theanine.client.client import AsyncClient
 from theanine.embeddings.base import Vectors
 from theanine.methods.registry import open_method
 from theanine.store import open_store
@@ -37,7 +37,7 @@ class Waiting(HashEmbedder):
         return await self.embed(texts)
 
 
-async def _heard(agent: AsyncAgent, *texts: str) -> None:
+async def _heard(agent: AsyncClient, *texts: str) -> None:
     async with agent.session("ana") as talk:
         for text in texts:
             await talk.hear(text, at=AT)
@@ -49,7 +49,7 @@ async def test_what_was_remembered_meanwhile_is_no_obstacle(
     tmp_path: Path, method: str, said: list[str]
 ) -> None:
     embedder, store = Waiting(), open_store(str(tmp_path / "m.db"))
-    async with AsyncAgent(store, open_method(method), embedder) as agent:
+    async with AsyncClient(store, open_method(method), embedder) as agent:
         await _heard(agent, *said)
         found: list[str] = []
 

@@ -28,7 +28,7 @@ from theanine.methods.shared.statements import GIVEN
 from theanine.testing import ScriptedServer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.script import prompt_of
-from theanine.types import GivenMemory, History, Part, Recollection, Scope, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Part, Recollection, Scope, Transcript, Utterance
 
 METHOD = "recursive-summary"
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -51,19 +51,19 @@ def talk(key: str, texts: Sequence[str] = (), *, dated: bool = True) -> Transcri
     return Transcript(key=key, turns=turns, at=at, dated=dated)
 
 
-def learn(agent: theanine.Agent, *talks: Transcript) -> None:
+def learn(agent: theanine.Client, *talks: Transcript) -> None:
     """Log and remember; nothing may fail."""
     agent.log(History(name="ana", transcripts=talks))
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
 
 
-def live(agent: theanine.Agent) -> list[theanine.Memory]:
+def live(agent: theanine.Client) -> list[theanine.Memory]:
     """The summary as it stands."""
     marked = {mark.memory for mark in agent.marks("ana")}
     return [memory for memory in agent.memories("ana") if memory.id not in marked]
 
 
-def texts(agent: theanine.Agent) -> list[str]:
+def texts(agent: theanine.Client) -> list[str]:
     return [memory.text for memory in live(agent)]
 
 
@@ -106,11 +106,11 @@ def test_a_summary_in_its_every_state(tmp_path: Path) -> None:
         assert [mark.by for mark in marks.values()] == [second[0].id, second[1].id + 1]
         assert {mark.reason for mark in marks.values()} == {"a newer sentence takes it up"}
         assert {mark.made_by for mark in marks.values()} == {"openai:scripted"}
-        assert [memory.sources for memory in live(agent)] == [(1,), (3,), (5,)]
+        assert [memory.source_turns for memory in live(agent)] == [(1,), (3,), (5,)]
         assert all(memory.prompt == "update-summary@1" for memory in agent.memories("ana"))
 
 
-def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Agent:
+def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Client:
     return theanine.open(
         str(path / "m.db"),
         method=METHOD,
@@ -220,7 +220,7 @@ def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_p
         assert len(found.parts) == 20
         assert [part.memories[0] for part in found.parts] == live(agent)
         for part in found.parts:
-            (turn_behind,) = part.sources
+            (turn_behind,) = part.source_turns
             assert turn_behind.text[:20].strip("“") in part.text
         little = agent.recall("Who goes on the cruise with Ana?", "ana", budget=120)
         assert "cruise" in little.text
@@ -240,13 +240,17 @@ def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
         said = found.parts[20:]
         assert any("hazelnut" in part.text.casefold() for part in said)
         assert said[0].text.startswith("(") and ") Ana: " in said[0].text
-        assert [part.sources[0].id for part in said] == sorted(p.sources[0].id for p in said)
+        assert [part.source_turns[0].id for part in said] == sorted(
+            p.source_turns[0].id for p in said
+        )
     with theanine.open(path, method=METHOD) as agent:  # recalled only where it is asked for
         assert len(agent.recall("What is Ana allergic to?", "ana").parts) == 20
 
 
 def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
-    given = [GivenMemory(text=f"Ana knows fact number {n}.", speakers=("Ana",)) for n in range(3)]
+    given = [
+        ImportedMemory(text=f"Ana knows fact number {n}.", speakers=("Ana",)) for n in range(3)
+    ]
     with theanine.open(str(tmp_path / "m.db"), method=METHOD, config={"sentences": 4}) as agent:
         learn(agent, talk("a"))
         made = Transcript(key="z", turns=[], at=START + timedelta(days=200), memories=given)
@@ -270,7 +274,7 @@ def test_what_the_agent_was_just_reminded_of_is_no_news(tmp_path: Path) -> None:
         ]
 
 
-PART = Part(text="(8 May 2023) Ana fears ships.", memories=(), sources=())
+PART = Part(text="(8 May 2023) Ana fears ships.", memories=(), source_turns=())
 
 
 async def _few_shot(part: Part, *said: theanine.Turn) -> str:
@@ -288,7 +292,7 @@ async def test_demonstrations_stand_before_the_conversation_in_their_own_fence()
     check_snapshot("respond-few-shot", calm)
     check_length(RESPOND_FEW_SHOT)
     attack = turn(9, ATTACK, f"Ana\n{ATTACK}", session=4)
-    part = Part(text=ATTACK, memories=(), sources=())
+    part = Part(text=ATTACK, memories=(), source_turns=())
     check_fences(calm, await _few_shot(part, attack))
     assert len(demonstrations()) == EXAMPLES
     assert all(one.count("You say: ") == 1 for one in demonstrations())

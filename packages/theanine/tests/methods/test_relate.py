@@ -26,7 +26,7 @@ PIANO = memory(6, "Ana plays the piano.", sources=())
 
 def _new(text: str, *sources: int, speakers: tuple[str, ...] = ("Ana",)) -> NewMemory:
     at = NOW[0].at.astimezone(UTC)
-    return NewMemory(text=text, at=at, sources=sources or (11,), speakers=speakers)
+    return NewMemory(text=text, at=at, source_turns=sources or (11,), speakers=speakers)
 
 
 FEAR = _new("Ana is terrified of ships.")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from support.answering import Answering, memory, turn
-from theanine.methods.shared.respond import NO_MODEL, NOTHING, respond
+from theanine.methods.shared.respond import NO_MODEL_NOTICE, NOTHING, respond
 from theanine.types import Part, Recollection
 
 pytestmark = pytest.mark.anyio
@@ -15,8 +15,8 @@ PIANO = memory(2, "Ana plays the piano.", session=2)
 REMEMBERED = Recollection(
     query="cruise",
     parts=(
-        Part(text="Ana plays the piano.", memories=(PIANO,), sources=(), score=0.1),
-        Part(text="Ana fears ships.", memories=(FEAR,), sources=(SOURCE,), score=0.7),
+        Part(text="Ana plays the piano.", memories=(PIANO,), source_turns=(), score=0.1),
+        Part(text="Ana fears ships.", memories=(FEAR,), source_turns=(SOURCE,), score=0.7),
     ),
 )
 NOT_REMEMBERED = Recollection(query="cruise")
@@ -49,7 +49,7 @@ async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> No
     said = await respond(DIALOGUE, REMEMBERED, "Tea", None)
     assert said.text == (
         "I remember: Ana fears ships since a storm. "
-        "(8 May 2023, Ana: “I'm terrified of ships since the storm.”)\n" + NO_MODEL
+        "(8 May 2023, Ana: “I'm terrified of ships since the storm.”)\n" + NO_MODEL_NOTICE
     )
     assert said.made_by == "local"
 
@@ -61,10 +61,10 @@ async def test_without_a_model_an_undated_memory_gets_no_date() -> None:
 
 async def test_without_a_model_a_local_memory_is_its_own_source() -> None:
     own = memory(1, "Ana said on 8 May 2023: “I fear ships.”", sources=(3,), made_by="local")
-    part = Part(text=own.text, memories=(own,), sources=(SOURCE,))
+    part = Part(text=own.text, memories=(own,), source_turns=(SOURCE,))
     said = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
-    assert said.text.splitlines() == [f"I remember: {own.text}", NO_MODEL]
+    assert said.text.splitlines() == [f"I remember: {own.text}", NO_MODEL_NOTICE]
 
 
 async def test_without_a_model_and_memories_it_says_so() -> None:
-    assert (await respond([], NOT_REMEMBERED, "Tea", None)).text == f"{NOTHING} {NO_MODEL}"
+    assert (await respond([], NOT_REMEMBERED, "Tea", None)).text == f"{NOTHING} {NO_MODEL_NOTICE}"

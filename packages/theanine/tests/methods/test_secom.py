@@ -28,14 +28,14 @@ BROKEN = '{"segments": [{"first": 2, "last": 3}]}'
 DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
 
-def opened(path: Path, server: ScriptedServer | None = None, **config: Any) -> theanine.Agent:
+def opened(path: Path, server: ScriptedServer | None = None, **config: Any) -> theanine.Client:
     model: dict[str, Any] = {}
     if server:
         model = {"model": "openai:scripted", "base_url": server.base_url}
     return theanine.open(str(path / "m.db"), method="secom", config=config, **model)
 
 
-def learned(agent: theanine.Agent, history: History | None = None) -> list[Memory]:
+def learned(agent: theanine.Client, history: History | None = None) -> list[Memory]:
     """What is remembered of the bundled conversation, or of another."""
     agent.log(history or read_histories(HARBOUR).histories[0], "ana")
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
@@ -43,12 +43,12 @@ def learned(agent: theanine.Agent, history: History | None = None) -> list[Memor
 
 
 def lines_of(turns: list[Turn]) -> list[str]:
-    return [f"{turn.speaker}: {' '.join(turn.words.split())}" for turn in turns]
+    return [f"{turn.speaker}: {' '.join(turn.full_text.split())}" for turn in turns]
 
 
-def tiles(agent: theanine.Agent, memories: list[Memory]) -> bool:
+def tiles(agent: theanine.Client, memories: list[Memory]) -> bool:
     """Whether the memories' sources are all turns, each once, in order."""
-    kept = [source for memory in memories for source in memory.sources]
+    kept = [source for memory in memories for source in memory.source_turns]
     return kept == [turn.id for turn in agent.turns("ana")]
 
 
@@ -85,7 +85,7 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
         turns = {turn.id: turn for turn in agent.turns("ana")}
         kept = said = 0
         for memory in memories:
-            raw = lines_of([turns[source] for source in memory.sources])
+            raw = lines_of([turns[source] for source in memory.source_turns])
             for line, whole in zip(memory.text.split("\n"), raw, strict=True):
                 words = iter(whole.split())
                 assert all(word in words for word in line.split())
@@ -93,14 +93,14 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
         assert 0.55 < kept / said < 0.75  # the names stay
         found = agent.recall(ASKED, "ana")
         for part in found.parts:
-            assert part.sources == tuple(turns[n] for n in part.memories[0].sources)
-            assert part.text.split("\n")[1:] == lines_of(list(part.sources))
+            assert part.source_turns == tuple(turns[n] for n in part.memories[0].source_turns)
+            assert part.text.split("\n")[1:] == lines_of(list(part.source_turns))
 
 
 def test_without_denoising_the_index_has_every_word(tmp_path: Path) -> None:
     with opened(tmp_path, denoise="none") as agent:
         memory, turns = learned(agent)[0], agent.turns("ana")
-        assert memory.text.split("\n") == lines_of(turns[: len(memory.sources)])
+        assert memory.text.split("\n") == lines_of(turns[: len(memory.source_turns)])
 
 
 def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -115,7 +115,9 @@ def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: P
         assert "turn 1 is in no segment" in fault
     (tmp_path / "local").mkdir()
     with opened(tmp_path / "local") as agent:
-        assert [one.sources for one in learned(agent)] == [one.sources for one in memories]
+        assert [one.source_turns for one in learned(agent)] == [
+            one.source_turns for one in memories
+        ]
         assert fallbacks(agent.memories("ana")) == 0
 
 
@@ -166,11 +168,11 @@ def test_segments_come_back_in_time_order_within_the_budget(
             found = agent.recall(ASKED, "ana", budget=budget)
             assert count_tokens(found.text) <= budget
             assert bool(found) == (budget > 0) or settings
-            starts = [part.sources[0].at for part in found.parts]
+            starts = [part.source_turns[0].at for part in found.parts]
             assert starts == sorted(starts)
             for part in found.parts:
-                sources = [turn.id for turn in part.sources]
-                whole = list(part.memories[0].sources)
+                sources = [turn.id for turn in part.source_turns]
+                whole = list(part.memories[0].source_turns)
                 assert sources == [n for n in whole if n in sources]
                 if settings.get("whole") or settings.get("close_look") == 0:
                     assert sources == whole
@@ -205,7 +207,7 @@ def test_one_fitting_turn_brings_its_segment_up_and_comes_back_under_a_tight_bud
         asked = "How did the parrot escape through the kitchen window?"
         assert FITTING in agent.recall(asked, "ana").text
         tight = agent.recall(asked, "ana", budget=33)
-        assert [turn.text for turn in tight.sources] == [FITTING]
+        assert [turn.text for turn in tight.source_turns] == [FITTING]
         assert not agent.recall(asked, "ana", budget=3)
 
 
@@ -300,6 +302,6 @@ def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
         assert tiles(agent, memories)
         assert 5 < len(memories) < 69  # no exchange is parted
         roles = {turn.id: turn.role for turn in agent.turns("ana")}
-        assert {roles[memory.sources[0]] for memory in memories} == {"user"}
+        assert {roles[memory.source_turns[0]] for memory in memories} == {"user"}
         found = agent.recall("What are the stages of photosynthesis?", "ana", budget=2_000)
         assert "Calvin cycle" in found.text

@@ -29,7 +29,12 @@ from theanine.methods.secom.ask_segments import (
 )
 from theanine.methods.secom.guidance import Example, Guidance, bounds, read_guidance, write_guidance
 from theanine.methods.secom.reflect import BATCHES, REFLECT, Attempt, batches_of, reflect
-from theanine.segmentation.local import FITTED_TURNS, expecting, fitted, segment_locally
+from theanine.segmentation.local import (
+    FITTED_TURNS,
+    load_weights,
+    segment_locally,
+    with_expected_length,
+)
 from theanine.segmentation.segments import spans_between, tiling_fault
 from theanine.types import Turn
 
@@ -78,13 +83,13 @@ LESSON = {"errors": "Cut too often.", "rule": "Cut less.", "example": 1, "lesson
 async def _prompt(name: str, turns: Sequence[Turn]) -> str:
     caller = Answering([LESSON] if name == "segment-reflect" else [drawn((1, 3))])
     if name == "segment-reflect":
-        said = [one.words for one in turns]
+        said = [one.full_text for one in turns]
         shown = [Attempt(id="a", turns=said, right=[2, 5], drawn=[7], error=0.5)]
         await reflect(shown, caller)
     else:
         guidance = ""
         if name == "segment-guided":
-            example = LEARNED.examples[0].model_copy(update={"turns": [t.words for t in turns]})
+            example = LEARNED.examples[0].model_copy(update={"turns": [t.full_text for t in turns]})
             guidance = LEARNED.model_copy(update={"examples": [example]}).text
         await ask_segments(turns, caller, guidance=guidance, touches={1})
         assert caller.asked[0].touches == {1}
@@ -196,14 +201,14 @@ def test_fewer_turns_expected_are_more_segments_drawn() -> None:
     texts = [t.text for s in read_histories(HARBOUR).histories[0].transcripts for t in s.turns]
     vectors = StaticEmbedder().vectors(texts)
     counts = [
-        len(segment_locally(texts, vectors, None, expecting(turns, fitted())))
+        len(segment_locally(texts, vectors, None, with_expected_length(turns, load_weights())))
         for turns in (2, 3, FITTED_TURNS, 12, 40)
     ]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[2] > counts[-1]
-    assert expecting(FITTED_TURNS, fitted()) == fitted()
+    assert with_expected_length(FITTED_TURNS, load_weights()) == load_weights()
     with pytest.raises(ValueError, match="at least 2 turns"):
-        expecting(1, fitted())
+        with_expected_length(1, load_weights())
 
 
 # guidance

@@ -19,7 +19,7 @@ from theanine.methods.shared.utterances import UTTERANCE
 from theanine.methods.summary_buffer.config import SummaryBufferConfig
 from theanine.methods.summary_buffer.method import SummaryBuffer
 from theanine.testing import ScriptedServer
-from theanine.types import STATEMENT, GivenMemory, History, Transcript, Utterance
+from theanine.types import STATEMENT, History, ImportedMemory, Transcript, Utterance
 
 METHOD = "summary-buffer"
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -42,18 +42,18 @@ def facts(day: int, count: int = 3) -> list[str]:
     return [f"I bought {noun}{day} from shop{day}{noun}." for noun in NOUNS[:count]]
 
 
-def learn(agent: theanine.Agent, *talks: Transcript) -> None:
+def learn(agent: theanine.Client, *talks: Transcript) -> None:
     """Log and remember; nothing may fail."""
     agent.log(History(name="ana", transcripts=talks))
     assert [report.failure for report in agent.remember("ana") if report.failure] == []
 
 
-def live(agent: theanine.Agent, kind: str) -> list[theanine.Memory]:
+def live(agent: theanine.Client, kind: str) -> list[theanine.Memory]:
     marked = {mark.memory for mark in agent.marks("ana")}
     return [m for m in agent.memories("ana") if m.kind == kind and m.id not in marked]
 
 
-def opened(path: Path, server: ScriptedServer | None, **config: Any) -> theanine.Agent:
+def opened(path: Path, server: ScriptedServer | None, **config: Any) -> theanine.Client:
     model: dict[str, Any] = {}
     if server:
         model = {"model": "openai:scripted", "base_url": server.base_url}
@@ -65,14 +65,20 @@ def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
         for day in range(3):
             learn(agent, talk(day, facts(day)))
             turns = [one.id for one in agent.turns("ana")]
-            held = [n for memory in live(agent, UTTERANCE) for n in memory.sources]
-            told = [n for memory in live(agent, STATEMENT) for n in memory.sources]
+            held = [n for memory in live(agent, UTTERANCE) for n in memory.source_turns]
+            told = [n for memory in live(agent, STATEMENT) for n in memory.source_turns]
             assert held == turns[-4:]
             assert told == turns[:-4]
         assert len(server.calls) == 2  # nothing left the buffer on the first day
         marks = [mark for mark in agent.marks("ana") if mark.reason == "it left the buffer"]
         sentences = {memory.id: memory for memory in live(agent, STATEMENT)}
-        assert [sentences[mark.by or 0].sources for mark in marks] == [(1,), (2,), (3,), (4,), (5,)]
+        assert [sentences[mark.by or 0].source_turns for mark in marks] == [
+            (1,),
+            (2,),
+            (3,),
+            (4,),
+            (5,),
+        ]
 
 
 @pytest.mark.parametrize(("unit", "buffer"), [("turns", 0), ("turns", 5), ("tokens", 60)])
@@ -84,7 +90,7 @@ def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: i
             assert len(held) == buffer
         else:
             assert 30 < count_tokens("\n".join(memory.text for memory in held)) <= 60
-        assert [memory.sources[0] for memory in held] == list(range(10 - len(held), 10))
+        assert [memory.source_turns[0] for memory in held] == list(range(10 - len(held), 10))
 
 
 @pytest.mark.parametrize("scripted", [False, True])
@@ -95,12 +101,12 @@ def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
         found = agent.recall("Who goes on the cruise with Ana?", "ana")
         kinds = [part.memories[0].kind for part in found.parts]
         assert kinds == [STATEMENT] * (len(kinds) - 2) + [UTTERANCE] * 2
-        verbatim = [one for part in found.parts[-2:] for one in part.sources]
+        verbatim = [one for part in found.parts[-2:] for one in part.source_turns]
         assert verbatim == agent.turns("ana")[-20:]
         assert "-- 8 February 2025\nAna: I booked a cruise" in found.parts[-1].text
         times = [part.memories[0].order for part in found.parts[:-2]]
         assert times == sorted(times)
-        assert found.parts[-3].sources[-1].at < verbatim[0].at
+        assert found.parts[-3].source_turns[-1].at < verbatim[0].at
 
 
 @pytest.mark.parametrize("budget", [150, 300, 700])
@@ -115,7 +121,7 @@ def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
         held = [
             one.id
             for part in found.parts
-            for one in part.sources
+            for one in part.source_turns
             if part.memories[0].kind == UTTERANCE
         ]
         assert held == list(range(131 - len(held), 131))
@@ -139,7 +145,7 @@ def test_after_forgetting_a_session_the_rest_is_whole(
             assert [r.failure for r in agent.remember("ana") if r.failure] == []
             turns = [one.id for one in agent.turns("ana")]
             kept = [*live(agent, STATEMENT), *live(agent, UTTERANCE)]
-            assert [n for memory in kept for n in memory.sources] == turns
+            assert [n for memory in kept for n in memory.source_turns] == turns
             assert SECRET not in agent.recall("Where is it hidden?", "ana").text
         assert SECRET.encode() not in _files(path)
 
@@ -156,7 +162,7 @@ def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -
     ):
         learn(agent, talk(0, facts(0), dated=False), talk(1, facts(1)), talk(2, facts(2)))
         found = agent.recall("What did Ana buy?", "ana")
-        dated = {part.sources[0].session: "2024" in part.text for part in found.parts}
+        dated = {part.source_turns[0].session: "2024" in part.text for part in found.parts}
         assert dated == {1: False, 2: True, 3: True}
 
 
@@ -166,11 +172,11 @@ def test_an_older_session_that_comes_late_goes_into_the_summary(tmp_path: Path) 
         learn(agent, talk(1, facts(1)))
         assert [memory.session for memory in live(agent, UTTERANCE)] == [1, 1, 1]
         assert [memory.session for memory in live(agent, STATEMENT)] == [2, 2, 2]
-        assert agent.recall("What did Ana buy?", "ana").parts[0].sources[0].session == 2
+        assert agent.recall("What did Ana buy?", "ana").parts[0].source_turns[0].session == 2
 
 
 def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
-    given = [GivenMemory(text="Ana keeps bees.", speakers=("Ana",))]
+    given = [ImportedMemory(text="Ana keeps bees.", speakers=("Ana",))]
     at = START + timedelta(days=9)
     with opened(tmp_path, None) as agent:
         learn(agent, talk(0, facts(0)), Transcript(key="z", turns=[], at=at, memories=given))

@@ -48,12 +48,12 @@ def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method:
         agent.log(read_histories(HARBOUR).histories[0], "ana")
         agent.remember("ana")
         turns = agent.turns("ana")
-        kept = [n for memory in agent.memories("ana") for n in memory.sources]
+        kept = [n for memory in agent.memories("ana") for n in memory.source_turns]
         assert kept == [turn.id for turn in turns]
         found = agent.recall("What is Ana allergic to?", "ana")
         assert "hazelnut" in found.text
-        assert [part.sources[0].at for part in found.parts] == sorted(
-            part.sources[0].at for part in found.parts
+        assert [part.source_turns[0].at for part in found.parts] == sorted(
+            part.source_turns[0].at for part in found.parts
         )
 
 

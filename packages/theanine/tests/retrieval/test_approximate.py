@@ -16,10 +16,10 @@ from support.large import questions, texts
 from theanine.embeddings.static import StaticEmbedder
 from theanine.retrieval.ann import search as approximate
 from theanine.retrieval.ann.index import VectorIndex
-from theanine.retrieval.ann.search import Approximate, windows_of
+from theanine.retrieval.ann.search import ApproximateSearch, window_bounds
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
-from theanine.retrieval.scoring import best, dots
+from theanine.retrieval.scoring import inner_products, top_k
 
 EMBEDDER = StaticEmbedder()
 MANY = 3_000
@@ -42,17 +42,17 @@ def ranking(count: int, config: RankingConfig | None = None) -> Ranking:
     return made
 
 
-def indexed(made: Ranking, rows: int) -> Approximate:
+def indexed(made: Ranking, rows: int) -> ApproximateSearch:
     index = VectorIndex(EMBEDDER.dimension)
     for start in range(0, rows, 700):
-        index.extend(windows_of(made, made.dense.mean, start, min(start + 700, rows)))
-    approximate = Approximate(made)
+        index.extend(window_bounds(made, made.dense.mean, start, min(start + 700, rows)))
+    approximate = ApproximateSearch(made)
     approximate.index = index
     return approximate
 
 
 @cache
-def large() -> Approximate:
+def large() -> ApproximateSearch:
     """All but the last hundred are in the index."""
     return indexed(ranking(MANY), MANY - 100)
 
@@ -62,7 +62,7 @@ def query(made: Ranking, text: str) -> Query:
     return Query(text=text, vector=vector, asker="ana", asked_at=START + timedelta(days=90))
 
 
-def recall(made: Approximate, asked: list[str], among: np.ndarray | None = None) -> float:
+def recall(made: ApproximateSearch, asked: list[str], among: np.ndarray | None = None) -> float:
     shares: list[float] = []
     for text in asked:
         sought = query(made.ranking, text)
@@ -71,8 +71,8 @@ def recall(made: Approximate, asked: list[str], among: np.ndarray | None = None)
             exact = np.where(among, exact, -np.inf)
         places, scores = made.scores(sought, among)
         assert among is None or among[places].all()
-        gold = best(exact, np.arange(len(exact)), 10)
-        shares.append(np.isin(gold, places[best(scores, places, 10)]).mean())
+        gold = top_k(exact, np.arange(len(exact)), 10)
+        shares.append(np.isin(gold, places[top_k(scores, places, 10)]).mean())
     return float(np.mean(shares))
 
 
@@ -87,7 +87,7 @@ def test_a_mask_leaves_the_best_of_what_it_leaves(share: float) -> None:
 
 
 def test_a_mask_that_leaves_many_out_of_very_many_is_searched_too() -> None:
-    made = Approximate(large().ranking, few=50)
+    made = ApproximateSearch(large().ranking, few=50)
     made.index = large().index
     among = np.random.default_rng(2).random(MANY) < 0.2
     assert recall(made, questions(25), among) >= 0.98
@@ -105,7 +105,7 @@ def test_candidates_by_vectors_alone_hold_the_ten_best_by_vectors() -> None:
     for text in questions(40):
         sought = query(made.ranking, text)
         exact = made.ranking.windows.shared(made.ranking.dense.scores(sought.vector))
-        gold = best(exact, np.arange(MANY), 10)
+        gold = top_k(exact, np.arange(MANY), 10)
         shares.append(np.isin(gold, made.near(sought)).mean())
     assert np.mean(shares) >= 0.98
 
@@ -132,10 +132,12 @@ def test_a_window_weighs_what_its_units_weigh(
     stop = min(start + length, count)
     asked = EMBEDDER.vectors(["a lamp in the cellar"])[0]
     expected = made.windows.shared(made.dense.compare(asked, made.vectors.all))
-    sums = dots(windows_of(made, made.dense.mean, start, stop), made.dense.direction(asked))
+    sums = inner_products(
+        window_bounds(made, made.dense.mean, start, stop), made.dense.direction(asked)
+    )
     # The sums lack what the mean itself has of the direction, the same a unit and its neighbours.
     lengths = made.dense.lengths(made.vectors.all)
-    own = dots(made.vectors.all - made.dense.mean, made.dense.direction(asked)) / lengths
+    own = inner_products(made.vectors.all - made.dense.mean, made.dense.direction(asked)) / lengths
     assert sums == pytest.approx(made.windows.shared(own)[start:stop], abs=1e-4)
     assert expected[start:stop] == pytest.approx(sums, abs=1e-3)
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 import theanine
 from support.large import LOW, add, agreement, found, history, questions
 from theanine.embeddings.wordllama import NAME
-from theanine.retrieval.ann.index import KeptIndex, Stamp, VectorIndex, packed
-from theanine.retrieval.scope_index import Views
+from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, packed
+from theanine.retrieval.scope_index import ScopeCache
 from theanine.store import open_store
 from theanine.types import Scope
 
@@ -33,7 +33,7 @@ WIDTH = 16
 ASKED = questions(15)
 
 
-def opened(path: Path) -> theanine.Agent:
+def opened(path: Path) -> theanine.Client:
     return theanine.open(str(path), method="utterance", ranking=LOW)
 
 
@@ -85,7 +85,7 @@ def written() -> bytes:
 
 
 def read(data: bytes, stamp: Stamp = STAMP, known: np.ndarray | None = None) -> VectorIndex | None:
-    kept = KeptIndex.read(data, stamp, WIDTH)
+    kept = StoredIndex.read(data, stamp, WIDTH)
     return kept.index(vectors() if known is None else known) if kept else None
 
 
@@ -141,7 +141,7 @@ def test_a_file_of_other_vectors_is_none() -> None:
 
 
 def test_no_file_is_none() -> None:
-    assert KeptIndex.read(None, STAMP, WIDTH) is None
+    assert StoredIndex.read(None, STAMP, WIDTH) is None
 
 
 # a store's index
@@ -220,7 +220,7 @@ async def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> N
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     store = open_store(str(path))
     await store.open()
-    views = Views(store, "utterance", NAME, LOW)
+    views = ScopeCache(store, "utterance", NAME, LOW)
     index = (await views.settled(ANA)).approximate.index
     assert index is not None  # in use all the same
     with theanine.open(str(path), method="utterance") as agent:
@@ -272,12 +272,12 @@ async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -
         store = open_store(str(path))
         await store.open()
         before = await store.state(ANA)
-        assert await store.keep(ANA, "x", before.epoch, [b"made ", b"of this"])
-        assert await store.kept(ANA, "x") == b"made of this"
+        assert await store.write_sidecar(ANA, "x", before.epoch, [b"made ", b"of this"])
+        assert await store.read_sidecar(ANA, "x") == b"made of this"
         await agent.forget("ana", session=1)
-        assert await store.kept(ANA, "x") is None
-        assert not await store.keep(ANA, "x", before.epoch, [b"made of what was erased"])
-        assert not await store.keep(Scope("nobody"), "x", 0, [b"of nothing"])
+        assert await store.read_sidecar(ANA, "x") is None
+        assert not await store.write_sidecar(ANA, "x", before.epoch, [b"made of what was erased"])
+        assert not await store.write_sidecar(Scope("nobody"), "x", 0, [b"of nothing"])
         assert files(path) == []
         await store.close()
 
@@ -330,9 +330,9 @@ async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Pat
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         writer.stdout.close()
-        kept = await store.kept(ANA, "x")
+        kept = await store.read_sidecar(ANA, "x")
         assert kept is None or kept == kept[:6] * 400_000
-    assert await store.keep(ANA, "x", 0, [b"whole"])
+    assert await store.write_sidecar(ANA, "x", 0, [b"whole"])
     assert [file.name for file in files(path)] == ["1-x"]  # what was left unfinished is gone
     await store.close()
 
@@ -414,15 +414,15 @@ async def test_another_process_that_knows_more_is_let_be(tmp_path: Path) -> None
         add(agent, range(4))
     store = open_store(str(path))
     await store.open()
-    views = Views(store, "utterance", NAME, LOW)
-    behind = await views.of(ANA)
+    views = ScopeCache(store, "utterance", NAME, LOW)
+    behind = await views.get(ANA)
     await views.close()
     with opened(path) as agent:
         add(agent, range(4, 8))
         agent.warm_up("ana")
     ahead = files(path)[0].read_bytes()
     behind.approximate.index = None
-    late = Views(store, "utterance", NAME, LOW)
+    late = ScopeCache(store, "utterance", NAME, LOW)
     view = await late.settled(ANA)
     assert view.approximate.index is not None
     assert view.approximate.index.rows == 397

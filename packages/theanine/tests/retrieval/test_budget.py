@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.embeddings.wordllama import count_tokens
-from theanine.retrieval.budget import leading, within
+from theanine.retrieval.budget import fit_budget, fit_prefix
 
 TEXTS = st.lists(
     st.text(min_size=1, max_size=60)
@@ -27,7 +27,7 @@ def cost(text: str) -> int:
 @settings(deadline=None)
 @given(TEXTS, BUDGETS)
 def test_as_much_as_fits_and_nothing_twice(texts: list[str], budget: int) -> None:
-    kept = within([(place, text) for place, text in enumerate(texts)], budget)
+    kept = fit_budget([(place, text) for place, text in enumerate(texts)], budget)
     spent = sum(cost(texts[place]) for place in kept)
     assert spent <= budget
     assert count_tokens("\n".join(texts[place] for place in kept)) <= budget
@@ -42,7 +42,7 @@ def test_as_much_as_fits_and_nothing_twice(texts: list[str], budget: int) -> Non
 @settings(deadline=None)
 @given(TEXTS, BUDGETS)
 def test_leading_is_the_longest_beginning_that_fits(texts: list[str], budget: int) -> None:
-    kept = leading(enumerate(texts), budget)
+    kept = fit_prefix(enumerate(texts), budget)
     assert kept == list(range(len(kept)))
     assert sum(cost(texts[place]) for place in kept) <= budget
     if len(kept) < len(texts):
@@ -51,17 +51,21 @@ def test_leading_is_the_longest_beginning_that_fits(texts: list[str], budget: in
 
 def test_leading_looks_no_further_than_it_gives() -> None:
     endless = ((place, "the boat") for place in count())
-    assert leading(endless, 10 * cost("the boat")) == list(range(10))
+    assert fit_prefix(endless, 10 * cost("the boat")) == list(range(10))
 
 
 def test_without_a_budget_everything_is_kept_as_it_is() -> None:
     ranked = [(1, "a"), (2, "a"), (3, "")]
-    assert within(ranked, None) == leading(ranked, None) == [1, 2, 3]
+    assert fit_budget(ranked, None) == fit_prefix(ranked, None) == [1, 2, 3]
 
 
 def test_of_like_rank_the_shorter_goes_first() -> None:
     long, short = "the boat is red " * 20, "the boat is blue"
     best = [("first", "a boat"), ("long", long), ("short", short)]
-    assert within(best, cost(long) + cost("a boat")) == ["first", "short"]
-    assert within([("long", long), ("short", short)], cost(long)) == ["short"]
-    assert within([("long", long), *best[:1], ("short", short)], 1000) == ["long", "first", "short"]
+    assert fit_budget(best, cost(long) + cost("a boat")) == ["first", "short"]
+    assert fit_budget([("long", long), ("short", short)], cost(long)) == ["short"]
+    assert fit_budget([("long", long), *best[:1], ("short", short)], 1000) == [
+        "long",
+        "first",
+        "short",
+    ]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.retrieval.query import Names, Query, of_asker, stands
+from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 
 EMBEDDER = StaticEmbedder()
@@ -139,8 +139,8 @@ def test_the_askers_lasting_instructions_count_as_far_as_they_fit() -> None:
     "text", ["I'd prefer tea", "Never call whenever I sleep", "From now on, no"]
 )
 def test_lasting_wishes_are_known(text: str) -> None:
-    assert stands(text)
-    assert not stands("I always lose my keys.")
+    assert is_standing_instruction(text)
+    assert not is_standing_instruction("I always lose my keys.")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_lasting_wishes_are_known(text: str) -> None:
     [("What did I eat?", True), ("Who are my friends?", True), ("Is it in?", False)],
 )
 def test_first_person(question: str, *, expected: bool) -> None:
-    assert of_asker(question) is expected
+    assert speaks_of_asker(question) is expected
 
 
 def test_the_day_asked_about_counts() -> None:
@@ -174,7 +174,7 @@ def test_a_unit_of_hardly_a_word_counts_less() -> None:
 
 
 def test_a_name_that_comes_later_is_known_from_then_on() -> None:
-    names = Names()
+    names = SpeakerNames()
     assert names.in_("Did Ana Silva call?") == frozenset()
     names.add(("Ana Silva", "user", " "))
     assert names.in_("Did Ana's brother call the user?") == {"Ana Silva"}

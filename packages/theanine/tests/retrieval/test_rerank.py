@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theanine
-from theanine.embeddings.base import Ratings
+from theanine.embeddings.base import Scores
 from theanine.errors import SettingsError
-from theanine.retrieval.rerank import Reranking
+from theanine.retrieval.rerank import RerankConfig
 from theanine.testing import OverlapReranker
 from theanine.types import Memory
 
@@ -34,7 +34,7 @@ class Given:
 
     name = "given"
 
-    async def rate(self, question: str, texts: Sequence[str]) -> Ratings:
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
         return np.array([float(text) for text in texts], np.float32)
 
 
@@ -42,7 +42,7 @@ def found(*ratings: float) -> list[tuple[Memory, float]]:
     """Memories that a search gave the scores n … 1, and the reranker will rate as given."""
     return [
         (
-            Memory(id=i + 1, text=str(rating), at=START, made_at=START, session=1),
+            Memory(id=i + 1, text=str(rating), at=START, session_ended_at=START, session=1),
             float(len(ratings) - i),
         )
         for i, rating in enumerate(ratings)
@@ -54,18 +54,18 @@ def numbers(reordered: Sequence[tuple[Memory, float]]) -> list[int]:
 
 
 async def test_the_best_rated_comes_first_with_its_rating() -> None:
-    reordered = await Reranking(reranker=Given()).reordered("", found(0.25, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).reordered("", found(0.25, 0.75, 0.5))
     assert numbers(reordered) == [2, 3, 1]
     assert [score for _, score in reordered] == [0.75, 0.5, 0.25]
 
 
 async def test_equal_ratings_keep_the_order_in_which_they_were_found() -> None:
-    reordered = await Reranking(reranker=Given()).reordered("", found(0.5, 0.5, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).reordered("", found(0.5, 0.5, 0.75, 0.5))
     assert numbers(reordered) == [3, 1, 2, 4]
 
 
 async def test_nothing_found_is_nothing() -> None:
-    assert await Reranking(reranker=Given()).reordered("", []) == []
+    assert await RerankConfig(reranker=Given()).reordered("", []) == []
 
 
 @given(
@@ -74,7 +74,7 @@ async def test_nothing_found_is_nothing() -> None:
 )
 async def test_those_that_were_not_read_stay_below_in_order(ratings: list[int], top: int) -> None:
     before = found(*ratings)
-    reordered = await Reranking(reranker=Given(), top=top).reordered("", before)
+    reordered = await RerankConfig(reranker=Given(), top=top).reordered("", before)
     assert sorted(numbers(reordered)) == sorted(numbers(before))
     assert set(numbers(reordered[:top])) == set(numbers(before[:top]))
     assert numbers(reordered[top:]) == numbers(before[top:])
@@ -84,10 +84,10 @@ async def test_those_that_were_not_read_stay_below_in_order(ratings: list[int], 
 
 def test_it_must_read_something() -> None:
     with pytest.raises(SettingsError, match="at least 1"):
-        Reranking(reranker=OverlapReranker(), top=0)
+        RerankConfig(reranker=OverlapReranker(), top=0)
 
 
-def _told(folder: Path, **settings: object) -> theanine.Agent:
+def _told(folder: Path, **settings: object) -> theanine.Client:
     agent = theanine.open(
         str(folder / "m.db"),
         method="utterance",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine.retrieval.temporal import spans
+from theanine.retrieval.temporal import find_date_ranges
 
 TODAY = date(2024, 5, 15)  # a Wednesday
 
@@ -32,7 +32,7 @@ def day(month: int, number: int, year: int = 2024) -> tuple[date, date]:
     ],
 )
 def test_named_days(question: str, expected: list[tuple[date, date]]) -> None:
-    assert spans(question, years=[2024]) == expected
+    assert find_date_ranges(question, years=[2024]) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_named_days(question: str, expected: list[tuple[date, date]]) -> None:
     ],
 )
 def test_days_counted_from_today(question: str, expected: list[tuple[date, date]]) -> None:
-    assert spans(question, today=TODAY) == expected
-    assert spans(question) == []
+    assert find_date_ranges(question, today=TODAY) == expected
+    assert find_date_ranges(question) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_days_counted_from_today(question: str, expected: list[tuple[date, date]
     ],
 )
 def test_what_names_no_day(question: str) -> None:
-    assert spans(question, years=[2023]) == []
+    assert find_date_ranges(question, years=[2023]) == []
 
 
 _PIECES = st.sampled_from(
@@ -79,5 +79,5 @@ _PIECES = st.sampled_from(
 def test_any_wording_gives_spans_that_run_forward(
     pieces: list[str], today: date, years: list[int]
 ) -> None:
-    for start, end in spans(" ".join(pieces), years, today):
+    for start, end in find_date_ranges(" ".join(pieces), years, today):
         assert start <= end

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theanine
-from theanine.demo import HARBOUR, questions
+from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 from theanine.retrieval.rows import Rows
 from theanine.types import History
@@ -31,7 +31,7 @@ def test_rows_are_all_that_came_in_order(batches: list[list[tuple[int, int]]]) -
 def test_grown_and_read_anew_find_the_same(tmp_path: Path, method: str) -> None:
     path = str(tmp_path / "m.db")
     history = read_histories(HARBOUR).histories[0]
-    asked = [question.question for question in questions()]
+    asked = [question.question for question in load_questions()]
     with theanine.open(path, method=method) as grown:
         for transcript in history.transcripts:
             grown.log(History(name="ana", transcripts=[transcript]))

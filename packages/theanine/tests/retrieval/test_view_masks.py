@@ -12,10 +12,10 @@ import pytest
 
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.scope_index import EMPTY, Retrieval, Views
+from theanine.retrieval.scope_index import EMPTY, RetrievalMode, ScopeCache
 from theanine.store import Store, open_store
 from theanine.store.sql.leases import process_holder
-from theanine.types import NewMark, NewMemory, Remembered, Scope, Transcript, Utterance
+from theanine.types import MemoryBatch, NewMark, NewMemory, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -40,10 +40,10 @@ async def take(
     done = await store.log_transcript(ANA, Transcript(key=f"{day}", turns=said, at=at), METHOD)
     turn = (await store.turns(ANA, session=done.session))[0].id
     memories = [
-        NewMemory(text=text, at=at, sources=(turn,), kind=kind, origins=origins)
+        NewMemory(text=text, at=at, source_turns=(turn,), kind=kind, derived_from=origins)
         for text, kind in zip(WORDS, kinds.split(), strict=False)
     ]
-    made = Remembered(
+    made = MemoryBatch(
         memories=memories,
         vectors=np.eye(4, dtype=np.float32)[: len(memories)],
         marks=[NewMark(memory=memory, kind="withdrawn") for memory in marks],
@@ -53,28 +53,28 @@ async def take(
 
 
 async def test_masks_follow_the_store(store: Store) -> None:
-    views = Views(store, METHOD, "e")
+    views = ScopeCache(store, METHOD, "e")
     await take(store, 1, "a b a")
-    view = await views.of(ANA)
+    view = await views.get(ANA)
     assert view.live.tolist() == [True, True, True]
     assert view.of_kind("a").tolist() == [True, False, True]
     await take(store, 2, "", marks=(3,))  # a commit of marks alone
-    view = await views.of(ANA)
+    view = await views.get(ANA)
     assert view.live.tolist() == [True, True, False]
     assert view.marks[3].kind == "withdrawn"
     await take(store, 3, "c", marks=(1,))
-    view = await views.of(ANA)
+    view = await views.get(ANA)
     assert view.live.tolist() == [False, True, False, True]
     assert view.of_kind("b", "c", "unknown").tolist() == [False, True, False, True]
-    anew = await Views(store, METHOD, "e").of(ANA)
+    anew = await ScopeCache(store, METHOD, "e").get(ANA)
     assert (anew.live == view.live).all()
     assert (anew.of_kind("c") == view.of_kind("c")).all()
 
 
 @pytest.mark.parametrize("how", ["hybrid", "dense", "lexical"])
-async def test_search_finds_only_among_the_masked(store: Store, how: Retrieval) -> None:
+async def test_search_finds_only_among_the_masked(store: Store, how: RetrievalMode) -> None:
     await take(store, 1, "a b a", marks=())
-    view = await Views(store, METHOD, "e").of(ANA)
+    view = await ScopeCache(store, METHOD, "e").get(ANA)
     query = Query(text="boats harbour", vector=np.full(4, 0.5, np.float32), latest="boats harbour")
     found = view.search(query, 5, how, among=view.of_kind("a"))
     assert {memory.id for memory, _ in found} == {1, 3}
@@ -82,12 +82,12 @@ async def test_search_finds_only_among_the_masked(store: Store, how: Retrieval) 
 
 
 async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None:
-    views = Views(store, METHOD, "e")
+    views = ScopeCache(store, METHOD, "e")
     await take(store, 1, "a")
-    view = await views.of(ANA)
+    view = await views.get(ANA)
     before = view.live_of("a")
     await take(store, 2, "a")
-    await views.of(ANA)
+    await views.get(ANA)
     query = Query(text="boats", vector=np.full(4, 0.5, np.float32))
     with pytest.raises(ValueError, match="1 memories, and the view has 2"):
         view.search(query, 5, among=before)
@@ -96,29 +96,31 @@ async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None
 
 
 async def test_a_session_that_was_open_as_a_later_one_was_met_is_met(store: Store) -> None:
-    views = Views(store, METHOD, "e")
+    views = ScopeCache(store, METHOD, "e")
     await take(store, 1, "a")
-    view = await views.of(ANA)
+    view = await views.get(ANA)
     still = await store.start_session(ANA, AT, key="open")
     await take(store, 3, "a")
-    view.meet(await store.sessions(ANA, METHOD, only=still + 1))  # remembered in this process
-    await views.of(ANA)
+    view.add_sessions(
+        await store.sessions(ANA, METHOD, only=still + 1)
+    )  # remembered in this process
+    await views.get(ANA)
     assert sorted(view.sessions) == [1, still, still + 1]
 
 
 async def test_views_with_little_in_them_count_too(store: Store) -> None:
-    views = Views(store, METHOD, "e", room=2 * EMPTY)
+    views = ScopeCache(store, METHOD, "e", room=2 * EMPTY)
     ana, ben, cleo = [Scope(name) for name in ("ana", "ben", "cleo")]
-    held = [await views.of(scope) for scope in (ana, ben, ana)]
+    held = [await views.get(scope) for scope in (ana, ben, ana)]
     assert held[0] is held[2]
-    await views.of(cleo)  # ben's is the one not asked for lately
-    assert await views.of(ana) is held[0]
-    assert await views.of(ben) is not held[1]
+    await views.get(cleo)  # ben's is the one not asked for lately
+    assert await views.get(ana) is held[0]
+    assert await views.get(ben) is not held[1]
 
 
 async def test_a_view_weighs_what_it_has_read(store: Store) -> None:
     await take(store, 1, "a b")
-    view = await Views(store, METHOD, "e").of(ANA)
+    view = await ScopeCache(store, METHOD, "e").get(ANA)
     assert view.weight == EMPTY + 2
     await view.turns([1])
     assert view.weight == EMPTY + 3
@@ -126,17 +128,17 @@ async def test_a_view_weighs_what_it_has_read(store: Store) -> None:
 
 async def test_reminders_are_of_any_method(store: Store) -> None:
     await take(store, 1, "a b a")
-    other = await Views(store, "other", "e").of(ANA)
+    other = await ScopeCache(store, "other", "e").get(ANA)
     at = Utterance(text="so", speaker="tea", at=AT, role="agent", recalled=(1, 3, 99))
     session = await store.start_session(ANA, AT)
-    said = await store.hear(ANA, session, [at])
+    said = await store.append_turns(ANA, session, [at])
     assert await other.reminders(said) == {1: WORDS[0], 3: WORDS[2]}
 
 
 async def test_a_method_under_another_name_gets_no_index(store: Store) -> None:
-    views = Views(store, METHOD, "e", RankingConfig(exact_upto=1, dense=0.5))
+    views = ScopeCache(store, METHOD, "e", RankingConfig(exact_upto=1, dense=0.5))
     await take(store, 1, "a b a")
-    ranking = (await views.under(METHOD).of(ANA)).ranking
+    ranking = (await views.with_method(METHOD).get(ANA)).ranking
     assert ranking == RankingConfig(exact_upto=maxsize, dense=0.5)
 
 
@@ -144,19 +146,19 @@ async def test_grounds_are_the_turns_behind_what_it_was_made_of(store: Store) ->
     await take(store, 1, "a")
     await take(store, 2, "b", origins=(1,))
     await take(store, 3, "c", origins=(1, 2))
-    view = await Views(store, METHOD, "e").of(ANA)
+    view = await ScopeCache(store, METHOD, "e").get(ANA)
     assert [view.grounds(memory) for memory in view.memories] == [(1,), (1, 2), (1, 2, 3)]
 
 
 async def test_recalls_are_the_times_of_replies_that_had_them(store: Store) -> None:
     await take(store, 1, "a b")
-    views = Views(store, METHOD, "e")
-    assert await (await views.of(ANA)).recalls() == {}
+    views = ScopeCache(store, METHOD, "e")
+    assert await (await views.get(ANA)).recalls() == {}
     times = [AT + timedelta(days=day) for day in (4, 5)]
     session = await store.start_session(ANA, times[0])
     for at, recalled in zip(times, [(1,), (2, 1)], strict=True):
         said = Utterance(text="yes", speaker="tea", at=at, role="agent", recalled=recalled)
-        await store.hear(ANA, session, [said])
-        view = await views.of(ANA)
+        await store.append_turns(ANA, session, [said])
+        view = await views.get(ANA)
         await view.recalls()
-    assert await (await views.of(ANA)).recalls() == {1: times, 2: times[1:]}
+    assert await (await views.get(ANA)).recalls() == {1: times, 2: times[1:]}

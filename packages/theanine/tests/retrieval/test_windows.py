@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import theanine
 from theanine.methods.units.config import UnitsConfig
-from theanine.retrieval.dense import Centred
-from theanine.retrieval.neighbors import Windows
+from theanine.retrieval.dense import DenseScorer
+from theanine.retrieval.neighbors import NeighborSmoothing
 from theanine.types import Utterance
 
 _TALK = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), min_size=1, max_size=12).map(
@@ -22,8 +22,8 @@ _TALK = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), min_size=1, m
 _CHANCES = st.lists(st.floats(0, 1, width=32), min_size=12, max_size=12)
 
 
-def windows(units: list[tuple[int, int]], ahead: float = 0.7) -> Windows:
-    made = Windows(3, 30.0, ahead)
+def windows(units: list[tuple[int, int]], ahead: float = 0.7) -> NeighborSmoothing:
+    made = NeighborSmoothing(3, 30.0, ahead)
     sessions, lengths = np.array(units, np.int64).T
     made.extend(sessions, lengths)
     return made
@@ -59,7 +59,7 @@ def test_a_direction_that_all_share_says_nothing() -> None:
     common, own = np.zeros(64), rng.normal(size=(200, 64))
     common[0] = 40.0
     vectors = (own + common) / np.linalg.norm(own + common, axis=1, keepdims=True)
-    centred = Centred()
+    centred = DenseScorer()
     centred.extend(vectors.astype(np.float32))
     found = centred.scores(vectors[7].astype(np.float32))
     assert int(np.argmax(found)) == 7
@@ -67,7 +67,7 @@ def test_a_direction_that_all_share_says_nothing() -> None:
 
 
 def test_one_lone_vector_is_found() -> None:
-    centred = Centred()
+    centred = DenseScorer()
     centred.extend(np.eye(1, 4, dtype=np.float32))
     assert centred.scores(np.eye(1, 4, dtype=np.float32)[0])[0] == pytest.approx(1)
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from theanine.segmentation.segments import (
-    every,
+    cover_gaps,
     exchange_starts,
+    fixed_length_spans,
     lengths_of,
     spans_between,
     spans_of,
-    tile,
     tiling_fault,
 )
 from theanine.segmentation.text_tiling import similarity_dips, text_tiling
@@ -65,19 +65,19 @@ def test_whatever_is_left_out_or_doubled_is_a_fault(
 def test_the_fault_is_named(spans: list[tuple[int, int]], fault: str) -> None:
     assert tiling_fault(spans, 6) == fault
     with pytest.raises(ValueError, match=fault):
-        tile(spans, 6)
+        cover_gaps(spans, 6)
 
 
 @given(st.integers(1, 9), st.integers(0, 60))
 def test_every_n_turns(size: int, turns: int) -> None:
-    lengths = lengths_of(tile(every(size, turns), turns))
+    lengths = lengths_of(cover_gaps(fixed_length_spans(size, turns), turns))
     assert all(length == size for length in lengths[:-1])
     assert all(1 <= length <= size for length in lengths)
 
 
 def test_a_segment_of_no_turns_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one turn"):
-        every(0, 4)
+        fixed_length_spans(0, 4)
 
 
 def said(roles: str) -> list[Utterance]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from theanine.embeddings.static import StaticEmbedder
 from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tail
 from theanine.segmentation.evidence import evidence
-from theanine.segmentation.local import best_starts, fitted, logits, segment_locally
+from theanine.segmentation.local import best_starts, load_weights, logits, segment_locally
 from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
 
 EMBEDDER = StaticEmbedder()
@@ -101,14 +101,14 @@ def test_only_the_angles_between_vectors_count(order: list[int], flipped: int) -
     rows = EMBEDDER.vectors(texts)
     turned = rows[:, order]
     turned[:, :flipped] *= -1
-    expected = logits(texts, rows, fitted())
-    assert np.allclose(logits(texts, turned, fitted()), expected, atol=1e-3)
+    expected = logits(texts, rows, load_weights())
+    assert np.allclose(logits(texts, turned, load_weights()), expected, atol=1e-3)
 
 
 def test_texts_without_vectors_are_judged_by_their_words() -> None:
     texts = [*GARDEN, *PIANO]
     nothing = np.zeros((len(texts), 256), np.float32)
-    found = logits(texts, nothing, fitted())
+    found = logits(texts, nothing, load_weights())
     assert np.isfinite(found).all()
     assert int(found.argmax()) == len(GARDEN) - 1
 
@@ -120,14 +120,14 @@ def test_other_scripts_are_judged_by_their_vectors() -> None:
 
 def test_every_weight_weighs_a_figure_and_every_figure_is_finite() -> None:
     figures = evidence([*GARDEN, *TAXES], EMBEDDER.vectors([*GARDEN, *TAXES]))
-    assert set(fitted().figures) <= set(figures)
+    assert set(load_weights().figures) <= set(figures)
     for name, values in figures.items():
         assert values.shape == (len(GARDEN) + len(TAXES) - 1,), name
         assert np.isfinite(values).all(), name
 
 
 def test_likeness_only_ever_speaks_against_a_boundary() -> None:
-    weights = fitted().figures
+    weights = load_weights().figures
     assert all(weights[name] < 0 for name in ("windows of 2 alike", "blocks alike"))
     assert weights["words shared"] < 0 < weights["before: offers more"]
     assert weights["greets"] > 0 > weights["thanks"]

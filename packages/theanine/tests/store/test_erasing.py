@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import event
 
 from theanine.store.sqlite import SqliteStore
-from theanine.store.values import Receipt
+from theanine.store.values import ForgetReport
 from theanine.types import Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
@@ -113,19 +113,19 @@ async def test_whoever_gives_up_waiting_leaves_no_words_in_the_files(store: Sqli
 async def test_an_export_holds_an_erasing_up_but_nobody_who_writes(store: SqliteStore) -> None:
     await log(store, ANA, "secret that must go")
     session = await store.start_session(BEN, AT)
-    receipts: list[Receipt] = []
+    receipts: list[ForgetReport] = []
 
     async def forget() -> None:
         receipts.append(await store.forget(ANA))
 
-    records = store.dump()
+    records = store.export()
     await anext(records)
     async with anyio.create_task_group() as group:
         group.start_soon(forget)
         await until(lambda: unfinished(store) == 1)
         with anyio.fail_after(10):
             for minute in range(3):
-                await store.hear(BEN, session, [said("a word", minute)])
+                await store.append_turns(BEN, session, [said("a word", minute)])
         assert not receipts
         async for _ in records:
             pass
@@ -135,7 +135,7 @@ async def test_an_export_holds_an_erasing_up_but_nobody_who_writes(store: Sqlite
 
 async def test_what_an_export_held_up_for_too_long_is_done_at_its_end(store: SqliteStore) -> None:
     await log(store, ANA, "secret that must go")
-    records = store.dump()
+    records = store.export()
     await anext(records)
     careless(store)
     assert stands(store, b"secret")

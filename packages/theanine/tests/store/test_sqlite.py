@@ -26,7 +26,7 @@ from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.store import open_store
 from theanine.store.sql import schema, upgrade
 from theanine.store.sqlite import APPLICATION_ID, SqliteStore
-from theanine.types import NewMemory, Remembered, Scope, Transcript, Utterance
+from theanine.types import MemoryBatch, NewMemory, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
 
@@ -205,7 +205,7 @@ async def test_an_older_store_learns_which_method_is_its_own(
             db.execute(schema.remembering.insert().values(row))
     store = SqliteStore(path)
     await store.open()
-    assert await store.own_method() == own
+    assert await store.default_method() == own
     await store.close()
 
 
@@ -279,18 +279,18 @@ def test_killed_while_migrating(tmp_path: Path) -> None:
 
 async def test_a_full_disk_loses_nothing(store: SqliteStore) -> None:
     session = await store.start_session(ANA, AT)
-    await store.hear(ANA, session, [said("before")])
+    await store.append_turns(ANA, session, [said("before")])
 
     def limit(connection: Any, *_: object) -> None:
         connection.execute("PRAGMA max_page_count=1")
 
     event.listen(store.engine, "checkout", limit)
     with pytest.raises(StoreError, match=r"memory\.db: the disk is full; free some space"):
-        await store.hear(ANA, session, [said("x" * 1_000_000, 1)])
+        await store.append_turns(ANA, session, [said("x" * 1_000_000, 1)])
     event.remove(store.engine, "checkout", limit)
     with store.engine.connect() as db:
         db.exec_driver_sql("PRAGMA max_page_count=1000000")
-    await store.hear(ANA, session, [said("after", 2)])
+    await store.append_turns(ANA, session, [said("after", 2)])
     assert [turn.text for turn in await store.turns(ANA)] == ["before", "after"]
 
 
@@ -360,10 +360,10 @@ async def test_disk_per_memory(store: SqliteStore) -> None:
     vectors = np.random.default_rng(0).normal(size=(count, 256)).astype(np.float32)
     text = "Ana said: “We sailed to the island and the storm came up.”"
     memories = [
-        NewMemory(text=text, at=AT, sources=(i + 1,), speakers=("Ana",)) for i in range(count)
+        NewMemory(text=text, at=AT, source_turns=(i + 1,), speakers=("Ana",)) for i in range(count)
     ]
     assert await store.lease(ANA, "h:1:1", AT + timedelta(hours=1), AT)
-    what = Remembered(memories=memories, vectors=vectors)
+    what = MemoryBatch(memories=memories, vectors=vectors)
     await store.commit(ANA, 1, "theanine", what, embedder="e", holder="h:1:1", at=AT)
     with store.engine.connect() as db:
         db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -8,7 +8,7 @@ from theanine.summarization.local_summarize import (
     LONGEST_QUOTE,
     MOST_PER_TURN,
     local_summarize,
-    own_words,
+    without_attribution,
 )
 
 
@@ -20,7 +20,7 @@ def _texts(*turns: str) -> list[str]:
 def test_a_disclosure_is_quoted_with_speaker_and_date() -> None:
     (made,) = local_summarize([turn(4, "I'm terrified of ships since the storm.")])
     assert made.text == "Ana said on 8 May 2023: “I'm terrified of ships since the storm.”"
-    assert (made.sources, made.speakers, made.made_by) == ((4,), ("Ana",), "local")
+    assert (made.source_turns, made.speakers, made.made_by) == ((4,), ("Ana",), "local")
 
 
 def test_an_undated_session_shows_no_date() -> None:
@@ -75,7 +75,7 @@ def test_a_very_long_turn_gives_a_bounded_number_of_bounded_quotes() -> None:
     text = "I bought a blue boat in Porto last year. " * 20_000
     made = local_summarize([turn(1, text)])
     assert len(made) == MOST_PER_TURN
-    assert all(len(own_words(one.text)) <= LONGEST_QUOTE + 20 for one in made)
+    assert all(len(without_attribution(one.text)) <= LONGEST_QUOTE + 20 for one in made)
     unbroken = local_summarize([turn(1, "I " + "x" * 100_000), turn(2, " " * 100_000)])
     assert len(unbroken) <= 1
 
@@ -109,7 +109,7 @@ def test_every_quote_is_verbatim_and_the_result_repeats(text: str, shared: str) 
     made = local_summarize([spoken])
     assert made == local_summarize([spoken])
     for one in made:
-        assert one.sources == (1,)
+        assert one.source_turns == (1,)
         words = one.text.removeprefix("Ana said on 8 May 2023: ")
         words = words.removeprefix("Ana shared on 8 May 2023: ")
         left = words.replace(f" (shares {shared.strip()})", "") if shared.strip() else words

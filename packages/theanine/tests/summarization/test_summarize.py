@@ -29,7 +29,7 @@ async def test_statements_keep_their_turns_and_the_time_of_the_last() -> None:
     )
     (made,) = await summarize(TURNS, caller)
     assert made.text == "Ana fears ships since a storm."
-    assert made.sources == (1, 3)
+    assert made.source_turns == (1, 3)
     assert made.at == TURNS[2].at.astimezone(UTC)
     assert made.speakers == ("Ana",)
     assert (made.made_by, made.prompt) == ("scripted:test", "summarize@1")
@@ -81,10 +81,10 @@ async def test_recalled_words_are_no_news_but_additions_are() -> None:
         turn(2, "I booked a train to Lisbon instead."),
     ]
     repeats = NewMemory(text="Ana is terrified of ships since the storm.", at=turns[0].at,
-                        sources=(1,), speakers=("Ana",))  # fmt: skip
-    new = NewMemory(text="Ana booked a train to Lisbon.", at=turns[1].at, sources=(1, 2))
+                        source_turns=(1,), speakers=("Ana",))  # fmt: skip
+    new = NewMemory(text="Ana booked a train to Lisbon.", at=turns[1].at, source_turns=(1, 2))
     assert drop_recalled([repeats, new], turns, texts) == [new]
-    other = NewMemory(text="Tea promised to find a quiet train.", at=turns[0].at, sources=(1,))
+    other = NewMemory(text="Tea promised to find a quiet train.", at=turns[0].at, source_turns=(1,))
     assert drop_recalled([other], turns, texts) == [other]
     assert drop_recalled([repeats], turns, {}) == [repeats]
 

@@ -17,7 +17,7 @@ from theanine.summarization.local_summarize import local_summarize
 from theanine.summarization.local_update_summary import local_update_summary
 from theanine.summarization.running_summary import Sentence
 from theanine.summarization.update_summary import UPDATE_SUMMARY, update_summary
-from theanine.text.numbering import windows_of
+from theanine.text.numbering import split_windows
 from theanine.types import Turn
 
 pytestmark = pytest.mark.anyio
@@ -100,7 +100,7 @@ async def test_a_reply_that_forgets_the_summary_is_sent_back() -> None:
 
 async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
     long = [turn(n, f"Number {n}. " + "wind and weather " * 300, session=2) for n in range(7, 37)]
-    windows = windows_of(long)
+    windows = split_windows(long)
     assert len(windows) > 2
     first, last = windows[0][0].number, windows[-1][0].number
     answers: list[object] = [

@@ -31,7 +31,7 @@ from theanine.testing import (
     step_of,
     truncate,
 )
-from theanine.types import LOCAL, Scope, Turn
+from theanine.types import LOCAL_MODEL, Scope, Turn
 
 pytestmark = pytest.mark.anyio
 DAY = datetime(2024, 3, 1, tzinfo=UTC)
@@ -121,10 +121,10 @@ async def test_the_default_answers_fit_our_own_steps(tmp_path: Path) -> None:
         model = open_chat("m", base_url=server.base_url)
         assert model is not None
         chat = Chat(model, store, lambda: DAY, Limits(repairs=0))
-        caller = chat.bound(Scope("ana"))
+        caller = chat.for_scope(Scope("ana"))
         made = await summarize(turns, caller)
-        assert [memory.sources for memory in made] == [(1,), (3,)]
-        assert made[0].made_by == model.name != LOCAL
+        assert [memory.source_turns for memory in made] == [(1,), (3,)]
+        assert made[0].made_by == model.name != LOCAL_MODEL
         judged = await caller.ask(
             RELATE,
             earlier="M1 2024: Ana likes Lisbon [1]\n[1] Ana (user): Lisbon is fine",

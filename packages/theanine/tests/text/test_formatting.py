@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine.llm.gather import concurrently
-from theanine.text.formatting import one_line, rough_tokens
+from theanine.llm.gather import gather
+from theanine.text.formatting import estimate_tokens, one_line
 
 
 @given(st.text(st.characters() | st.sampled_from("<>\n\r\u2028\x85"), max_size=80))
@@ -23,8 +23,8 @@ def test_a_fence_stays_readable() -> None:
 
 
 def test_rough_tokens_never_falls_short_of_words() -> None:
-    assert rough_tokens("a short line of words") >= 5
-    assert rough_tokens("我上个月搬到了上海") >= 9
+    assert estimate_tokens("a short line of words") >= 5
+    assert estimate_tokens("我上个月搬到了上海") >= 9
 
 
 @pytest.mark.anyio
@@ -35,6 +35,6 @@ async def test_the_first_failure_is_raised_as_itself() -> None:
     async def fails() -> int:
         raise KeyError("gone")
 
-    assert await concurrently([works, works]) == [1, 1]
+    assert await gather([works, works]) == [1, 1]
     with pytest.raises(KeyError):
-        await concurrently([works, fails])
+        await gather([works, fails])

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.answering import turn
-from theanine.text.formatting import one_line, rough_tokens
-from theanine.text.numbering import WINDOW_TOKENS, numbered, windows_of
+from theanine.text.formatting import estimate_tokens, one_line
+from theanine.text.numbering import WINDOW_TOKENS, format_numbered, split_windows
 
 
 def test_a_session_reads_under_its_days_with_numbers_names_and_roles() -> None:
@@ -16,15 +16,15 @@ def test_a_session_reads_under_its_days_with_numbers_names_and_roles() -> None:
         turn(8, "You told me.", "Tea", role="agent", recalled=(1,)),
         turn(9, "Look", shared="a boat"),
     ]
-    (window,) = windows_of(turns)
-    assert numbered(window, dated=True).splitlines() == [
+    (window,) = split_windows(turns)
+    assert format_numbered(window, dated=True).splitlines() == [
         "-- Monday, 8 May 2023",
         "[1] Ana (user): I sail.",
         "[2] Tea (agent, recalled): You told me.",
         "[3] Ana (user): Look [shares a boat]",
     ]
-    assert numbered(window, dated=False).startswith("-- dates unknown\n[1] Ana")
-    assert windows_of([]) == []
+    assert format_numbered(window, dated=False).startswith("-- dates unknown\n[1] Ana")
+    assert split_windows([]) == []
 
 
 SIZES = st.sampled_from([0, 1, 40, 3_000, 13_000, 40_000])
@@ -34,11 +34,11 @@ SIZES = st.sampled_from([0, 1, 40, 3_000, 13_000, 40_000])
 @given(st.lists(SIZES, max_size=6), st.sampled_from(["ab ", "船が", "🛶"]))
 def test_windows_hold_every_word_in_order_within_their_size(sizes: list[int], words: str) -> None:
     turns = [turn(i, words * (size // 3)) for i, size in enumerate(sizes, 1)]
-    windows = windows_of(turns)
+    windows = split_windows(turns)
     lines = [line for window in windows for line in window]
     for number, one in enumerate(turns, 1):
         pieces = [line.text for line in lines if line.number == number]
-        assert "".join(pieces) == one_line(one.words)
+        assert "".join(pieces) == one_line(one.full_text)
     assert [line.number for line in lines] == sorted(line.number for line in lines)
     for window in windows:
-        assert sum(rough_tokens(line.text) for line in window) <= WINDOW_TOKENS
+        assert sum(estimate_tokens(line.text) for line in window) <= WINDOW_TOKENS

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.shared.retrieve import query_of, reply, retrieve
-from theanine.retrieval.budget import within
-from theanine.text.formatting import one_line, when
+from theanine.methods.shared.retrieve import query_text, reply, retrieve
+from theanine.retrieval.budget import fit_budget
+from theanine.text.formatting import format_day, one_line
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -42,27 +42,29 @@ class Figures:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         memories: list[NewMemory] = []
         for turn in turns:
-            for sentence in SENTENCE.findall(turn.words):
+            for sentence in SENTENCE.findall(turn.full_text):
                 if turn.role == "user" and re.search(r"\d", sentence):
                     text, who = f"{turn.speaker}: {one_line(sentence)}", (turn.speaker,)
-                    new = NewMemory(text=text, at=turn.at, sources=(turn.id,), speakers=who)
+                    new = NewMemory(text=text, at=turn.at, source_turns=(turn.id,), speakers=who)
                     memories.append(new)
         vectors = await context.embedder.embed([memory.text for memory in memories])
-        return Remembered(memories=memories, vectors=vectors)
+        return MemoryBatch(memories=memories, vectors=vectors)
 
     async def recall(self, dialogue: Dialogue, context: Context) -> Recollection:
-        query, parts = query_of(dialogue, turns=6), list[tuple[Part, str]]()
+        query, parts = query_text(dialogue, turns=6), list[tuple[Part, str]]()
         k = self.config.retrieved
         for memory, score in await retrieve(query, dialogue, k, context, "hybrid"):
-            text = when(memory.at, memory.session, context.view.undated) + memory.text
-            sources = tuple(await context.view.turns(memory.sources))
-            parts.append((Part(text=text, memories=(memory,), sources=sources, score=score), text))
-        return Recollection(query=query, parts=tuple(within(parts, context.budget)))
+            text = format_day(memory.at, memory.session, context.index.undated) + memory.text
+            sources = tuple(await context.index.turns(memory.source_turns))
+            parts.append(
+                (Part(text=text, memories=(memory,), source_turns=sources, score=score), text)
+            )
+        return Recollection(query=query, parts=tuple(fit_budget(parts, context.budget)))
 
     async def respond(
         self, dialogue: Dialogue, recollection: Recollection, speaker: str, context: Context

@@ -18,11 +18,11 @@ from theanine.cli.options import (
     ModelOption,
     RerankedOption,
     RerankerOption,
-    plain,
-    tell_if_local,
+    json_default,
+    notify_if_local,
 )
 from theanine.cli.progress import progress
-from theanine.cli.rendering import console, counted, show_table, visible
+from theanine.cli.rendering import console, pluralize, show_table, visible
 
 if TYPE_CHECKING:
     from theanine.types import History
@@ -112,7 +112,7 @@ def compare(
     theanine compare --methods theanine,raw=theanine --set raw.refine=false
     """
     from theanine.demo import HARBOUR
-    from theanine.retrieval.rerank import TOP
+    from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
     from theanine_bench.datasets.questions import read_asked
     from theanine_bench.tasks.comparison import With
 
@@ -123,10 +123,10 @@ def compare(
     for file in filter(None, (html, json_)):
         check_place(file)
     histories, asked = read_asked(data, questions, limit)
-    tell_if_local(model, base_url)
+    notify_if_local(model, base_url)
     common = With(
         model=model, base_url=base_url, embedder=embedder, budget=budget,
-        reranker=reranker, reranked=reranked or TOP,
+        reranker=reranker, reranked=reranked or DEFAULT_RERANK_DEPTH,
     )  # fmt: skip
     found = _compared(entrants, histories, asked, common)
     _report(found, data, html, json_)
@@ -146,7 +146,9 @@ def _compared(
 
 def _report(found: Comparison, data: Path, html: Path | None, json_: Path | None) -> None:
     if json_ is not None:
-        write_text(json_, json.dumps(asdict(found), default=plain, ensure_ascii=False, indent=2))
+        write_text(
+            json_, json.dumps(asdict(found), default=json_default, ensure_ascii=False, indent=2)
+        )
     if html is not None:
         from theanine_bench.report import compare_page
 
@@ -193,8 +195,8 @@ def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
 
 def _show(found: Comparison) -> None:
     console().print(
-        f"{counted(found.said, 'turns')} in {counted(found.sessions, 'sessions')}, "
-        f"{counted(len(found.questions), 'questions')}; "
+        f"{pluralize(found.said, 'turns')} in {pluralize(found.sessions, 'sessions')}, "
+        f"{pluralize(len(found.questions), 'questions')}; "
         f"the log alone takes {found.log / 1000:.0f} kB"
     )
     rows = ([column.label, *(value(column) for _, value in MEASURES)] for column in found.columns)
@@ -208,7 +210,7 @@ def _show(found: Comparison) -> None:
             for line in _lines(column, column.answers[place]):
                 console().print(line, markup=False)
     if found.unknown:
-        named = counted(len(found.unknown), "sources of questions")
+        named = pluralize(len(found.unknown), "sources of questions")
         left = f"{named} not in the data, left out: {', '.join(found.unknown)}"
         print(visible(left), file=sys.stderr)
     for column in found.columns:
@@ -218,7 +220,7 @@ def _show(found: Comparison) -> None:
 
 def _lines(column: Column, answer: Answer) -> Iterator[str]:
     found = "" if answer.found is None else f", {answer.found:.0%} of the evidence"
-    took = f"{counted(answer.tokens, 'tokens')}, {answer.seconds * 1000:.0f} ms"
+    took = f"{pluralize(answer.tokens, 'tokens')}, {answer.seconds * 1000:.0f} ms"
     yield f"   {column.label}: {took}{found}"
     if answer.failure is not None:
         yield f"     failed: {answer.failure}"
@@ -228,7 +230,7 @@ def _lines(column: Column, answer: Answer) -> Iterator[str]:
     for line in lines[:LINES]:
         yield f"     {line if len(line) <= WIDTH else line[:WIDTH].rstrip() + '…'}"
     if len(lines) > LINES:
-        yield f"     … {counted(len(lines) - LINES, 'more lines')}"
+        yield f"     … {pluralize(len(lines) - LINES, 'more lines')}"
 
 
 def _money(column: Column) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from theanine.cli.options import JsonOption, show_json
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.rating.forms import Form
@@ -99,7 +99,9 @@ def _serve(ratings: dict[str, Ratings], port: int) -> None:
     listening.listen()  # who opens the address at once is made to wait, not turned away
     place = f"http://127.0.0.1:{listening.getsockname()[1]}"
     print(
-        f"{counted(len(ratings), 'forms')} at {place} (Ctrl-C ends it)", file=sys.stderr, flush=True
+        f"{pluralize(len(ratings), 'forms')} at {place} (Ctrl-C ends it)",
+        file=sys.stderr,
+        flush=True,
     )
     server.run(sockets=[listening])
 

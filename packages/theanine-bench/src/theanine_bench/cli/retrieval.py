@@ -18,11 +18,11 @@ from theanine.cli.options import (
     RerankedOption,
     RerankerOption,
     SettingsOption,
-    named,
+    parse_settings,
     show_json,
 )
 from theanine.cli.progress import progress
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def retrieval(
     theanine bench retrieval locomo10.json --unit segment --set denoise=none
     theanine bench retrieval locomo10.json --reranker cross-encoder:models/reranker
     """
-    from theanine.retrieval.rerank import TOP
+    from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
     from theanine_bench.tasks.retrieval import Models, bench_retrieval
     from theanine_bench.tasks.retrieval_items import read_retrieved
 
@@ -95,8 +95,10 @@ def retrieval(
         labelled,
         unit=unit,
         retrieval=retriever,
-        models=Models(embedder=embedder, reranker=reranker, reranked=reranked or TOP),
-        settings=named(settings or []),
+        models=Models(
+            embedder=embedder, reranker=reranker, reranked=reranked or DEFAULT_RERANK_DEPTH
+        ),
+        settings=parse_settings(settings or []),
     )
     run = _with_bar(measured, len(labelled), unit)
     run = replace(run, data=str(data), sha256=sha256, command=again(context))
@@ -193,7 +195,7 @@ def _show_measures(run: Run, whole: Mapping[str, Interval]) -> None:
     by = {category: run.measures(category) for category in run.categories}
     reranker = f", reranked by {run.reranker}" if run.reranker else ""
     console().print(
-        f"{counted(len(run.items), 'questions')}, unit {run.unit}, {run.retrieval}, "
+        f"{pluralize(len(run.items), 'questions')}, unit {run.unit}, {run.retrieval}, "
         f"{run.embedder}{reranker}",
         markup=False,
     )
@@ -201,7 +203,7 @@ def _show_measures(run: Run, whole: Mapping[str, Interval]) -> None:
         ["measure", "all", *(f"{name} ({by[name]['MRR'].n})" for name in by)],
         ([name, whole[name], *(f"{by[c][name].mean:.3f}" for c in by)] for name in whole),
     )
-    dropped = ", ".join(counted(count, reason) for reason, count in run.dropped.items())
+    dropped = ", ".join(pluralize(count, reason) for reason, count in run.dropped.items())
     console().print(
         f"recall p50 {run.seconds(0.5) * 1000:.1f} ms, p95 {run.seconds(0.95) * 1000:.1f} ms; "
         f"remembered in {run.remember_seconds:.1f} s; index {run.index_bytes / 1e6:.1f} MB; "

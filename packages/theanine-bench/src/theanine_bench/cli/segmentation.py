@@ -15,7 +15,7 @@ import typer
 from theanine.cli.files import check_place, write_text
 from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.progress import progress
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _read(path: Path) -> list[SegmentedDialogue]:
     dropped = Counter[str]()
     dialogues = read_segmented(path, dropped)
     for reason, count in dropped.items():
-        print(f"dropped: {counted(count, reason)}", file=sys.stderr)
+        print(f"dropped: {pluralize(count, reason)}", file=sys.stderr)
     return dialogues
 
 
@@ -188,12 +188,12 @@ def _show(
         show_json({**found, "turns_per_second": run.turns_per_second, **counts})
         return
     called = asked.model if asked else segmenter
-    show_table(["measure", f"{called}, {counted(run.n, 'dialogues')}"], run.measures.items())
+    show_table(["measure", f"{called}, {pluralize(run.n, 'dialogues')}"], run.measures.items())
     console().print(f"{run.turns_per_second:,.0f} turns a second")
     if asked:
         console().print(
-            f"{counted(asked.fallbacks, 'fallbacks to the local segmenter')}; "
-            f"{counted(asked.calls, 'calls')}, {asked.replayed} replayed; "
-            f"{counted(asked.input_tokens, 'tokens')} in, "
+            f"{pluralize(asked.fallbacks, 'fallbacks to the local segmenter')}; "
+            f"{pluralize(asked.calls, 'calls')}, {asked.replayed} replayed; "
+            f"{pluralize(asked.input_tokens, 'tokens')} in, "
             f"{asked.output_tokens:,} out"
         )

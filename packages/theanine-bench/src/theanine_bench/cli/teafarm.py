@@ -12,7 +12,7 @@ import typer
 
 from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.progress import progress
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import RunOptions, with_run_options
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ async def _make(
 def _show_made(made: Sequence[Made], out: Path, blank: str) -> None:
     """How many questions were written, and who has none; exits with 1 where somebody has none."""
     written = sum(one.questions for one in made)
-    print(f"{out}: {counted(written, 'questions')}{blank}")
+    print(f"{out}: {pluralize(written, 'questions')}{blank}")
     for one in made:
         if one.failure:
             print(f"{one.user}: none: {one.failure}", file=sys.stderr)

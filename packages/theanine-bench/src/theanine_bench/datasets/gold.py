@@ -20,7 +20,7 @@ from theanine.importers.dates import DEFAULT_START
 from theanine.importers.fields import as_list, as_object, member, optional_text, parse
 from theanine.importers.source import decode, opened
 from theanine.text.words import sentences
-from theanine.types import GivenMemory, History, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 _SESSION = re.compile(r"session_(\d+)")
 _WEEK = timedelta(days=7)
@@ -82,7 +82,7 @@ def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
 def _golden(history: History) -> Golden:
     wanted: list[Wanted] = []
     for transcript in history.transcripts:
-        words = {turn.key: f"{turn.speaker}: {turn.words}" for turn in transcript.turns}
+        words = {turn.key: f"{turn.speaker}: {turn.full_text}" for turn in transcript.turns}
         for memory in transcript.memories:
             turns = tuple(words[key] for key in memory.source_keys if key in words)
             speaker = ", ".join(memory.speakers)
@@ -110,7 +110,7 @@ def _persona_summaries(files: Sequence[Path]) -> list[History]:
     A turn's ``persona_text`` may hold several statements, a sentence each.
     """
     found: dict[str, dict[int, list[Utterance]]] = {}
-    memories: dict[tuple[str, int], list[GivenMemory]] = {}
+    memories: dict[tuple[str, int], list[ImportedMemory]] = {}
     for file in files:
         number = _number(file)
         for name, dialog in _sessions(file):
@@ -162,16 +162,16 @@ def _sessions(file: Path) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
 
 def _turns(
     dialog: Sequence[Mapping[str, Any]], start: Any
-) -> tuple[list[Utterance], list[GivenMemory]]:
+) -> tuple[list[Utterance], list[ImportedMemory]]:
     turns: list[Utterance] = []
-    given: list[GivenMemory] = []
+    given: list[ImportedMemory] = []
     for place, one in enumerate(dialog):
         speaker = "Speaker 1" if str(one.get("id", place % 2)).endswith("0") else "Speaker 2"
         key, at = str(place + 1), start + place * timedelta(minutes=1)
         turns.append(Utterance(text=str(one["text"]), speaker=speaker, at=at, key=key))
         text = str(one.get("persona_text") or "")
         given += [
-            GivenMemory(text=text[a:b], speakers=(speaker,), source_keys=(key,))
+            ImportedMemory(text=text[a:b], speakers=(speaker,), source_keys=(key,))
             for a, b in sentences(text)
         ]
     return turns, given

@@ -105,7 +105,7 @@ def _case(question: Question, history: History) -> Case:
 def _evidence(question: Question, history: History) -> list[dict[str, str]]:
     """The labelled turns' words, in the order in which they were said."""
     return [
-        {"speaker": turn.speaker, "text": turn.words}
+        {"speaker": turn.speaker, "text": turn.full_text}
         for transcript in history.transcripts
         for place, turn in enumerate(transcript.turns, 1)
         if {("", key := turn.key or f"#{place}"), (transcript.key, key)} & question.gold

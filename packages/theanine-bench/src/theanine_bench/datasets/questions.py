@@ -43,7 +43,7 @@ class Ask:
     @property
     def text(self) -> str:
         """The question's words."""
-        return self.dialogue[-1].words
+        return self.dialogue[-1].full_text
 
 
 def read_asked(

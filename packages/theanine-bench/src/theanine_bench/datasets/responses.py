@@ -60,10 +60,10 @@ def _cases(transcript: Transcript, number: int) -> Iterator[Case]:
             id=f"{transcript.key}/{place + 1}",
             category=f"session {number}",
             dialogue=tuple(_plain(said) for said in transcript.turns[:place]),
-            reference=turn.words,
+            reference=turn.full_text,
             speaker=turn.speaker,
         )
 
 
 def _plain(said: Utterance) -> Utterance:
-    return Utterance(text=said.text, speaker=said.speaker, at=said.at, shared=said.shared)
+    return Utterance(text=said.text, speaker=said.speaker, at=said.at, attachment=said.attachment)

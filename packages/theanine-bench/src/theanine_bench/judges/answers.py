@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import one_line
 from theanine_bench.judges.judge import PROMPTS, Form, Judge, Unjudged, always
 from theanine_bench.judges.showing import (
@@ -74,12 +74,12 @@ class Order(BaseModel):
     missing: list[int] = Field(description="the numbers of the points that no event is")
 
 
-GPT4SCORE = load_step(PROMPTS, "judge-gpt4score", 1, Hundred)
-GPT_SCORE = load_step(PROMPTS, "judge-gpt-score", 1, Covered)
-RIGHT = load_step(PROMPTS, "judge-right", 1, Right)
-ABSTAINS = load_step(PROMPTS, "judge-abstains", 1, Right)
-RUBRIC = load_step(PROMPTS, "judge-rubric", 1, Points)
-ORDER = load_step(PROMPTS, "judge-order", 1, Order)
+GPT4SCORE = load_prompt(PROMPTS, "judge-gpt4score", 1, Hundred)
+GPT_SCORE = load_prompt(PROMPTS, "judge-gpt-score", 1, Covered)
+RIGHT = load_prompt(PROMPTS, "judge-right", 1, Right)
+ABSTAINS = load_prompt(PROMPTS, "judge-abstains", 1, Right)
+RUBRIC = load_prompt(PROMPTS, "judge-rubric", 1, Points)
+ORDER = load_prompt(PROMPTS, "judge-order", 1, Order)
 _MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
 
 

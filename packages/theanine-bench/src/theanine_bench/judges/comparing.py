@@ -15,9 +15,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from theanine.errors import SettingsError
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import Step, load_step
-from theanine.text.formatting import name_of, one_line
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import PromptTemplate, load_prompt
+from theanine.text.formatting import format_speaker, one_line
 from theanine_bench.judges.answers import REASON, grounds
 from theanine_bench.judges.judge import PROMPTS
 from theanine_bench.judges.showing import NOTHING, conversation, lines, past, reference
@@ -52,11 +52,11 @@ class Best(BaseModel):
         return self.best
 
 
-REPLIES = load_step(PROMPTS, "compare-replies", 1, Better)
-WITH_PAST = load_step(PROMPTS, "compare-with-past", 1, Better)
-RECALLED = load_step(PROMPTS, "compare-recalled", 1, Better)
-ANSWERS = load_step(PROMPTS, "compare-answers", 1, Better)
-CHOICE = load_step(PROMPTS, "choose-answer", 1, Best)
+REPLIES = load_prompt(PROMPTS, "compare-replies", 1, Better)
+WITH_PAST = load_prompt(PROMPTS, "compare-with-past", 1, Better)
+RECALLED = load_prompt(PROMPTS, "compare-recalled", 1, Better)
+ANSWERS = load_prompt(PROMPTS, "compare-answers", 1, Better)
+CHOICE = load_prompt(PROMPTS, "choose-answer", 1, Best)
 
 Candidate = Mapping[str, Any]
 """``{run, answer, made_by, recalled}``: one run's part of a compared item."""
@@ -75,7 +75,7 @@ class Criterion:
     """
 
     name: str
-    step: Step[Any]
+    step: PromptTemplate[Any]
     values: Callable[[Item, Sequence[Candidate]], Mapping[str, str]]
     source: str
     compared: Callable[[Candidate], str] = lambda one: one_line(one["answer"] or "")
@@ -104,7 +104,7 @@ class Comparison:
         """Its numbers' names; compared items always have an answer."""
         return self._values(TIE, flipped=False)
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """The outcome; the judge is not asked where there is nothing to compare.
 
         A run without an answer loses. Of several runs those with the same answer are shown as one,
@@ -136,11 +136,11 @@ class Comparison:
             verdict["alike"] = merged
         return Scored(values=self._values(outcome, flipped=outcome == TIE), verdict=verdict)
 
-    async def _ask(self, item: Item, order: Sequence[int], judge: Caller) -> dict[str, Any]:
+    async def _ask(self, item: Item, order: Sequence[int], judge: ScopedChat) -> dict[str, Any]:
         shown = [item.extra["candidates"][place] for place in order]
         said = await judge.ask(
             self.criterion.step,
-            touches=(),  # the judge's own scope has no sessions
+            source_sessions=(),  # the judge's own scope has no sessions
             check=lambda said: None if said.chosen <= len(order) else f"there are {len(order)}",
             **self.criterion.values(item, shown),
         )
@@ -170,7 +170,7 @@ def _told(outcome: str, why: str) -> dict[str, Any]:
 
 
 def _responses(item: Item, shown: Sequence[Candidate]) -> str:
-    speaker = name_of(item.speaker)
+    speaker = format_speaker(item.speaker)
     answers = [one_line(one["answer"] or "") or NOTHING for one in shown]
     return "\n".join(f"{number}: {speaker}: {words}" for number, words in enumerate(answers, 1))
 

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from theanine.errors import ModelError, SettingsError
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import Step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import PromptTemplate
 from theanine_bench.metrics.base import Scored
 from theanine_bench.runs.item import Item
 
@@ -41,7 +41,7 @@ class Form(Generic[T]):
         check: what is wrong with a verdict on an item although it fits its schema, or None.
     """
 
-    step: Step[T]
+    step: PromptTemplate[T]
     values: Callable[[Item], Mapping[str, str]]
     score: Callable[[T], Mapping[str, float]]
     check: Callable[[Item, T], str | None] = lambda _item, _verdict: None
@@ -70,7 +70,7 @@ class Judge:
         """It asks a model."""
         return True
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """The verdict on an item that has an answer, its words and who gave it included.
 
         Raises ModelError when the judge fails (Unjudged: it had nothing to go by), and
@@ -81,7 +81,7 @@ class Judge:
         form = self.form(item)
         verdict = await judge.ask(
             form.step,
-            touches=(),  # the judge's own scope has no sessions
+            source_sessions=(),  # the judge's own scope has no sessions
             check=lambda said: form.check(item, said),
             **form.values(item),
         )

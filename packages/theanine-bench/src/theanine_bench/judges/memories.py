@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.chat import Caller
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
-from theanine.text.formatting import name_of, one_line, rough_tokens
-from theanine.text.words import day
+from theanine.llm.chat import ScopedChat
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
+from theanine.text.formatting import estimate_tokens, format_speaker, one_line
+from theanine.text.words import format_date
 from theanine_bench.judges.judge import PROMPTS
 from theanine_bench.metrics.memory_rules import Written
 
@@ -51,12 +51,12 @@ class Supports(BaseModel):
     verdicts: list[Support]
 
 
-MATCH = load_step(PROMPTS, "match-memories", 1, Matches)
-SUPPORT = load_step(PROMPTS, "support-memories", 1, Supports)
+MATCH = load_prompt(PROMPTS, "match-memories", 1, Matches)
+SUPPORT = load_prompt(PROMPTS, "support-memories", 1, Supports)
 
 
 async def match(
-    wanted: Sequence[str], memories: Sequence[str], near: Sequence[Sequence[int]], judge: Caller
+    wanted: Sequence[str], memories: Sequence[str], near: Sequence[Sequence[int]], judge: ScopedChat
 ) -> list[list[int]]:
     """For each wanted statement the places of the memories that say it.
 
@@ -70,7 +70,7 @@ async def match(
         shown = sorted({memory for place in batch for memory in near[place]})
         said = await judge.ask(
             MATCH,
-            touches=(),  # the judge's own scope has no sessions
+            source_sessions=(),  # the judge's own scope has no sessions
             check=partial(_mismatch, len(batch), len(shown)),
             wanted=_numbered(wanted[place] for place in batch),
             memories=_numbered(memories[memory] for memory in shown),
@@ -79,11 +79,11 @@ async def match(
             found[batch[one.wanted - 1]] = sorted({shown[number - 1] for number in one.memories})
 
     starts = range(0, len(asked), WANTED_PER_CALL)
-    await concurrently([partial(ask, asked[start : start + WANTED_PER_CALL]) for start in starts])
+    await gather([partial(ask, asked[start : start + WANTED_PER_CALL]) for start in starts])
     return found
 
 
-async def supports(memories: Sequence[Written], judge: Caller) -> list[Support]:
+async def supports(memories: Sequence[Written], judge: ScopedChat) -> list[Support]:
     """A verdict on each memory; one without a source turn is unsupported, and is not asked about.
 
     Raises ModelError.
@@ -99,14 +99,14 @@ async def supports(memories: Sequence[Written], judge: Caller) -> list[Support]:
         numbers = {turn: number for number, turn in enumerate(sorted(shown), 1)}
         said = await judge.ask(
             SUPPORT,
-            touches=(),
+            source_sessions=(),
             check=partial(_unsaid, len(batch)),
             turns="\n".join(f"[{numbers[turn]}] {_turn(shown[turn])}" for turn in sorted(shown)),
             memories=_numbered(_resting(memories[place], numbers) for place in batch),
         )
         found.update({batch[one.memory - 1]: one for one in said.verdicts})
 
-    await concurrently([partial(ask, batch) for batch in _batches(memories)])
+    await gather([partial(ask, batch) for batch in _batches(memories)])
     return [found[place] for place in range(len(memories))]
 
 
@@ -117,7 +117,7 @@ def _batches(memories: Sequence[Written]) -> Iterator[list[int]]:
     for place, one in enumerate(memories):
         if not one.sources:
             continue
-        size = sum(rough_tokens(str(turn["text"])) + 10 for turn in one.sources)
+        size = sum(estimate_tokens(str(turn["text"])) + 10 for turn in one.sources)
         if batch and (tokens + size > TURN_TOKENS or len(batch) == MEMORIES_PER_CALL):
             yield batch
             batch, tokens = [], 0
@@ -128,8 +128,8 @@ def _batches(memories: Sequence[Written]) -> Iterator[list[int]]:
 
 
 def _turn(turn: Mapping[str, Any]) -> str:
-    at = day(datetime.fromisoformat(turn["at"]))
-    return f"({at}) {name_of(turn['speaker'])}: {one_line(turn['text'])}"
+    at = format_date(datetime.fromisoformat(turn["at"]))
+    return f"({at}) {format_speaker(turn['speaker'])}: {one_line(turn['text'])}"
 
 
 def _resting(memory: Written, numbers: Mapping[int, int]) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from theanine.errors import BadInput
 from theanine.importers.dates import DEFAULT_START
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine_bench.judges.comparing import CRITERIA, LETTERS, TIE, Comparison
 from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.registry import judge_named
@@ -82,7 +82,7 @@ class Checked:
         """Its number's name; labelled items always have an answer."""
         return {f"{self.name}/agrees": 0.0}
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """1 where every label is the judge's. Raises as the judge does."""
         scored = await self.judge.of(item, judge)
         said = labels_of(self.judge, scored)

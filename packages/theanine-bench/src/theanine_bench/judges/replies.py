@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine_bench.judges.answers import REASON
 from theanine_bench.judges.judge import PROMPTS, Form, Judge, always
 from theanine_bench.judges.showing import conversation, past, recalled, reply
@@ -59,10 +59,10 @@ class Perspectives(BaseModel):
     humanness: int = Field(ge=0, le=3)
 
 
-QUALITY = load_step(PROMPTS, "judge-quality", 1, Rating)
-ENTAILMENT = load_step(PROMPTS, "judge-entailment", 1, Stance)
-HELPFULNESS = load_step(PROMPTS, "judge-helpfulness", 1, Agreement)
-FIVE = load_step(PROMPTS, "judge-perspectives", 1, Perspectives)
+QUALITY = load_prompt(PROMPTS, "judge-quality", 1, Rating)
+ENTAILMENT = load_prompt(PROMPTS, "judge-entailment", 1, Stance)
+HELPFULNESS = load_prompt(PROMPTS, "judge-helpfulness", 1, Agreement)
+FIVE = load_prompt(PROMPTS, "judge-perspectives", 1, Perspectives)
 
 
 def _shown(item: Item) -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from theanine.text.formatting import name_of, one_line
-from theanine.text.words import day
+from theanine.text.formatting import format_speaker, one_line
+from theanine.text.words import format_date
 from theanine_bench.judges.judge import Unjudged
 from theanine_bench.runs.item import Item
 
@@ -18,7 +18,7 @@ UNSAID = "Nothing in the past says it. A right answer says that it is not known.
 
 def conversation(item: Item) -> str:
     """What was said so far, one turn a line."""
-    turns = [f"{name_of(one['speaker'])}: {one_line(one['text'])}" for one in item.dialogue]
+    turns = [f"{format_speaker(one['speaker'])}: {one_line(one['text'])}" for one in item.dialogue]
     return "\n".join(turns) or one_line(item.asked) or NOTHING
 
 
@@ -29,7 +29,7 @@ def answer(item: Item) -> str:
 
 def reply(item: Item) -> str:
     """The same behind the speaker's name."""
-    return f"{name_of(item.speaker)}: {answer(item)}"
+    return f"{format_speaker(item.speaker)}: {answer(item)}"
 
 
 def answerable(item: Item) -> bool:
@@ -72,7 +72,10 @@ def past_lines(items: Sequence[Item]) -> list[str]:
         for source in part["sources"]
     }
     ordered = sorted(turns.values(), key=lambda one: (_at(one), one["turn"]))
-    return [f"({day(_at(one))}) {name_of(one['speaker'])}: {one['text']}" for one in ordered]
+    return [
+        f"({format_date(_at(one))}) {format_speaker(one['speaker'])}: {one['text']}"
+        for one in ordered
+    ]
 
 
 def _at(turn: Mapping[str, Any]) -> datetime:
@@ -96,7 +99,11 @@ def _texts(given: object) -> list[str]:
     if isinstance(given, Mapping):
         known = cast("Mapping[str, object]", given)
         if "text" in known:
-            return [f"{name_of(str(known.get('speaker', '')))}: {known['text']}".removeprefix(": ")]
+            return [
+                f"{format_speaker(str(known.get('speaker', '')))}: {known['text']}".removeprefix(
+                    ": "
+                )
+            ]
         return [f"{who}: {text}" for who, some in known.items() for text in _texts(some)]
     if isinstance(given, Sequence):
         return [text for one in cast("Sequence[object]", given) for text in _texts(one)]

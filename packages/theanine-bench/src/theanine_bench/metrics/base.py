@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine_bench.runs.item import Item
 
 
@@ -36,7 +36,7 @@ class Measure(Protocol):
     @property
     def worst(self) -> Mapping[str, float]: ...
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """Measure an item. A judge is only asked of one that has an answer; for other measures a
         missing answer says nothing at all. No values where there is nothing to compare with.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine.text.formatting import one_line
 from theanine_bench.metrics.base import Scored
 from theanine_bench.runs.item import Item
@@ -25,7 +25,7 @@ class EvidenceRecalled:
     judging: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {EVIDENCE: 0.0})
 
-    async def of(self, item: Item, judge: Caller | None = None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
         """The share; no value for a question that names no evidence."""
         wanted = {_words(one) for one in item.extra.get("evidence", ()) if one["speaker"]}
         have = {_words(source) for part in item.recalled for source in part["sources"]}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from theanine.text.words import contained, content, day, words
+from theanine.text.words import containment, content_words, format_date, words
 
 SAYS = 0.6
 """Share of a gold memory's content words from which a memory counts as saying it."""
@@ -43,14 +43,14 @@ class Written:
     def said(self) -> list[str]:
         """Its source turns, ``Ana said on 8 May 2023: …``, as memories attribute them."""
         return [
-            f"{one['speaker']} said on {day(datetime.fromisoformat(one['at']))}: {one['text']}"
+            f"{one['speaker']} said on {format_date(datetime.fromisoformat(one['at']))}: {one['text']}"
             for one in self.sources
         ]
 
 
 def stems(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
     """What a text is about, without the speakers' ``names`` (stems as well)."""
-    return content(text) - names
+    return content_words(text) - names
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -73,7 +73,7 @@ def says(
         need = stems(text, names)
         table.append(
             [
-                contained(need, stems_of) if not speaker or _by(speaker, one) else 0.0
+                containment(need, stems_of) if not speaker or _by(speaker, one) else 0.0
                 for one, stems_of in zip(written, have, strict=True)
             ]
         )
@@ -97,7 +97,9 @@ def said_twice(memories: Sequence[frozenset[str]]) -> dict[int, int]:
 
 def grounded(memory: frozenset[str], sources: Sequence[str]) -> float:
     """The share of a memory's stems that its source turns have; 1 for one that says nothing."""
-    return contained(memory, frozenset[str]().union(*map(content, sources))) if memory else 1.0
+    return (
+        containment(memory, frozenset[str]().union(*map(content_words, sources))) if memory else 1.0
+    )
 
 
 def bag_overlap(written: Sequence[str], wanted: Sequence[str]) -> tuple[float, float, float]:

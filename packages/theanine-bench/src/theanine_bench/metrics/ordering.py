@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from theanine.llm.chat import Caller
-from theanine.text.words import content, sentences
+from theanine.llm.chat import ScopedChat
+from theanine.text.words import content_words, sentences
 from theanine_bench.metrics.base import Scored
 from theanine_bench.runs.item import Item
 
@@ -78,7 +78,7 @@ def events_of(answer: str) -> list[str]:
 
 def align(points: Sequence[str], events: Sequence[str]) -> list[int | None]:
     """The point that each event is by the words that they share, the likest pairs first."""
-    wanted, said = list(map(content, points)), list(map(content, events))
+    wanted, said = list(map(content_words, points)), list(map(content_words, events))
     alike = [
         (2 * len(a & b) / max(1, len(a) + len(b)), -e, -p)
         for e, a in enumerate(said)
@@ -103,7 +103,7 @@ class OrderByWords:
     judging: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {ORDER: 0.0, f"{ORDER}/found": 0.0})
 
-    async def of(self, item: Item, judge: Caller | None = None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
         """Both values, or none for another question."""
         points = [str(point) for point in item.extra.get("rubric") or ()]
         if not points or not item.extra.get("ordered"):

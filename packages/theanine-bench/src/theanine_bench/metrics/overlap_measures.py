@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.on_device import require
 from theanine.errors import SettingsError
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine_bench.metrics.base import CorpusMeasure, Measure, Scored
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.library import EXTRA
@@ -58,7 +58,7 @@ class OverlapMeasure:
         """An item without an answer scores 0."""
         return {self.name: 0.0}
 
-    async def of(self, item: Item, judge: Caller | None = None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
         """The value under the measure's name, or none."""
         score = self.score(item)
         return Scored(values={} if score is None else {self.name: score})

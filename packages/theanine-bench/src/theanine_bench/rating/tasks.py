@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
 from theanine.store import Store, open_store
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine.types import Memory, Scope, Turn
 from theanine_bench.rating.forms import Form
 from theanine_bench.runs.folder import RunFolder, write_whole
@@ -117,8 +117,8 @@ async def _links(run: RunFolder) -> AsyncIterator[Task]:
 
 
 async def _memory(store: Store, scope: Scope, memory: Memory, place: int) -> Block:
-    turns = await store.turns(scope, ids=memory.sources)
-    title = f"{('First', 'Second')[place]} memory, {day(memory.at)}"
+    turns = await store.turns(scope, ids=memory.source_turns)
+    title = f"{('First', 'Second')[place]} memory, {format_date(memory.at)}"
     return Block(title=title, lines=(memory.text, *(f"↳ {_said(turn)}" for turn in turns)))
 
 
@@ -132,7 +132,7 @@ async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterat
                 for place, part in enumerate(item.recalled if item.group == group else (), 1):
                     if len(part["memories"]) > 1:
                         line = [memories[id] for id in part["memories"]]
-                        before = tuple(f"{day(one.at)}: {one.text}" for one in line)
+                        before = tuple(f"{format_date(one.at)}: {one.text}" for one in line)
                         yield Task(
                             id=f"{item.id}/{place}",
                             blocks=(
@@ -181,7 +181,7 @@ def _reply(item: Item) -> Block:
 
 
 def _said(turn: Turn) -> str:
-    return f"{turn.speaker}: {turn.words}"
+    return f"{turn.speaker}: {turn.full_text}"
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from theanine.cli.timeline_page.fill import filled
-from theanine.text.words import day
+from theanine.text.words import format_date
 
 if TYPE_CHECKING:
     from theanine.types import Turn
@@ -97,8 +97,8 @@ def _turns(turns: Mapping[int, Turn], undated: frozenset[int]) -> dict[int, dict
     return {
         number: {
             "speaker": turn.speaker,
-            "when": "" if turn.session in undated else day(turn.at),
-            "words": turn.words,
+            "when": "" if turn.session in undated else format_date(turn.at),
+            "words": turn.full_text,
         }
         for number, turn in turns.items()
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from theanine.cli.timeline_page.fill import filled
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 from theanine_bench.analysis.diff import less_is_better
 from theanine_bench.report.run_items import Packed
 from theanine_bench.runs.saved_run import ordered
@@ -69,7 +69,7 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _model(name: str, base_url: str | None, none: str = "none: local versions") -> str:
-    if name == LOCAL and not base_url:
+    if name == LOCAL_MODEL and not base_url:
         return none
     return f"{name} at {base_url}" if base_url else name
 

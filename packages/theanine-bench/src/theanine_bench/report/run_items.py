@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine_bench.runs.item import Item
 
 
@@ -66,4 +66,4 @@ class _Rows:
 
 def _when(at: str) -> str:
     time = datetime.fromisoformat(at)
-    return f"{day(time)}, {time:%H:%M}"
+    return f"{format_date(time)}, {time:%H:%M}"

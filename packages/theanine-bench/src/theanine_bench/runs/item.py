@@ -8,7 +8,7 @@ from typing import Any
 
 from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Reply
-from theanine.types import LOCAL, Part, Turn, Utterance
+from theanine.types import LOCAL_MODEL, Part, Turn, Utterance
 from theanine_bench.samples import Case
 
 ANSWER = "answer"
@@ -43,7 +43,7 @@ class Item:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     answer: str | None = None
     rationale: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     recalled: Sequence[Mapping[str, Any]] = ()
     recalled_tokens: int = 0
     measures: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -71,14 +71,14 @@ def of_case(case: Case, group: str, reply: Reply | None, failure: str | None) ->
         id=case.id,
         group=group,
         category=case.category,
-        asked=case.dialogue[-1].words,
+        asked=case.dialogue[-1].full_text,
         dialogue=[_said(said) for said in case.dialogue],
         speaker=case.speaker,
         reference=case.reference,
         extra=dict(case.extra),
         answer=reply.text if reply else None,
         rationale=reply.rationale if reply else "",
-        made_by=reply.made_by if reply else LOCAL,
+        made_by=reply.made_by if reply else LOCAL_MODEL,
         recalled=[_part(part) for part in found.parts] if found else (),
         recalled_tokens=count_tokens(found.text) if found else 0,
         failures={ANSWER: failure} if failure else {},
@@ -101,14 +101,14 @@ def _is_of(name: str, measure: str) -> bool:
 
 def _said(said: Utterance) -> dict[str, Any]:
     at = said.at.isoformat()
-    return {"speaker": said.speaker, "role": said.role, "text": said.words, "at": at}
+    return {"speaker": said.speaker, "role": said.role, "text": said.full_text, "at": at}
 
 
 def _part(part: Part) -> dict[str, Any]:
     return {
         "text": part.text,
         "memories": [memory.id for memory in part.memories],
-        "sources": [_source(turn) for turn in part.sources],
+        "sources": [_source(turn) for turn in part.source_turns],
     }
 
 
@@ -118,5 +118,5 @@ def _source(turn: Turn) -> dict[str, Any]:
         "session": turn.session,
         "speaker": turn.speaker,
         "at": turn.at.isoformat(),
-        "text": turn.words,
+        "text": turn.full_text,
     }

@@ -57,7 +57,7 @@ async def _copy_journal(source: Path, target: Path) -> None:
     await one.open()
     await two.open()
     try:
-        await two.restore([record async for record in one.dump() if record["type"] == "journal"])
+        await two.restore([record async for record in one.export() if record["type"] == "journal"])
     finally:
         await one.close()
         await two.close()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import anyio
 
-from theanine.client.client import AsyncAgent
+from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
 from theanine.embeddings.open import open_embedder
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
-from theanine.llm.chat import Caller, Chat
+from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
@@ -57,10 +57,10 @@ Opener = Callable[["Running", Store], Tested]
 """Makes the agent that a run asks, over the run's store."""
 
 
-def agent_of(running: Running, store: Store) -> AsyncAgent:
+def agent_of(running: Running, store: Store) -> AsyncClient:
     """The agent that the run's set-up describes."""
     setup, model = running.setup, running.models.agent
-    return AsyncAgent(
+    return AsyncClient(
         store,
         open_method(setup.method, dict(setup.settings) or None),
         open_embedder(setup.embedder),
@@ -238,8 +238,8 @@ class _Desk:
                 verdicts[measure.name] = scored.verdict
         return replace(item, measures=measures, verdicts=verdicts, failures=failures)
 
-    def _judge(self) -> Caller | None:
-        return self.chat.bound(JUDGE) if self.chat else None
+    def _judge(self) -> ScopedChat | None:
+        return self.chat.for_scope(JUDGE) if self.chat else None
 
 
 def _said(error: Exception) -> str:

@@ -12,7 +12,7 @@ import theanine
 from theanine.errors import ModelRejected
 from theanine.llm.base import ChatModel, Closable, Message, RawReply
 from theanine.llm.open import open_chat
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 from theanine_bench.metrics.base import CorpusMeasure, Measure
 from theanine_bench.runs.item import Item
 from theanine_bench.samples import Group, count
@@ -54,11 +54,11 @@ class Setup:
 
     method: str = "theanine"
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
-    model: str = LOCAL
+    model: str = LOCAL_MODEL
     base_url: str | None = None
-    embedder: str = LOCAL
+    embedder: str = LOCAL_MODEL
     budget: int | None = None
-    judge: str = LOCAL
+    judge: str = LOCAL_MODEL
     judge_base_url: str | None = None
     seed: int = 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from theanine.errors import BudgetExceeded, SettingsError
 from theanine.llm.base import ChatModel, Message, RawReply
-from theanine.llm.price import Priced
+from theanine.llm.price import PricedModel
 from theanine.store import Store
 from theanine_bench.runs.setup import PassingModel
 
@@ -43,7 +43,7 @@ class Spending:
         if not any(models):
             self.most = None  # nothing can cost anything
         for model in models if self.most is not None else ():
-            if isinstance(model, Priced) and model.price(1, 1) is None:
+            if isinstance(model, PricedModel) and model.price(1, 1) is None:
                 raise SettingsError(
                     f"the price of {model.name} is unknown, so no budget in dollars can be kept"
                 )

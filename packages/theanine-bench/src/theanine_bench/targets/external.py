@@ -12,11 +12,11 @@ from theanine.clock import system_clock
 from theanine.errors import ModelError
 from theanine.llm.base import ChatModel, Message, RawReply
 from theanine.llm.chat import Chat
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store import Store
-from theanine.text.formatting import day_of, dialogue_lines, name_of
+from theanine.text.formatting import day_label, format_dialogue, format_speaker
 from theanine.types import Recollection, Scope, Session, Turn, Utterance
 from theanine_bench.runs.runner import Running
 from theanine_bench.runs.setup import PassingModel, RecordedModel
@@ -28,7 +28,7 @@ OUTSIDE = "outside"
 Known = Literal["sent", "replayed", "none"]
 """How it learns of the earlier sessions: with each request, as a system message; beforehand, turn
 by turn as they were talked, for one with a memory of its own; or not at all."""
-STEP = Step("outside-agent", 1, "$request", str)
+STEP = PromptTemplate("outside-agent", 1, "$request", str)
 Said = list[dict[str, str]]
 """Messages of a chat request."""
 
@@ -64,7 +64,7 @@ async def _sent(model: OutsideModel, base_url: str, user: str, messages: Said) -
     )
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIChatModelSettings
 
-    from theanine.llm.provider import openai_provider, translated
+    from theanine.llm.provider import openai_provider, translate_errors
 
     parts = {"system": SystemPromptPart, "user": UserPromptPart}
     asked = [
@@ -75,7 +75,7 @@ async def _sent(model: OutsideModel, base_url: str, user: str, messages: Said) -
     ]
     provider = openai_provider(base_url)
     bare = model.name.partition(":")[2]
-    with translated(model.name, base_url):
+    with translate_errors(model.name, base_url):
         async with provider:
             response = await model_request(
                 OpenAIChatModel(bare, provider=provider),
@@ -147,7 +147,7 @@ class OutsideAgent(Tested):
             before = [await self._told(user, case.speaker, sessions)] if sessions else []
         messages = [*before, *messages_of(case.dialogue, case.speaker)]
         text = await self._ask(user, case.speaker, messages, touches)
-        empty = Recollection(query=case.dialogue[-1].words)
+        empty = Recollection(query=case.dialogue[-1].full_text)
         return Reply(text=text, recollection=empty, made_by=self._chat.model.name)
 
     async def _ask(
@@ -159,7 +159,7 @@ class OutsideAgent(Tested):
             await self._store.start_session(scope, system_clock(), key=OUTSIDE)
         name = user if len(self._speakers.get(user, ())) < 2 else f"{user}/{speaker}"
         request = json.dumps({"user": name, "messages": messages}, ensure_ascii=False)
-        return await self._chat.bound(scope).ask(STEP, touches=touches, request=request)
+        return await self._chat.for_scope(scope).ask(STEP, source_sessions=touches, request=request)
 
     async def _sessions(self, user: str) -> list[Session]:
         if not (await self._store.state(Scope(user))).scope_id:
@@ -180,11 +180,13 @@ class OutsideAgent(Tested):
 
     async def _told(self, user: str, speaker: str, sessions: Sequence[Session]) -> dict[str, str]:
         undated = {one.id for one in sessions if not one.dated}
-        parts = [f"You are {name_of(speaker)}. These are your earlier conversations, oldest first."]
+        parts = [
+            f"You are {format_speaker(speaker)}. These are your earlier conversations, oldest first."
+        ]
         for session in sessions:
             turns: Sequence[Turn] = await self._agent.turns(user, session=session.id)
-            day = day_of(session.started_at, session.id, undated)
-            parts.append(f"-- {day}\n{dialogue_lines(turns)}")
+            day = day_label(session.started_at, session.id, undated)
+            parts.append(f"-- {day}\n{format_dialogue(turns)}")
         return {"role": "system", "content": "\n\n".join(parts)}
 
 
@@ -208,7 +210,8 @@ def messages_of(dialogue: Sequence[Utterance], speaker: str) -> Said:
     messages: Said = []
     for own, turns in groupby(dialogue, key=lambda said: said.speaker == speaker):
         lines = [
-            f"{said.speaker}: {said.words}" if several and not own else said.words for said in turns
+            f"{said.speaker}: {said.full_text}" if several and not own else said.full_text
+            for said in turns
         ]
         messages.append({"role": "assistant" if own else "user", "content": "\n".join(lines)})
     return messages

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from theanine.client.client import AsyncAgent
+from theanine.client.client import AsyncClient
 from theanine.embeddings.open import open_embedder
 from theanine.methods.base import Reply
 from theanine.methods.registry import open_method
@@ -22,7 +22,7 @@ class Tested:
     Entering it opens the run's store.
     """
 
-    def __init__(self, agent: AsyncAgent) -> None:
+    def __init__(self, agent: AsyncClient) -> None:
         self._agent = agent
 
     async def __aenter__(self) -> Self:
@@ -54,6 +54,6 @@ class Tested:
         return await self._agent.reply(case.dialogue, Scope(user), case.speaker, budget=budget)
 
 
-def log_alone(store: Store) -> AsyncAgent:
+def log_alone(store: Store) -> AsyncClient:
     """An agent that keeps the log and remembers nothing, for what answers in its own way."""
-    return AsyncAgent(store, open_method("no-memory"), open_embedder())
+    return AsyncClient(store, open_method("no-memory"), open_embedder())

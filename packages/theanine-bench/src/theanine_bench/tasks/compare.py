@@ -35,7 +35,7 @@ from theanine_bench.tasks.comparison import (
 )
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
     from theanine.store.values import CostLine
 
 
@@ -130,7 +130,7 @@ class _Run:
             answers=[self._answers[place] for place in range(len(asked))],
         )
 
-    def _opened(self) -> Agent:
+    def _opened(self) -> Client:
         common = self._common
         return theanine.open(
             str(self._path),
@@ -144,26 +144,26 @@ class _Run:
             seed=common.seed,
         )
 
-    def _remember(self, agent: Agent, user: str, transcript: Transcript) -> None:
+    def _remember(self, agent: Client, user: str, transcript: Transcript) -> None:
         agent.log(History(name=user, transcripts=[transcript]))
         started = time.perf_counter()
         agent.remember(user)
         self._seconds += time.perf_counter() - started
         self._tick()
 
-    def _retry(self, agent: Agent) -> None:
+    def _retry(self, agent: Client) -> None:
         """Once more for what failed: a passing failure is not the method's."""
         if agent.pending():
             started = time.perf_counter()
             agent.remember()
             self._seconds += time.perf_counter() - started
 
-    def _ask(self, agent: Agent, asks: Iterable[tuple[int, Ask]]) -> None:
+    def _ask(self, agent: Client, asks: Iterable[tuple[int, Ask]]) -> None:
         for place, ask in asks:
             self._answers[place] = self._answer(agent, ask, self._gold[place])
             self._tick()
 
-    def _answer(self, agent: Agent, ask: Ask, gold: frozenset[int]) -> Answer:
+    def _answer(self, agent: Client, ask: Ask, gold: frozenset[int]) -> Answer:
         started = time.perf_counter()
         try:
             found = agent.recall(ask.dialogue, ask.user, budget=self._common.budget)
@@ -174,12 +174,12 @@ class _Run:
         pieces = tuple(
             Piece(
                 text=part.text,
-                sources=tuple(turn.id for turn in part.sources),
+                sources=tuple(turn.id for turn in part.source_turns),
                 made_by=part.made_by,
             )
             for part in found.parts
         )
-        back = [turn.id for turn in found.sources]
+        back = [turn.id for turn in found.source_turns]
         return Answer(
             pieces=pieces,
             tokens=count_tokens(found.text),
@@ -187,7 +187,7 @@ class _Run:
             found=recall_at([back], set(gold), 1) if gold else None,
         )
 
-    def _kept(self, agent: Agent, user: str) -> tuple[int, int]:
+    def _kept(self, agent: Client, user: str) -> tuple[int, int]:
         return len(agent.memories(user)), len(agent.links(user))
 
 

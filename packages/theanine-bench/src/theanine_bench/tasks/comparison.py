@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from theanine.retrieval.rerank import TOP
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import Turn
 
 
@@ -26,7 +26,7 @@ class With:
     base_url: str | None = None
     embedder: str = "local"
     reranker: str | None = None
-    reranked: int = TOP
+    reranked: int = DEFAULT_RERANK_DEPTH
     budget: int | None = None
     seed: int = 0
 

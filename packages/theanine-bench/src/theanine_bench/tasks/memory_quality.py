@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine.llm.chat import Caller
+from theanine.llm.chat import ScopedChat
 from theanine.methods.base import Reply
 from theanine.store import Store
-from theanine.types import LOCAL, Memory, Part, Recollection, Utterance
+from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Utterance
 from theanine_bench.datasets.gold import Golden
 from theanine_bench.judges.memories import match, supports
 from theanine_bench.metrics.base import Measure, Scored
@@ -47,7 +47,7 @@ NEAR, NEAR_BACK = 4, 2
 def memory_plan(
     golden: Sequence[Golden],
     data: str,
-    judge: str = LOCAL,
+    judge: str = LOCAL_MODEL,
     kinds: Sequence[str] = (),
     limit: int | None = None,
 ) -> Plan:
@@ -55,7 +55,7 @@ def memory_plan(
 
     ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
     """
-    judged: list[Measure] = [] if judge == LOCAL else [MATCHED, SUPPORTED, REPEATED]
+    judged: list[Measure] = [] if judge == LOCAL_MODEL else [MATCHED, SUPPORTED, REPEATED]
     told = f"{data}\0{','.join(sorted(kinds))}"
     return Plan(
         bench=BENCH,
@@ -101,13 +101,15 @@ class ReadOut(Tested):
             Part(
                 text=memory.text,
                 memories=(memory,),
-                sources=tuple(turns[turn] for turn in _grounds(memory, known) if turn in turns),
+                source_turns=tuple(
+                    turns[turn] for turn in _grounds(memory, known) if turn in turns
+                ),
                 made_by=memory.made_by,
             )
             for memory in found
             if memory.id not in marked and (not self._kinds or memory.kind in self._kinds)
         ]
-        recollection = Recollection(query=case.dialogue[-1].words, parts=tuple(parts))
+        recollection = Recollection(query=case.dialogue[-1].full_text, parts=tuple(parts))
         model = self._agent.model_name
         return Reply(text=recollection.text, recollection=recollection, made_by=model)
 
@@ -117,8 +119,8 @@ def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
     turns, seen, waiting = set[int](), {memory.id}, [memory]
     while waiting:
         one = waiting.pop()
-        turns.update(one.sources)
-        fresh = [origin for origin in one.origins if origin not in seen and origin in known]
+        turns.update(one.source_turns)
+        fresh = [origin for origin in one.derived_from if origin not in seen and origin in known]
         seen.update(fresh)
         waiting += [known[origin] for origin in fresh]
     return sorted(turns)
@@ -212,7 +214,7 @@ class ByRule:
         rates = ("unsupported", "duplicate", "empty", "written")
         return {f"rule/{name}": 0.0 for name in (*names, *rates)}
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """The values, with a row for each memory and each gold memory."""
         case = _Case.of(item)
         values, rows = _found(case, case.by_rule())
@@ -252,7 +254,7 @@ class ByJudge:
 
     name: str
     numbers: tuple[str, ...]
-    read: Callable[[_Case, Caller], Awaitable[Judged]]
+    read: Callable[[_Case, ScopedChat], Awaitable[Judged]]
     judging: bool = True
 
     @property
@@ -260,7 +262,7 @@ class ByJudge:
         """Nothing found; nothing written, so nothing wrong in it."""
         return self._named(dict.fromkeys(self.numbers, 0.0))
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """The values, with a row for each memory. Raises ModelError when the judge fails."""
         if judge is None:
             raise SettingsError("memories are judged by a model: name one with --judge")
@@ -271,13 +273,13 @@ class ByJudge:
         return {f"{self.name}/{name}": value for name, value in values.items()}
 
 
-async def _match(case: _Case, judge: Caller) -> Judged:
+async def _match(case: _Case, judge: ScopedChat) -> Judged:
     wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
     texts = [one.text for one in case.written]
     return _found(case, await match(wanted, texts, case.near(), judge))
 
 
-async def _support(case: _Case, judge: Caller) -> Judged:
+async def _support(case: _Case, judge: ScopedChat) -> Judged:
     verdicts = await supports(case.written, judge)
     labels = [one.label for one in verdicts]
     rows = [
@@ -287,7 +289,7 @@ async def _support(case: _Case, judge: Caller) -> Judged:
     return {name: _rate(labels.count(name), case) for name in UNSUPPORTED}, {"memories": rows}
 
 
-async def _repeat(case: _Case, judge: Caller) -> Judged:
+async def _repeat(case: _Case, judge: ScopedChat) -> Judged:
     texts = [one.text for one in case.written]
     table = says(case.written, [(text, "") for text in texts], case.names)
     near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]

@@ -14,8 +14,8 @@ from theanine.clock import Clock, moment, system_clock
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import UnusableReply
 from theanine.llm.base import ChatModel
-from theanine.llm.chat import Caller, Chat
-from theanine.llm.gather import concurrently
+from theanine.llm.chat import Chat, ScopedChat
+from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
 from theanine.methods.secom.ask_segments import ask_segments
 from theanine.methods.secom.guidance import Guidance
@@ -65,7 +65,7 @@ async def asking(
     *,
     limits: Limits | None = None,
     clock: Clock = system_clock,
-) -> AsyncGenerator[Caller]:
+) -> AsyncGenerator[ScopedChat]:
     """The model, every call of it journalled in a store of its own.
 
     With ``journal``, a file, a run that is repeated is replayed from it for nothing.
@@ -77,7 +77,7 @@ async def asking(
         try:
             if not (await store.state(SCOPE)).scope_id:
                 await store.start_session(SCOPE, clock())  # a journal is kept of known scopes only
-            yield chat.bound(SCOPE)
+            yield chat.for_scope(SCOPE)
         finally:
             await chat.close()
             await store.close()
@@ -85,7 +85,7 @@ async def asking(
 
 async def bench_with_model(
     dialogues: Sequence[SegmentedDialogue],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     guidance: Guidance | None = None,
     progress: Callable[[], None] = lambda: None,
@@ -99,7 +99,7 @@ async def bench_with_model(
     check_dialogues(dialogues)
     text = guidance.text if guidance else ""
     started = time.perf_counter()
-    drawn = await concurrently(
+    drawn = await gather(
         [partial(_divided, one.texts, caller, text, progress) for one in dialogues]
     )
     seconds = time.perf_counter() - started
@@ -118,7 +118,7 @@ async def bench_with_model(
 async def learn(
     dialogues: Sequence[SegmentedDialogue],
     run: SegmentationRun,
-    caller: Caller,
+    caller: ScopedChat,
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> Guidance | None:
@@ -131,7 +131,7 @@ async def learn(
 
 
 async def _divided(
-    texts: Sequence[str], caller: Caller, guidance: str, progress: Callable[[], None]
+    texts: Sequence[str], caller: ScopedChat, guidance: str, progress: Callable[[], None]
 ) -> tuple[Sequence[Span], bool]:
     """The segments, and whether the local segmenter drew them in the model's place."""
     turns = [

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from theanine.errors import SettingsError
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 from theanine_bench.judges.registry import JUDGES
 from theanine_bench.metrics.base import CorpusMeasure, Measure
 from theanine_bench.metrics.evidence import EVIDENCE, EvidenceRecalled
@@ -44,7 +44,7 @@ def plan_of(
     isn't installed.
     """
     wanted = list(names or DEFAULTS[bench])
-    if not names and judge == LOCAL:
+    if not names and judge == LOCAL_MODEL:
         wanted = [name for name in wanted if name not in JUDGES]
     measures, corpus = measures_named(wanted)
     hashed = hash_of(data)

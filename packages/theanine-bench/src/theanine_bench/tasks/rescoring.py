@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from theanine.errors import BadInput
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.answer_key import (
     REJECTED,
     Asked,
@@ -34,7 +34,7 @@ def rescore_plan(
     run: Path,
     answers: Path | None = None,
     names: Sequence[str] | None = None,
-    judge: str = LOCAL,
+    judge: str = LOCAL_MODEL,
     limit: int | None = None,
 ) -> Plan:
     """What a run answered, to be measured against the key in ``answers``, or as it was asked.
@@ -49,7 +49,7 @@ def rescore_plan(
     if not items:
         raise BadInput("the run has answered nothing yet", str(run))
     wanted = list(names or settings["measures"])
-    if not names and judge == LOCAL:
+    if not names and judge == LOCAL_MODEL:
         wanted = [name for name in wanted if name not in JUDGES]
     measures, corpus = measures_named(wanted)
     items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)

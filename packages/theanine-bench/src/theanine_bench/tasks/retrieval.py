@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import theanine
 from theanine.errors import BadInput, SettingsError
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.rerank import TOP
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Turn, Utterance
 from theanine_bench.datasets.evidence import Labelled
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.tasks.retrieval_items import Evidence, Item, Run
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
 
 UNITS = {
     "turn": "utterance",
@@ -42,7 +42,7 @@ class Models:
 
     embedder: str = "local"
     reranker: str | None = None
-    reranked: int = TOP
+    reranked: int = DEFAULT_RERANK_DEPTH
 
 
 def bench_retrieval(
@@ -104,13 +104,13 @@ class _Part:
     size: int = 0
 
 
-def _measured(agent: Agent, one: Labelled, budgets: Sequence[int]) -> _Part:
+def _measured(agent: Client, one: Labelled, budgets: Sequence[int]) -> _Part:
     seconds = _remembered(agent, one.history)
     turns = agent.turns(one.history.name)
     return _Part(
         items=_asked(agent, one, budgets),
         turns=len(turns),
-        words=sum(len(turn.words.encode()) for turn in turns),
+        words=sum(len(turn.full_text.encode()) for turn in turns),
         remember_seconds=seconds,
         embedder=agent.embedder_name,
         reranker=agent.reranker_name,
@@ -133,7 +133,7 @@ def _opened(
     config: Mapping[str, object],
     ranking: RankingConfig | None,
     models: Models,
-) -> Agent:
+) -> Client:
     return theanine.open(
         str(path),
         method=UNITS[unit],
@@ -154,7 +154,7 @@ def ablations() -> dict[str, RankingConfig]:
     return {part: replace(whole, **{part: 0}) for part in parts}
 
 
-def _remembered(agent: Agent, history: History) -> float:
+def _remembered(agent: Client, history: History) -> float:
     """Seconds that it took."""
     started = time.perf_counter()
     agent.log(history)
@@ -162,7 +162,7 @@ def _remembered(agent: Agent, history: History) -> float:
     return time.perf_counter() - started
 
 
-def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
+def _asked(agent: Client, one: Labelled, budgets: Sequence[int]) -> list[Item]:
     user = one.history.name
     sessions = {session.id: session.key for session in agent.sessions(user)}
     turns = {turn.id: turn for turn in agent.turns(user)}
@@ -171,7 +171,7 @@ def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
         for turn in turns.values()
         for place in ("", sessions[turn.session])
     }
-    units = [memory.sources for memory in agent.memories(user)]
+    units = [memory.source_turns for memory in agent.memories(user)]
     last = max(turn.at for turn in turns.values())
     items: list[Item] = []
     for question in one.questions:
@@ -182,7 +182,7 @@ def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
         found = agent.recall(asked, user)
         seconds = time.perf_counter() - started
         parts = sorted(found.parts, key=lambda part: -part.score)
-        ranked = [[turn.id for turn in part.sources] for part in parts]
+        ranked = [[turn.id for turn in part.source_turns] for part in parts]
         item = Item(
             id=question.id,
             category=question.category,
@@ -198,7 +198,7 @@ def _asked(agent: Agent, one: Labelled, budgets: Sequence[int]) -> list[Item]:
 
 def _evidence(turn: Turn, ranked: Sequence[Sequence[int]]) -> Evidence:
     rank = next((rank for rank, unit in enumerate(ranked, 1) if turn.id in unit), None)
-    return Evidence(speaker=turn.speaker, text=turn.words, rank=rank)
+    return Evidence(speaker=turn.speaker, text=turn.full_text, rank=rank)
 
 
 def _ranking_measures(
@@ -219,7 +219,7 @@ def _ranking_measures(
 
 
 def _within(
-    agent: Agent,
+    agent: Client,
     asked: Sequence[Utterance],
     user: str,
     gold: set[int],
@@ -228,6 +228,6 @@ def _within(
     """Evidence that comes back within so many tokens."""
     found: dict[str, float] = {}
     for budget in budgets:
-        sources = [turn.id for turn in agent.recall(asked, user, budget=budget).sources]
+        sources = [turn.id for turn in agent.recall(asked, user, budget=budget).source_turns]
         found[f"within {budget}"] = recall_at([sources], gold, 1)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput
 from theanine.segmentation.local import segment_locally
-from theanine.segmentation.segments import Span, every, lengths_of, tile
+from theanine.segmentation.segments import Span, cover_gaps, fixed_length_spans, lengths_of
 from theanine.segmentation.text_tiling import similarity_dips, text_tiling
 from theanine_bench.datasets.segmentation import SegmentedDialogue
 from theanine_bench.metrics.intervals import Interval
@@ -77,7 +77,7 @@ def segmenter(name: str) -> Segmenter:
         return text_tiling
     size = name.removeprefix("every:")
     if size != name and size.isdecimal() and int(size) > 0:
-        return lambda texts: every(int(size), len(texts))
+        return lambda texts: fixed_length_spans(int(size), len(texts))
     raise BadInput(
         f"no segmenter {name!r}: use local, dips, text-tiling or every:N, such as every:4"
     )
@@ -118,7 +118,7 @@ def measured(
 
 
 def _item(one: SegmentedDialogue, spans: Sequence[Span]) -> SegmentedItem:
-    lengths = tuple(lengths_of(tile(spans, len(one.texts))))
+    lengths = tuple(lengths_of(cover_gaps(spans, len(one.texts))))
     return SegmentedItem(
         id=one.id,
         gold=one.lengths,

@@ -12,11 +12,11 @@ from typing import Any, cast
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from theanine.client.sync import Agent
+from theanine.client.sync import Client
 from theanine.errors import SettingsError
 from theanine.methods.base import Reply
 from theanine.store import Store
-from theanine.types import LOCAL, Recollection, Scope, Utterance
+from theanine.types import LOCAL_MODEL, Recollection, Scope, Utterance
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.perform import Bounds, perform
 from theanine_bench.runs.runner import Running
@@ -46,10 +46,10 @@ class Way:
 
     method: str = "theanine"
     settings: Mapping[str, object] | None = None
-    model: str = LOCAL
+    model: str = LOCAL_MODEL
     base_url: str | None = None
-    embedder: str = LOCAL
-    judge: str = LOCAL
+    embedder: str = LOCAL_MODEL
+    judge: str = LOCAL_MODEL
     judge_base_url: str | None = None
     history: Known = "sent"
     agent_model: str = "agent"
@@ -60,7 +60,7 @@ class Way:
 def ask_agent(
     file: Path,
     folder: Path,
-    agent: Function | Agent | str | None = None,
+    agent: Function | Client | str | None = None,
     *,
     data: Path | None = None,
     store: str | None = None,
@@ -90,7 +90,7 @@ def ask_agent(
 async def _ask(
     file: Path,
     folder: Path,
-    agent: Function | Agent | str | None,
+    agent: Function | Client | str | None,
     data: Path | None,
     store: str | None,
     way: Way,
@@ -115,7 +115,7 @@ async def _ask(
     return Report(items=items, total=summary["cases"], folder=str(place.path), method=method)
 
 
-def _setup(agent: Function | Agent | str | None, way: Way) -> Setup:
+def _setup(agent: Function | Client | str | None, way: Way) -> Setup:
     judged = Setup(judge=way.judge, judge_base_url=way.judge_base_url)
     if agent is None:
         return replace(
@@ -130,7 +130,7 @@ def _setup(agent: Function | Agent | str | None, way: Way) -> Setup:
         name = way.agent_model if ":" in way.agent_model else f"openai:{way.agent_model}"
         settings = {"history": way.history}
         return replace(judged, method=OUTSIDE, settings=settings, model=name, base_url=agent)
-    name = agent.location if isinstance(agent, Agent) else getattr(agent, "__qualname__", "")
+    name = agent.location if isinstance(agent, Client) else getattr(agent, "__qualname__", "")
     return replace(judged, method=OUTSIDE, settings={"agent": str(name)})
 
 
@@ -140,14 +140,14 @@ class InProcess(Tested):
     It has its own past: it is told of no sessions.
     """
 
-    def __init__(self, asked: Function | Agent, running: Running, store: Store) -> None:
+    def __init__(self, asked: Function | Client, running: Running, store: Store) -> None:
         super().__init__(log_alone(store))
         self._asked = asked
         self._turn = anyio.Lock()
 
     async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """What it says; a function is called once at a time, and what it gives awaited aside."""
-        if isinstance(self._asked, Agent):
+        if isinstance(self._asked, Client):
             agent = self._asked
             say = partial(
                 agent.inner.reply, case.dialogue, Scope(user), case.speaker, budget=budget
@@ -161,7 +161,7 @@ class InProcess(Tested):
             raise SettingsError(
                 f"the agent must give its reply as a str, not {type(said).__name__}"
             )
-        empty = Recollection(query=case.dialogue[-1].words)
+        empty = Recollection(query=case.dialogue[-1].full_text)
         return Reply(text=said, recollection=empty, made_by=OUTSIDE)
 
 

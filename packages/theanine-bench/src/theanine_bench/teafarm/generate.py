@@ -16,17 +16,17 @@ from functools import partial
 from pydantic import BaseModel, Field
 
 from theanine.errors import BadInput
-from theanine.llm.chat import Caller
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.summarization.summarize import summarize
 from theanine.text.formatting import (
-    day_of,
-    dialogue_lines,
-    name_of,
+    day_label,
+    estimate_tokens,
+    format_dialogue,
+    format_speaker,
+    group_by_day,
     one_line,
-    rough_tokens,
-    under_days,
 )
 from theanine.types import NewMemory, Session, Turn
 from theanine_bench.teafarm.question import Evidence, Question
@@ -40,7 +40,7 @@ SHORTEST, LONGEST = 4, 20
 
 Pair = tuple[str, str]
 """Who asks, and who is asked."""
-Callers = Callable[[int | None], Caller]
+Callers = Callable[[int | None], ScopedChat]
 """Gives the model for remembering the session of a number, or for what comes after."""
 
 
@@ -73,8 +73,8 @@ class Led(BaseModel):
     turns: list[Said]
 
 
-QUESTION = load_step("theanine_bench.teafarm", "teafarm-question", 1, Questions)
-SESSION = load_step("theanine_bench.teafarm", "teafarm-session", 1, Led)
+QUESTION = load_prompt("theanine_bench.teafarm", "teafarm-question", 1, Questions)
+SESSION = load_prompt("theanine_bench.teafarm", "teafarm-session", 1, Led)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ async def make_questions(talks: Talks, caller_of: Callers, many: int) -> list[Qu
     caller = caller_of(None)
     found = await caller.ask(
         QUESTION,
-        touches=[one.id for one in talks.sessions],
+        source_sessions=[one.id for one in talks.sessions],
         check=lambda answer: fault_of(answer, len(statements), pairs, many),
         statements=_numbered(statements, talks),
         pairs=_lines(pairs, many),
@@ -130,7 +130,7 @@ async def make_questions(talks: Talks, caller_of: Callers, many: int) -> list[Qu
         )
         for number, one in enumerate(asked, 1)
     ]
-    sessions = await concurrently([partial(_lead, one, talks, caller) for one in questions])
+    sessions = await gather([partial(_lead, one, talks, caller) for one in questions])
     return [_with(one, session) for one, session in zip(questions, sessions, strict=True)]
 
 
@@ -178,14 +178,14 @@ def pairs_of(turns: Sequence[Turn]) -> list[Pair]:
 
 def _lines(pairs: Sequence[Pair], many: int) -> str:
     return "\n".join(
-        f"{number}: {name_of(asks)} asks {name_of(answers)} (questions: {many})"
+        f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} (questions: {many})"
         for number, (asks, answers) in enumerate(pairs, 1)
     )
 
 
 async def _statements(talks: Talks, caller_of: Callers) -> list[NewMemory]:
     """Of all sessions, oldest first; the newest that fit the prompt."""
-    made = await concurrently(
+    made = await gather(
         [
             partial(summarize, talks.turns[one.id], caller_of(one.id), dated=one.dated)
             for one in talks.sessions
@@ -194,7 +194,7 @@ async def _statements(talks: Talks, caller_of: Callers) -> list[NewMemory]:
     kept: list[NewMemory] = []
     room = STATEMENT_TOKENS
     for memory in reversed([memory for memories in made for memory in memories]):
-        room -= rough_tokens(memory.text) + 20
+        room -= estimate_tokens(memory.text) + 20
         if room < 0:
             break
         kept.append(memory)
@@ -205,21 +205,24 @@ async def _statements(talks: Talks, caller_of: Callers) -> list[NewMemory]:
 
 def _numbered(statements: Sequence[NewMemory], talks: Talks) -> str:
     session = {turn.id: turn.session for turn in talks.all_turns}
-    return under_days(
-        (day_of(one.at, session[one.sources[0]], talks.undated), f"[{number}] {one_line(one.text)}")
+    return group_by_day(
+        (
+            day_label(one.at, session[one.source_turns[0]], talks.undated),
+            f"[{number}] {one_line(one.text)}",
+        )
         for number, one in enumerate(statements, 1)
     )
 
 
 def _evidence(statements: Sequence[NewMemory], talks: Talks) -> tuple[Evidence, ...]:
-    wanted = {source for one in statements for source in one.sources}
+    wanted = {source for one in statements for source in one.source_turns}
     keys = {one.id: one.key for one in talks.sessions}
     return tuple(
         Evidence(
             session=one_line(keys[turn.session]),
             turn=one_line(turn.key or str(turn.id)),
             speaker=one_line(turn.speaker),
-            text=one_line(turn.words),
+            text=one_line(turn.full_text),
         )
         for turn in talks.all_turns
         if turn.id in wanted
@@ -237,19 +240,19 @@ def fault_of(answer: Questions, statements: int, pairs: Sequence[Pair], many: in
         if not one.evidence or set(one.evidence) - set(range(1, statements + 1)):
             return f"question {place}: its evidence must name statements from 1 to {statements}"
         before = one.question.partition(":")[0].strip().casefold()
-        if before in {name_of(name).casefold() for name in pairs[one.pair - 1]}:
+        if before in {format_speaker(name).casefold() for name in pairs[one.pair - 1]}:
             return f"question {place}: a name stands before the words; give the words alone"
     return None
 
 
-async def _lead(question: Question, talks: Talks, caller: Caller) -> Led:
+async def _lead(question: Question, talks: Talks, caller: ScopedChat) -> Led:
     return await caller.ask(
         SESSION,
-        touches=[one.id for one in talks.sessions],
+        source_sessions=[one.id for one in talks.sessions],
         check=lambda answer: lead_fault(_kept(answer, question), question),
-        speakers=f"{name_of(question.asks)}\n{name_of(question.answers)}",
-        last=dialogue_lines(talks.last),
-        question=f"{name_of(question.asks)}: {one_line(question.text)}",
+        speakers=f"{format_speaker(question.asks)}\n{format_speaker(question.answers)}",
+        last=format_dialogue(talks.last),
+        question=f"{format_speaker(question.asks)}: {one_line(question.text)}",
     )
 
 
@@ -263,21 +266,21 @@ def _kept(answer: Led, question: Question) -> list[Said]:
 
 def lead_fault(turns: Sequence[Said], question: Question) -> str | None:
     """What is wrong with the new session, in words for the model."""
-    names = {name_of(name).casefold() for name in (question.asks, question.answers)}
+    names = {format_speaker(name).casefold() for name in (question.asks, question.answers)}
     if not SHORTEST <= len(turns) <= LONGEST:
         return f"{len(turns)} turns before the question; 9 to 14 are wanted"
     for place, turn in enumerate(turns, 1):
-        if name_of(turn.speaker).casefold() not in names or not turn.text.strip():
+        if format_speaker(turn.speaker).casefold() not in names or not turn.text.strip():
             return f"turn {place}: give words, and one of the two speakers as written"
-    if name_of(turns[-1].speaker).casefold() == name_of(question.asks).casefold():
-        return f"the last turn before the question must not be {name_of(question.asks)}'s"
+    if format_speaker(turns[-1].speaker).casefold() == format_speaker(question.asks).casefold():
+        return f"the last turn before the question must not be {format_speaker(question.asks)}'s"
     return None
 
 
 def _with(question: Question, led: Led) -> Question:
-    names = {name_of(one).casefold(): one for one in (question.asks, question.answers)}
+    names = {format_speaker(one).casefold(): one for one in (question.asks, question.answers)}
     session = tuple(
-        (names[name_of(turn.speaker).casefold()], one_line(turn.text))
+        (names[format_speaker(turn.speaker).casefold()], one_line(turn.text))
         for turn in _kept(led, question)
     )
     return replace(question, session=session)

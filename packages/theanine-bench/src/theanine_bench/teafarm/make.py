@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from theanine.client.client import AsyncAgent
+from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
 from theanine.embeddings.open import open_embedder
 from theanine.errors import BadInput, ModelError, SettingsError
 from theanine.llm.base import ChatModel
 from theanine.llm.chat import Chat
-from theanine.llm.gather import concurrently
+from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
 from theanine.methods.registry import open_method
 from theanine.store import open_store
@@ -61,7 +61,7 @@ async def make_file(
     with TemporaryDirectory(prefix="theanine-teafarm-") as folder:
         place = out.with_name(f"{out.name}.db") if model else Path(folder) / "log.db"
         journal = open_store(str(place))
-        agent = AsyncAgent(journal, open_method("no-memory"), open_embedder())
+        agent = AsyncClient(journal, open_method("no-memory"), open_embedder())
         async with agent:
             chat = Chat(model, journal, system_clock, limits) if model else None
             made = await _all(todo, out, agent, chat, many, progress)
@@ -73,7 +73,7 @@ async def make_file(
 async def _all(
     histories: Sequence[History],
     out: Path,
-    agent: AsyncAgent,
+    agent: AsyncClient,
     chat: Chat | None,
     many: int,
     progress: Callable[[Made], None],
@@ -81,7 +81,7 @@ async def _all(
     found: list[Made] = []
     for start in range(0, len(histories), AT_ONCE):
         some = histories[start : start + AT_ONCE]
-        made = await concurrently([partial(_one, one, agent, chat, many) for one in some])
+        made = await gather([partial(_one, one, agent, chat, many) for one in some])
         for history, outcome in zip(some, made, strict=True):
             found.append(_kept(out, history.name, outcome))
             progress(found[-1])
@@ -99,7 +99,7 @@ def _kept(out: Path, user: str, outcome: list[Question] | str) -> Made:
 
 
 async def _one(
-    history: History, agent: AsyncAgent, chat: Chat | None, many: int
+    history: History, agent: AsyncClient, chat: Chat | None, many: int
 ) -> list[Question] | str:
     """The questions, or why there are none."""
     await agent.log(history)
@@ -112,7 +112,7 @@ async def _one(
     try:
         if chat is None:
             return await blank_questions(talks, many)
-        return await make_questions(talks, partial(chat.bound, Scope(history.name)), many)
+        return await make_questions(talks, partial(chat.for_scope, Scope(history.name)), many)
     except (BadInput, ModelError) as error:
         return str(error)
 

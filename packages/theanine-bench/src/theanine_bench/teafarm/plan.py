@@ -10,7 +10,7 @@ from typing import Any
 
 from theanine.errors import BadInput, SettingsError
 from theanine.importers.dates import DEFAULT_START
-from theanine.types import LOCAL, Utterance
+from theanine.types import LOCAL_MODEL, Utterance
 from theanine_bench.metrics.evidence import EvidenceRecalled
 from theanine_bench.runs.setup import Plan
 from theanine_bench.samples import Case, Group, Stage, limited
@@ -35,7 +35,7 @@ def plan_of(
     """
     groups = limited(list(_groups(sheet.questions, past)), limit)
     asked = {case.id for group in groups for case in group.cases}
-    if judge == LOCAL:
+    if judge == LOCAL_MODEL:
         _check_rules([one for one in sheet.questions if one.id in asked])
     told = repr([asdict(question) | {"where": ""} for question in sheet.questions])
     return Plan(
@@ -43,7 +43,7 @@ def plan_of(
         data=hashlib.sha256(f"{told}\0{past.hash}".encode()).hexdigest(),
         groups=groups,
         measures=[
-            *([Ruled()] if judge == LOCAL else [Judged()]),
+            *([Ruled()] if judge == LOCAL_MODEL else [Judged()]),
             *([EvidenceRecalled()] * recalls),
         ],
     )

@@ -64,7 +64,7 @@ async def past_of_store(location: str, users: Iterable[str]) -> Past:
         for user in users:
             scope = Scope(user)
             ends[user] = max(turn.at for turn in await _turns(store, scope))
-            records += [one async for one in store.dump(scope) if one["type"] != "journal"]
+            records += [one async for one in store.export(scope) if one["type"] != "journal"]
     told = json.dumps(records, sort_keys=True, ensure_ascii=False, default=str).encode()
     return Past(records=records, hash=hashlib.sha256(told).hexdigest(), ends=ends)
 
@@ -147,5 +147,5 @@ def _said(turn: Turn) -> Utterance:
         at=turn.at,
         role=turn.role,
         key=turn.key or f"turn {turn.id}",
-        shared=turn.shared,
+        attachment=turn.attachment,
     )

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.importers.dates import Calendar, span
+from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.runs.setup import hash_of
 from theanine_bench.teafarm.question import Question, Sheet
@@ -107,7 +107,7 @@ def _history(user: str, fields: Record, where: str) -> History:
         raise BadInput("its time interval is no list", where)
     intervals = cast("list[Any]", told)
     for number, turns in enumerate(_sessions(fields), 1):
-        gap = span(str(intervals[number - 1])) if number <= len(intervals) else None
+        gap = parse_duration(str(intervals[number - 1])) if number <= len(intervals) else None
         times = calendar.place(len(turns), gap, where)
         said = [
             Utterance(text=words, speaker=speaker, at=at, key=str(place))

@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import load_step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import one_line
 from theanine.text.words import is_unspaced
 from theanine_bench.metrics.base import Scored
@@ -31,7 +31,7 @@ class Verdict(BaseModel):
     verdict: Literal["Correct", "Incorrect"]
 
 
-JUDGE = load_step("theanine_bench.teafarm", "teafarm-judge", 1, Verdict)
+JUDGE = load_prompt("theanine_bench.teafarm", "teafarm-judge", 1, Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Judged:
     judging: bool = True
     worst: Mapping[str, float] = field(default_factory=lambda: {JUDGED: 0.0})
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """1 for Correct. Raises ModelError when the judge fails."""
         assert judge  # a run with a judging measure is refused without one
         said = await judge.ask(
@@ -67,7 +67,7 @@ class Ruled:
     judging: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {RULED: 0.0})
 
-    async def of(self, item: Item, judge: Caller | None) -> Scored:
+    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
         """1 when a reply has all that it must have and nothing that it must not."""
         faults = faults_of(
             item.answer or "", item.extra.get("must_say", ()), item.extra.get("must_not_say", ())

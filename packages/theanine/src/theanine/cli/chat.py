@@ -20,14 +20,14 @@ from theanine.cli.options import (
     SettingsOption,
     StoreOption,
     UserOption,
-    opened,
-    tell_if_local,
+    notify_if_local,
+    open_client,
     undated,
 )
-from theanine.cli.rendering import console, counted, show_recollection
+from theanine.cli.rendering import console, pluralize, show_recollection
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent, Talk
+    from theanine.client.sync import Client, LiveSession
 
 PAUSE = 30.0
 
@@ -59,7 +59,7 @@ def chat(
     theanine chat --user ana --model openai:gpt-4o-mini
     theanine chat --user ana --model llama3.2 --base-url http://localhost:11434/v1
     """
-    with opened(
+    with open_client(
         store,
         model,
         base_url,
@@ -70,7 +70,7 @@ def chat(
         reranker=reranker,
         reranked=reranked,
     ) as agent:
-        tell_if_local(model, base_url)
+        notify_if_local(model, base_url)
         agent.remember(user)
         chatting = _Chat(agent, user, pause * 60, why)
         try:
@@ -85,9 +85,9 @@ def chat(
 class _Chat:
     """The session under way; a timer ends it after a silence, also while input is awaited."""
 
-    def __init__(self, agent: Agent, user: str, pause: float, why: bool) -> None:
+    def __init__(self, agent: Client, user: str, pause: float, why: bool) -> None:
         self._agent, self._user, self._pause, self._why = agent, user, pause, why
-        self._talk: Talk | None = None
+        self._talk: LiveSession | None = None
         self._timer: Timer | None = None
         self._lock = RLock()
         self.failed = False
@@ -109,7 +109,7 @@ class _Chat:
         self._stop_timer()
         self._end()
 
-    def _reply(self, talk: Talk) -> None:
+    def _reply(self, talk: LiveSession) -> None:
         from theanine.errors import ModelError
 
         try:
@@ -132,10 +132,10 @@ class _Chat:
                 return
             try:
                 for report in talk.end():
-                    made = counted(report.memories, "memories")
+                    made = pluralize(report.memories, "memories")
                     console().print(
                         f"(Session {report.session} is remembered: {made}, "
-                        f"{counted(report.links, 'links')}.)"
+                        f"{pluralize(report.links, 'links')}.)"
                     )
             except RememberingFailed as error:
                 self.failed = True

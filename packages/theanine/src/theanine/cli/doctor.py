@@ -21,13 +21,13 @@ from theanine.cli.options import (
     RerankerOption,
     StoreOption,
     default_store,
-    opened,
+    open_client,
     show_json,
 )
-from theanine.cli.rendering import console, counted
+from theanine.cli.rendering import console, pluralize
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
 
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Finding:
 
     what: str
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 def doctor(
@@ -70,15 +70,15 @@ def doctor(
         *_looked("model", partial(_model, model, base_url, ask)),
     ]
     if as_json:
-        show_json([{"what": f.what, "found": f.found, "mend": f.mend} for f in findings])
+        show_json([{"what": f.what, "found": f.found, "mend": f.fix} for f in findings])
     else:
         for one in findings:
-            mark = "[red]✗[/]" if one.mend else "[green]✓[/]"
+            mark = "[red]✗[/]" if one.fix else "[green]✓[/]"
             console().print(f"{mark} [bold]{one.what}[/]", end="  ")
             console().print(one.found, markup=False)
-            if one.mend:
-                console().print(f"    → {one.mend}", markup=False)
-    if any(one.mend for one in findings):
+            if one.fix:
+                console().print(f"    → {one.fix}", markup=False)
+    if any(one.fix for one in findings):
         raise typer.Exit(1)
 
 
@@ -96,15 +96,15 @@ def _store(store: str, embedder: str) -> list[Finding]:
     file = Path(store or default_store())
     if not file.exists():
         return [Finding("store", f"{file} is not there yet; the first session makes it")]
-    with opened(store, embedder=embedder) as agent:
+    with open_client(store, embedder=embedder) as agent:
         size = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
         damage = agent.check()
-        found = f"{file}, {size / 1e6:.1f} MB, {counted(len(agent.users()), 'users')}"
+        found = f"{file}, {size / 1e6:.1f} MB, {pluralize(len(agent.users()), 'users')}"
         mend = f"{damage}. Restore a copy, or `theanine export` what reads" if damage else ""
         return [Finding("store", found, mend), _vectors(agent), *_waiting(agent)]
 
 
-def _vectors(agent: Agent) -> Finding:
+def _vectors(agent: Client) -> Finding:
     from theanine.embeddings.on_disk import asked_as
 
     held = agent.stored_embedder() or "none yet"
@@ -116,10 +116,10 @@ def _vectors(agent: Agent) -> Finding:
     )
 
 
-def _waiting(agent: Agent) -> list[Finding]:
+def _waiting(agent: Client) -> list[Finding]:
     waiting = agent.pending()
     failed = [one for one in waiting if one.failure]
-    left = f"to be remembered: {counted(len(waiting), 'sessions')}"
+    left = f"to be remembered: {pluralize(len(waiting), 'sessions')}"
     mend = "; ".join(f"{one.scope}, session {one.session}: {one.failure}" for one in failed[:3])
     return [
         Finding(
@@ -144,7 +144,7 @@ def _reranker(name: str | None) -> list[Finding]:
     if name is None:
         return [Finding("reranker", "none (--reranker sets one)")]
     reranker = open_reranker(name)
-    rating = asyncio.run(reranker.rate("a question", ["a text"]))[0]
+    rating = asyncio.run(reranker.score("a question", ["a text"]))[0]
     return [Finding("reranker", f"{reranker.name} answers: {rating:.3f}")]
 
 

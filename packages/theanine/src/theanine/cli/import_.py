@@ -21,15 +21,15 @@ from theanine.cli.options import (
     ModelOption,
     SettingsOption,
     StoreOption,
-    opened,
-    tell_if_local,
+    notify_if_local,
+    open_client,
 )
 from theanine.cli.progress import progress
-from theanine.cli.rendering import counted, visible
+from theanine.cli.rendering import pluralize, visible
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
-    from theanine.importers import Reading
+    from theanine.client.sync import Client
+    from theanine.importers import HistoryReader
     from theanine.types import History
 
 STANDARD_INPUT = "-"
@@ -101,8 +101,8 @@ def import_(
         "keep_going": keep_going,
     }
     complete = True
-    begun = cache(partial(tell_if_local, model, base_url))  # once, for whatever many files
-    with opened(store, model, base_url, embedder, method, settings, begins=True) as agent:
+    begun = cache(partial(notify_if_local, model, base_url))  # once, for whatever many files
+    with open_client(store, model, base_url, embedder, method, settings, begins=True) as agent:
         for file in files:
             complete = _import_one(agent, file, user, options, begun) and complete
     if not complete:
@@ -110,7 +110,7 @@ def import_(
 
 
 def _import_one(
-    agent: Agent,
+    agent: Client,
     file: str,
     user: str | None,
     options: dict[str, Any],
@@ -118,10 +118,10 @@ def _import_one(
 ) -> bool:
     """Whether all of it is remembered now; ``begun`` is called before that, if it can be."""
     from theanine.errors import SettingsError
-    from theanine.importers import is_dump, read_histories
+    from theanine.importers import is_store_export, read_histories
 
     source = sys.stdin if file == STANDARD_INPUT else Path(file)
-    if is_dump(source):
+    if is_store_export(source):
         if user is not None:
             raise SettingsError(
                 f"{file} is an export, restored under the names that it has: leave out --user"
@@ -147,7 +147,7 @@ def _records(text: str, file: str) -> list[dict[str, Any]]:
 
 
 def _take(
-    agent: Agent, reading: Reading, file: str, user: str | None, begun: Callable[[], None]
+    agent: Client, reading: HistoryReader, file: str, user: str | None, begun: Callable[[], None]
 ) -> bool:
     from theanine.errors import SettingsError
 
@@ -168,15 +168,15 @@ def _take(
     return complete
 
 
-def _remember(agent: Agent, history: History, user: str | None) -> bool:
+def _remember(agent: Client, history: History, user: str | None) -> bool:
     done = agent.log(history, user)
     waiting = agent.pending(done.user)
     with progress(len(waiting), done.user) as step:
         reports = agent.remember(done.user, progress=lambda _: step())
     made, whose = sum(report.memories for report in reports), visible(done.user)
     print(
-        f"{whose}: {counted(done.sessions_new, 'new sessions')} ({done.sessions_known} known), "
-        f"{counted(done.turns_new, 'new turns')}, {counted(made, 'new memories')}"
+        f"{whose}: {pluralize(done.sessions_new, 'new sessions')} ({done.sessions_known} known), "
+        f"{pluralize(done.turns_new, 'new turns')}, {pluralize(made, 'new memories')}"
     )
     if done.forgotten:
         print(

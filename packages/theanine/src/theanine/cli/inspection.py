@@ -17,15 +17,15 @@ from theanine.cli.options import (
     MethodOption,
     StoreOption,
     UserOption,
-    opened,
+    open_client,
     show_json,
     undated,
     with_dated,
 )
-from theanine.cli.rendering import DAY, console, counted, show_table, show_timelines
+from theanine.cli.rendering import DAY, console, pluralize, show_table, show_timelines
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
     from theanine.store.values import CostLine
     from theanine.types import Mark, Memory, Session
 
@@ -54,7 +54,7 @@ def memories(
     theanine memories --user ana --method recursive-summary --as-of 3
     theanine memories --user ana --json | jq '.[].text'
     """
-    with opened(store, method=method) as agent:
+    with open_client(store, method=method) as agent:
         found, stood = agent.memories(user), agent.marks(user)
         known = {session.id: session for session in agent.sessions(user)}
     if as_of is not None:
@@ -79,7 +79,7 @@ def _show_memories(
         ("", lambda m: m.id),
         ("date", lambda m: f"{m.at:{DAY}}" if sessions[m.session].dated else ""),
         ("memory", lambda m: m.text),
-        ("turns", lambda m: ", ".join(map(str, m.sources))),
+        ("turns", lambda m: ", ".join(map(str, m.source_turns))),
     ]
     if len({memory.kind for memory in memories}) > 1:
         columns.insert(2, ("kind", lambda m: m.kind))
@@ -130,7 +130,7 @@ def sessions(
     theanine sessions
     theanine sessions --user ana
     """
-    with opened(store, method=method) as agent:
+    with open_client(store, method=method) as agent:
         users = [user] if user is not None else sorted({scope.user for scope in agent.users()})
         found = {name: agent.sessions(name) for name in users}
     if as_json:
@@ -178,7 +178,7 @@ def timeline(
     """
     if html is not None:
         check_place(html)
-    with opened(store, method=method) as agent:
+    with open_client(store, method=method) as agent:
         found = agent.timelines(user, memory)
         hidden = undated(agent, user)
         known = agent.memories(user)
@@ -190,22 +190,22 @@ def timeline(
     elif html is None and found:
         show_timelines(found, hidden)
     elif html is None:
-        told = counted(len(known), "memories") if memory is None else f"memory {memory}"
+        told = pluralize(len(known), "memories") if memory is None else f"memory {memory}"
         print(f"{told}, no links yet")
 
 
-def _write_page(file: Path, agent: Agent, user: str, within: set[int] | None) -> None:
+def _write_page(file: Path, agent: Client, user: str, within: set[int] | None) -> None:
     """The graph of a user, or of the memories ``within`` one component."""
     from theanine.cli.timeline_page import timeline_page
 
     kept = [m for m in agent.memories(user) if within is None or m.id in within]
     numbers = {m.id for m in kept}
     links = [link for link in agent.links(user) if link.newer in numbers]
-    sources = sorted({turn for m in kept for turn in m.sources})
+    sources = sorted({turn for m in kept for turn in m.source_turns})
     turns = agent.turns(user, ids=sources)
     page = timeline_page(kept, links, turns, agent.sessions(user), title=user)
     write_text(file, page)
-    drawn = f"{counted(len(kept), 'memories')}, {counted(len(links), 'links')}"
+    drawn = f"{pluralize(len(kept), 'memories')}, {pluralize(len(links), 'links')}"
     console().print(f"wrote {file}: {drawn}", markup=False)
 
 
@@ -216,7 +216,7 @@ def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = F
     theanine cost
     theanine cost --user ana --json
     """
-    with opened(store) as agent:
+    with open_client(store) as agent:
         found = agent.costs(user)
     if as_json:
         show_json([asdict(line) for line in found])

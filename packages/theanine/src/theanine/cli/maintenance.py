@@ -18,11 +18,11 @@ from theanine.cli.options import (
     SettingsOption,
     StoreOption,
     UserOption,
-    opened,
+    notify_if_local,
+    open_client,
     show_json,
-    tell_if_local,
 )
-from theanine.cli.rendering import counted, visible
+from theanine.cli.rendering import pluralize, visible
 
 
 def remember(
@@ -48,11 +48,11 @@ def remember(
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
-    with opened(store, model, base_url, embedder, method, settings) as agent:
-        tell_if_local(model, base_url)
+    with open_client(store, model, base_url, embedder, method, settings) as agent:
+        notify_if_local(model, base_url)
         reports = agent.remember(user, elsewhere=elsewhere)
     for report in reports:
-        made = f"{counted(report.memories, 'memories')}, {counted(report.links, 'links')}"
+        made = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
         what = report.failure or made
         notes = "".join(f" ({note})" for note in report.notes)
         print(visible(f"{report.scope}, session {report.session}: {what}{notes}"))
@@ -82,22 +82,22 @@ def forget(
 
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
-    with opened(store) as agent:
+    with open_client(store) as agent:
         receipt = agent.forget(user, session=session, memory=memory)
     if as_json:
         show_json(asdict(receipt))
     else:
         print(
-            f"erased {counted(receipt.sessions, 'sessions')}, {counted(receipt.turns, 'turns')}, "
-            f"{counted(receipt.memories, 'memories')}, {counted(receipt.links, 'links')}, "
-            f"{counted(receipt.vectors, 'vectors')}, "
-            f"the words of {counted(receipt.journal, 'model calls')}"
+            f"erased {pluralize(receipt.sessions, 'sessions')}, {pluralize(receipt.turns, 'turns')}, "
+            f"{pluralize(receipt.memories, 'memories')}, {pluralize(receipt.links, 'links')}, "
+            f"{pluralize(receipt.vectors, 'vectors')}, "
+            f"the words of {pluralize(receipt.journal, 'model calls')}"
         )
         for kept in receipt.kept:
             print(f"kept: {kept}")
         if receipt.anew:
             print(
-                f"{counted(receipt.anew, 'other sessions')} had memories made of that; these are "
+                f"{pluralize(receipt.anew, 'other sessions')} had memories made of that; these are "
                 "gone too, and `theanine remember` makes them anew from what is left"
             )
         print(
@@ -117,7 +117,7 @@ def export(user: EachUser = None, store: StoreOption = "") -> None:
     theanine export > all.jsonl
     theanine import all.jsonl --store elsewhere.db
     """
-    with opened(store) as agent:
+    with open_client(store) as agent:
         for record in agent.export(user):
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
@@ -131,11 +131,11 @@ def reembed(
     \b
     theanine reembed --embedder openai:text-embedding-3-small
     """
-    with opened(store, embedder=embedder) as agent:
+    with open_client(store, embedder=embedder) as agent:
         made = agent.reembed(_tell_left)
-        print(f"{counted(made, 'vectors')} made by {agent.embedder_name}")
+        print(f"{pluralize(made, 'vectors')} made by {agent.embedder_name}")
 
 
 def _tell_left(left: int) -> None:
     if left:
-        print(f"{counted(left, 'vectors')} still to be made", file=sys.stderr)
+        print(f"{pluralize(left, 'vectors')} still to be made", file=sys.stderr)

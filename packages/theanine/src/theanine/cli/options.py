@@ -13,7 +13,7 @@ import typer
 from theanine.cli.rendering import visible
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
+    from theanine.client.sync import Client
 
 Items = dict[str, Any]
 StoreOption = Annotated[
@@ -97,7 +97,7 @@ def default_store() -> str:
     return str(Path(data) / "theanine" / "memory.db")
 
 
-def opened(
+def open_client(
     store: str = "",
     model: str = "local",
     base_url: str | None = None,
@@ -108,14 +108,14 @@ def opened(
     begins: bool = False,
     reranker: str | None = None,
     reranked: int | None = None,
-) -> Agent:
+) -> Client:
     """The agent that a command works with. ``method``: None is the store's own.
 
     Raises NotFound where there is no store, unless the command ``begins`` one.
     """
     import theanine
     from theanine.errors import NotFound
-    from theanine.retrieval.rerank import TOP
+    from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
     place = store or default_store()
     agent = theanine.aopen(
@@ -124,9 +124,9 @@ def opened(
         base_url=base_url,
         embedder=embedder,
         reranker=reranker,
-        reranked=TOP if reranked is None else reranked,
+        reranked=DEFAULT_RERANK_DEPTH if reranked is None else reranked,
         method=method,
-        config=named(settings or []),
+        config=parse_settings(settings or []),
     )
     file = Path(place).expanduser()
     if not begins and not (file.exists() and file.stat().st_size):
@@ -134,10 +134,10 @@ def opened(
             f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
             "name another with --store"
         )
-    return theanine.Agent(agent)
+    return theanine.Client(agent)
 
 
-def tell_if_local(model: str, base_url: str | None = None) -> None:
+def notify_if_local(model: str, base_url: str | None = None) -> None:
     """Say, as the work begins, that no language model does it, if none was named."""
     if model == "local" and base_url is None:
         print(
@@ -145,7 +145,7 @@ def tell_if_local(model: str, base_url: str | None = None) -> None:
         )
 
 
-def named(settings: list[str]) -> dict[str, str] | None:
+def parse_settings(settings: list[str]) -> dict[str, str] | None:
     """``NAME=VALUE`` settings as a mapping, None for none. Raises SettingsError."""
     from theanine.errors import SettingsError
 
@@ -154,7 +154,7 @@ def named(settings: list[str]) -> dict[str, str] | None:
     return dict(one.split("=", 1) for one in settings) or None
 
 
-def undated(agent: Agent, user: str) -> frozenset[int]:
+def undated(agent: Client, user: str) -> frozenset[int]:
     """Numbers of the user's sessions whose times only keep their order. Raises NotFound."""
     return frozenset(session.id for session in agent.sessions(user) if not session.dated)
 
@@ -173,10 +173,10 @@ def with_dated(value: Any, undated: frozenset[int]) -> Any:
 
 def show_json(value: Any) -> None:
     """Anything of ours as indented JSON; times in ISO 8601."""
-    print(visible(json.dumps(value, default=plain, ensure_ascii=False, indent=2)))
+    print(visible(json.dumps(value, default=json_default, ensure_ascii=False, indent=2)))
 
 
-def plain(value: Any) -> str:
+def json_default(value: Any) -> str:
     """What JSON has no form for, as text; times in ISO 8601."""
     iso = getattr(value, "isoformat", None)
     return str(iso() if iso else value)

@@ -15,15 +15,15 @@ from theanine.cli.options import (
     ModelOption,
     SettingsOption,
     StoreOption,
-    opened,
-    tell_if_local,
+    notify_if_local,
+    open_client,
 )
 from theanine.cli.progress import progress
-from theanine.cli.rendering import counted
+from theanine.cli.rendering import pluralize
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Agent
-    from theanine.remembering.rebuild import Forecast, Rebuilt
+    from theanine.client.sync import Client
+    from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
 InsteadOption = Annotated[
     bool,
@@ -69,9 +69,9 @@ def rebuild(
     theanine rebuild --method memory-retrieval --instead --model openai:gpt-4o-mini
     theanine rebuild --method theanine --again --set link_to=all
     """
-    with opened(store, model, base_url, embedder, method, settings) as agent:
+    with open_client(store, model, base_url, embedder, method, settings) as agent:
         forecast = agent.estimate(user, again=again, instead=instead)
-        tell_if_local(model, base_url)
+        notify_if_local(model, base_url)
         _foretell(forecast)
         if estimate:
             return
@@ -84,57 +84,57 @@ def rebuild(
 
 
 def _rebuild(
-    agent: Agent, forecast: Forecast, user: str | None, *, again: bool, instead: bool
-) -> Rebuilt:
+    agent: Client, forecast: RebuildEstimate, user: str | None, *, again: bool, instead: bool
+) -> RebuildReport:
     with progress(forecast.sessions, forecast.method) as step:
         return agent.rebuild(user, again=again, instead=instead, progress=lambda _: step())
 
 
-def _foretell(forecast: Forecast) -> None:
+def _foretell(forecast: RebuildEstimate) -> None:
     if not forecast.sessions:
         print(f"every session is remembered by {forecast.method}; --again makes it anew")
     else:
         print(
-            f"{counted(forecast.sessions, 'sessions')} ({counted(forecast.turns, 'turns')}) to be "
+            f"{pluralize(forecast.sessions, 'sessions')} ({pluralize(forecast.turns, 'turns')}) to be "
             f"remembered by {forecast.method}"
         )
         print(_takes(forecast))
     for name, count in forecast.replaced.items():
-        print(f"then {counted(count, 'memories')} that {name} made will go")
+        print(f"then {pluralize(count, 'memories')} that {name} made will go")
 
 
-def _takes(forecast: Forecast) -> str:
+def _takes(forecast: RebuildEstimate) -> str:
     time = f"about {_time(forecast.seconds)}"
     if not forecast.calls:
         return f"no language model is asked; {time}"
     cost = "money unknown" if forecast.cost is None else f"about ${forecast.cost:.4f}"
     return (
-        f"{forecast.model}: about {counted(forecast.calls, 'calls')}, "
-        f"{counted(forecast.input_tokens, 'tokens')} in and {forecast.output_tokens:,} out, "
+        f"{forecast.model}: about {pluralize(forecast.calls, 'calls')}, "
+        f"{pluralize(forecast.input_tokens, 'tokens')} in and {forecast.output_tokens:,} out, "
         f"{cost}, {time} at most; what the journal holds is not asked again"
     )
 
 
-def _tell(forecast: Forecast, done: Rebuilt) -> None:
+def _tell(forecast: RebuildEstimate, done: RebuildReport) -> None:
     fine = [report for report in done.reports if report.failure is None]
     if fine:
         made, links = sum(one.memories for one in fine), sum(one.links for one in fine)
         print(
-            f"{counted(len(fine), 'sessions')} remembered by {forecast.method}: "
-            f"{counted(made, 'memories')}, {counted(links, 'links')}"
+            f"{pluralize(len(fine), 'sessions')} remembered by {forecast.method}: "
+            f"{pluralize(made, 'memories')}, {pluralize(links, 'links')}"
         )
     elsewhere = forecast.sessions - len(done.reports)
     if elsewhere > 0 and done.complete:
-        print(f"{counted(elsewhere, 'sessions')} remembered meanwhile by another process")
+        print(f"{pluralize(elsewhere, 'sessions')} remembered meanwhile by another process")
     for name, count in done.replaced.items():
-        print(f"gone: {counted(count, 'memories')} that {name} had made")
+        print(f"gone: {pluralize(count, 'memories')} that {name} had made")
     for one in done.waiting:
         why = one.failure or "it waits for an earlier one"
         print(f"{one.scope}, session {one.session} is not remembered: {why}", file=sys.stderr)
     if done.waiting:
         kept = " Nothing of the old was dropped." if forecast.replaced else ""
         print(
-            f"{counted(len(done.waiting), 'sessions')} still to be remembered; the same command "
+            f"{pluralize(len(done.waiting), 'sessions')} still to be remembered; the same command "
             f"goes on.{kept}",
             file=sys.stderr,
         )

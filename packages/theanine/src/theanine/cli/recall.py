@@ -20,14 +20,14 @@ from theanine.cli.options import (
     SettingsOption,
     StoreOption,
     UserOption,
-    opened,
+    notify_if_local,
+    open_client,
     show_json,
-    tell_if_local,
     undated,
     with_dated,
 )
 from theanine.cli.progress import progress
-from theanine.cli.rendering import NOTHING, console, counted, show_recollection, show_timelines
+from theanine.cli.rendering import NOTHING, console, pluralize, show_recollection, show_timelines
 
 SHOWN = 4
 
@@ -54,7 +54,7 @@ def recall(
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     """
-    with opened(
+    with open_client(
         store,
         model,
         base_url,
@@ -65,16 +65,14 @@ def recall(
         reranked=reranked,
     ) as agent:
         hidden = undated(agent, user)  # an unknown user is an error here, not an empty memory
-        tell_if_local(model, base_url)
+        notify_if_local(model, base_url)
         found = agent.recall(question, user, budget=budget)
         waiting, by = len(agent.pending(user)), agent.method_name
     if as_json:
         parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
-        tight = (
-            f"Nothing remembered fits in {counted(budget or 0, 'tokens')}: give a larger --budget."
-        )
+        tight = f"Nothing remembered fits in {pluralize(budget or 0, 'tokens')}: give a larger --budget."
         show_recollection(found, hidden, NOTHING if budget is None else tight)
     if waiting:
         _hint(waiting, by)
@@ -83,7 +81,7 @@ def recall(
 def _hint(waiting: int, method: str) -> None:
     """What is not remembered can't be recalled: that is no empty memory."""
     print(
-        f"{counted(waiting, 'sessions')} not remembered by {method} yet: "
+        f"{pluralize(waiting, 'sessions')} not remembered by {method} yet: "
         f"`theanine remember --method {method}`",
         file=sys.stderr,
     )
@@ -91,26 +89,26 @@ def _hint(waiting: int, method: str) -> None:
 
 def demo() -> None:
     """Remember a bundled conversation, show its timelines, answer five questions with sources."""
-    from theanine.demo import HARBOUR, questions
+    from theanine.demo import HARBOUR, load_questions
     from theanine.importers import read_histories
 
     with (
         TemporaryDirectory() as folder,
-        opened(f"{folder}/demo.db", begins=True) as agent,
+        open_client(f"{folder}/demo.db", begins=True) as agent,
     ):
-        tell_if_local("local")
+        notify_if_local("local")
         history = read_histories(HARBOUR).histories[0]
         logged = agent.log(history, "ana")
-        said = counted(logged.turns_new, "turns")
-        console().print(f"{said} in {counted(logged.sessions_new, 'sessions')}, over a year")
+        said = pluralize(logged.turns_new, "turns")
+        console().print(f"{said} in {pluralize(logged.sessions_new, 'sessions')}, over a year")
         with progress(logged.sessions_new, "remembering") as step:
             reports = agent.remember("ana", progress=lambda _: step())
-        made = counted(sum(report.memories for report in reports), "memories")
-        links = counted(sum(report.links for report in reports), "links")
+        made = pluralize(sum(report.memories for report in reports), "memories")
+        links = pluralize(sum(report.links for report in reports), "links")
         lines = sorted(agent.timelines("ana"), key=lambda line: -len(line.memories))
-        console().print(f"{made}, {links}, {counted(len(lines), 'timelines')}; the longest:")
+        console().print(f"{made}, {links}, {pluralize(len(lines), 'timelines')}; the longest:")
         starts = list(dict.fromkeys(line.memories[0].id for line in lines))[:SHOWN]
         show_timelines([line for line in lines if line.memories[0].id in starts])
-        for question in questions():
+        for question in load_questions():
             console().print(f"\nQ  {question.question}", style="bold", markup=False)
             show_recollection(agent.recall(question.question, "ana"))

@@ -33,7 +33,7 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
-def counted(count: int, things: str) -> str:
+def pluralize(count: int, things: str) -> str:
     """So many of them: ``2,000 new memories``, ``1 label of no turn``.
 
     ``things`` is the plural: its first word with an s at the end is what there is one of.
@@ -145,7 +145,7 @@ def show_recollection(
 
     for part in found.parts:
         _say(Text(part.text), 3)
-        for turn in part.sources:
+        for turn in part.source_turns:
             _say(Text(f"↳ {source(turn, hidden)}", "dim"), 5, hang=2)
     if not found.parts:
         console().print(f"   {empty}")
@@ -153,7 +153,7 @@ def show_recollection(
 
 def source(turn: Turn, undated: frozenset[int] = frozenset()) -> str:
     """A turn as a source: number, date, speaker, the beginning of its words."""
-    words = " ".join(turn.words.split())
+    words = " ".join(turn.full_text.split())
     words = words if len(words) <= QUOTED else f"{words[:QUOTED].rstrip()}…"
     date = "" if turn.session in undated else f"{turn.at:{DAY}}, "
     return f"turn {turn.id}, {date}{turn.speaker}: {words}"

@@ -12,7 +12,7 @@ from typing import Self
 import anyio
 
 from theanine.client._validation import check_budget, check_dialogue, scope_of
-from theanine.client.maintenance import Upkeep
+from theanine.client.maintenance import MaintenanceMixin
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
 from theanine.errors import NotFound, RememberingFailed, Stale, TheanineError
@@ -21,21 +21,21 @@ from theanine.llm.chat import Chat
 from theanine.llm.limits import Limits
 from theanine.methods.base import Method, Reply
 from theanine.methods.registry import DEFAULT, open_method
-from theanine.remembering.rebuild import Forecast, Rebuilder, Rebuilt
+from theanine.remembering.rebuild import Rebuilder, RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.rerank import Reranking
+from theanine.retrieval.rerank import RerankConfig
 from theanine.store.base import Store
 from theanine.store.sql.leases import process_holder
 from theanine.store.validate import check_time, check_utterance
-from theanine.types import LOCAL, History, Recollection, Scope, Turn, Utterance
+from theanine.types import LOCAL_MODEL, History, Recollection, Scope, Turn, Utterance
 
 TRIES = 3
 """How often a reply is made anew when something was forgotten while it was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportReport:
     """What became of a history.
 
     Attributes:
@@ -54,7 +54,7 @@ class Imported:
     forgotten: int = 0
 
 
-class AsyncAgent(Upkeep):
+class AsyncClient(MaintenanceMixin):
     """A memory over one store, with one method. Made by :func:`theanine.aopen`.
 
     Without a method it is the store's own, made with ``config``, as soon as the agent is entered.
@@ -72,7 +72,7 @@ class AsyncAgent(Upkeep):
         clock: Clock = system_clock,
         seed: int = 0,
         ranking: RankingConfig | None = None,
-        reranking: Reranking | None = None,
+        reranking: RerankConfig | None = None,
     ) -> None:
         chat = Chat(model, store, clock, limits) if model else None
         method_now = method or open_method(DEFAULT)  # until the store says which is its own
@@ -92,7 +92,7 @@ class AsyncAgent(Upkeep):
     @property
     def model_name(self) -> str:
         """The language model's name; ``local`` when there is none."""
-        return self._chat.model.name if self._chat else LOCAL
+        return self._chat.model.name if self._chat else LOCAL_MODEL
 
     @property
     def embedder_name(self) -> str:
@@ -108,7 +108,7 @@ class AsyncAgent(Upkeep):
         await self._store.open()
         if self._is_stores_own:
             try:
-                name = await self._store.own_method() or DEFAULT
+                name = await self._store.default_method() or DEFAULT
                 self._use(open_method(name, self._config))
             except TheanineError:
                 await self._store.close()
@@ -137,9 +137,9 @@ class AsyncAgent(Upkeep):
 
     def session(
         self, user: str, *, agent: str = "default", tenant: str = "default", speaker: str = ""
-    ) -> AsyncTalk:
+    ) -> AsyncLiveSession:
         """A conversation with ``user``; ``speaker`` is how the user is called in it."""
-        return AsyncTalk(
+        return AsyncLiveSession(
             self, self._store, self._clock, scope_of(user, agent, tenant), speaker or user
         )
 
@@ -192,7 +192,7 @@ class AsyncAgent(Upkeep):
         context = await self._context(scope, budget)  # one for both: what is erased stays out
         found = await self._method.recall(dialogue, context)
         reply = await self._method.respond(dialogue, found, speaker, context)
-        return reply, context.view.state.epoch
+        return reply, context.index.state.epoch
 
     async def remember(
         self,
@@ -221,7 +221,7 @@ class AsyncAgent(Upkeep):
         instead: bool = False,
         agent: str = "default",
         tenant: str = "default",
-    ) -> Forecast:
+    ) -> RebuildEstimate:
         """What :meth:`rebuild` will about take: calls, tokens, money, time. Nothing is asked."""
         scope = await self._known(scope_of(user, agent, tenant)) if user is not None else None
         return await self._rebuilder(again).forecast(scope, instead=instead)
@@ -235,7 +235,7 @@ class AsyncAgent(Upkeep):
         agent: str = "default",
         tenant: str = "default",
         progress: Progress | None = None,
-    ) -> Rebuilt:
+    ) -> RebuildReport:
         """Remember the whole log by this agent's method, of one user or of all; resumable.
 
         What other methods made stays beside it; with ``instead`` it is dropped, once all is
@@ -252,7 +252,7 @@ class AsyncAgent(Upkeep):
 
     async def _end_abandoned(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
         """End sessions left open by a process that died, or by any of another machine."""
-        for owner, session in await self._store.abandoned(scope, elsewhere=elsewhere):
+        for owner, session in await self._store.orphaned_sessions(scope, elsewhere=elsewhere):
             with suppress(NotFound):  # another process was at it at the same time
                 start = session.started_at  # it ended with its last turn, which the store knows
                 await self._store.end_session(owner, session.id, start, self._method.name)
@@ -264,14 +264,14 @@ class AsyncAgent(Upkeep):
         *,
         agent: str = "default",
         tenant: str = "default",
-    ) -> Imported:
+    ) -> ImportReport:
         """Log a history's sessions, each whole or not at all; :meth:`remember` does the rest."""
         scope = scope_of(user or history.name, agent, tenant)
         logged = [
             await self._store.log_transcript(scope, transcript, self._method.name)
             for transcript in history.transcripts
         ]
-        return Imported(
+        return ImportReport(
             user=scope.user,
             sessions_new=sum(one.new for one in logged),
             sessions_known=sum(not one.new for one in logged),
@@ -286,11 +286,11 @@ class AsyncAgent(Upkeep):
         return dialogue
 
 
-class AsyncTalk:
+class AsyncLiveSession:
     """One session with one user: hear, recall, reply; leaving it ends and remembers it."""
 
     def __init__(
-        self, agent: AsyncAgent, store: Store, clock: Clock, scope: Scope, speaker: str
+        self, agent: AsyncClient, store: Store, clock: Clock, scope: Scope, speaker: str
     ) -> None:
         self._agent, self._store, self._clock = agent, store, clock
         self._scope, self._speaker = scope, speaker
@@ -373,7 +373,7 @@ class AsyncTalk:
             if self.id is None:
                 holder = process_holder()
                 self.id = await self._store.start_session(self._scope, said.at, holder=holder)
-            self._turns += await self._store.hear(self._scope, self.id, [said], epoch=epoch)
+            self._turns += await self._store.append_turns(self._scope, self.id, [said], epoch=epoch)
         return self._turns[-1]
 
     def _now(self) -> datetime:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from theanine.client._validation import check_names
-from theanine.client.client import AsyncAgent
-from theanine.client.sync import Agent
+from theanine.client.client import AsyncClient
+from theanine.client.sync import Client
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
 from theanine.methods.registry import open_method
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.rerank import TOP, Reranking
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH, RerankConfig
 from theanine.store import open_store
 
 
@@ -26,10 +26,10 @@ def aopen(
     limits: Limits | None = None,
     config: object = None,
     ranking: RankingConfig | None = None,
-    reranked: int = TOP,
+    reranked: int = DEFAULT_RERANK_DEPTH,
     seed: int = 0,
     clock: Clock = system_clock,
-) -> AsyncAgent:
+) -> AsyncClient:
     """A memory, to be entered with ``async with``.
 
     Args:
@@ -54,7 +54,7 @@ def aopen(
     entering, NotAStore for a file that is no store.
     """
     check_names(location=location, model=model, embedder=embedder)
-    return AsyncAgent(
+    return AsyncClient(
         open_store(location),
         None if method is None else open_method(method, config),
         open_embedder(embedder),
@@ -64,7 +64,9 @@ def aopen(
         clock=clock,
         seed=seed,
         ranking=ranking,
-        reranking=Reranking(reranker=open_reranker(reranker), top=reranked) if reranker else None,
+        reranking=RerankConfig(reranker=open_reranker(reranker), top=reranked)
+        if reranker
+        else None,
     )
 
 
@@ -79,12 +81,12 @@ def open(
     limits: Limits | None = None,
     config: object = None,
     ranking: RankingConfig | None = None,
-    reranked: int = TOP,
+    reranked: int = DEFAULT_RERANK_DEPTH,
     seed: int = 0,
     clock: Clock = system_clock,
-) -> Agent:
+) -> Client:
     """The same as :func:`aopen`, opened at once, without ``await``; ``close()`` it at the end."""
-    return Agent(
+    return Client(
         aopen(
             location,
             method=method,

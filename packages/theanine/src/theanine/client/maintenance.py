@@ -13,19 +13,19 @@ from theanine.errors import NotFound
 from theanine.llm.chat import Chat
 from theanine.methods.base import Context, Method
 from theanine.methods.theanine.method import longest_timelines
-from theanine.remembering.remember import Rememberer
+from theanine.remembering.remember import RememberWorker
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.rerank import Reranking
-from theanine.retrieval.scope_index import Views
+from theanine.retrieval.rerank import RerankConfig
+from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
-from theanine.store.values import CostLine, Pending, Receipt
-from theanine.summarization.local_summarize import own_words
+from theanine.store.values import CostLine, ForgetReport, Pending
+from theanine.summarization.local_summarize import without_attribution
 from theanine.types import Link, Mark, Memory, Scope, Session, Timeline, Turn
 
 REEMBED_BATCH = 512
 
 
-class Upkeep:
+class MaintenanceMixin:
     """One store, one method, one embedder, perhaps a model."""
 
     def __init__(
@@ -37,7 +37,7 @@ class Upkeep:
         clock: Clock,
         seed: int,
         ranking: RankingConfig | None = None,
-        reranking: Reranking | None = None,
+        reranking: RerankConfig | None = None,
     ) -> None:
         self._store, self._embedder, self._chat = store, embedder, chat
         self._clock, self._seed = clock, seed
@@ -47,8 +47,8 @@ class Upkeep:
     def _use(self, method: Method) -> None:
         """Remember and recall by this method."""
         self._method = method
-        self._views = Views(self._store, method.name, self._embedder.name, self._ranking)
-        self._rememberer = Rememberer(
+        self._views = ScopeCache(self._store, method.name, self._embedder.name, self._ranking)
+        self._rememberer = RememberWorker(
             self._store, method, self._embedder, self._chat, self._views, self._clock, self._seed
         )
 
@@ -112,7 +112,7 @@ class Upkeep:
         Raises NotFound for an unknown user or memory.
         """
         context = await self._context(await self._known(scope_of(user, agent, tenant)))
-        if memory is not None and memory not in context.view:
+        if memory is not None and memory not in context.index:
             raise NotFound(f"{user} has no memory {memory}; `theanine memories` lists them")
         return longest_timelines(context, memory)
 
@@ -156,7 +156,7 @@ class Upkeep:
         memory: int | None = None,
         agent: str = "default",
         tenant: str = "default",
-    ) -> Receipt:
+    ) -> ForgetReport:
         """Erase a user, a session or one memory from every file. Raises NotFound."""
         scope = scope_of(user, agent, tenant)
         return await self._store.forget(scope, session=session, memory=memory)
@@ -165,7 +165,7 @@ class Upkeep:
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
     ) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON-ready records that :meth:`restore` takes back without loss."""
-        return self._store.dump(scope_of(user, agent, tenant) if user is not None else None)
+        return self._store.export(scope_of(user, agent, tenant) if user is not None else None)
 
     async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Take in exported records; known ones are left alone. Gives how many were new."""
@@ -180,7 +180,9 @@ class Upkeep:
         while True:
             owners, left = await self._store.reembed_batch(self._embedder.name, REEMBED_BATCH)
             if owners:
-                vectors = await self._embedder.embed([own_words(text) for _, _, text in owners])
+                vectors = await self._embedder.embed(
+                    [without_attribution(text) for _, _, text in owners]
+                )
                 await self._store.add_vectors(
                     self._embedder.name, [(scope, memory) for scope, memory, _ in owners], vectors
                 )
@@ -201,15 +203,15 @@ class Upkeep:
         return scope
 
     async def _context(self, scope: Scope, budget: int | None = None) -> Context:
-        view = await self._views.of(scope)
-        caller = self._chat.bound(scope) if self._chat else None
+        view = await self._views.get(scope)
+        caller = self._chat.for_scope(scope) if self._chat else None
         if caller:
             caller.epoch = view.state.epoch
         return Context(
             scope=scope,
             chat=caller,
             embedder=self._embedder,
-            view=view,
+            index=view,
             rng=Random(self._seed),
             budget=budget,
             reranking=self._reranking,

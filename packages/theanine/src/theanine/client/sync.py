@@ -11,7 +11,7 @@ from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from theanine.client.client import AsyncAgent, AsyncTalk
+from theanine.client.client import AsyncClient, AsyncLiveSession
 from theanine.errors import StoreError
 
 P = ParamSpec("P")
@@ -37,10 +37,10 @@ def _run(
     return waited
 
 
-class Talk(_Face):
+class LiveSession(_Face):
     """One session with one user: hear, recall, reply; leaving it ends and remembers it."""
 
-    def __init__(self, inner: AsyncTalk, agent: Agent) -> None:
+    def __init__(self, inner: AsyncLiveSession, agent: Client) -> None:
         self.inner, self._agent = inner, agent
 
     @property
@@ -53,10 +53,10 @@ class Talk(_Face):
         """The session's number; None before the first turn and after its end."""
         return self.inner.id
 
-    hear = _run(AsyncTalk.hear)
-    recall = _run(AsyncTalk.recall)
-    reply = _run(AsyncTalk.reply)
-    end = _run(AsyncTalk.end)
+    hear = _run(AsyncLiveSession.hear)
+    recall = _run(AsyncLiveSession.recall)
+    reply = _run(AsyncLiveSession.reply)
+    end = _run(AsyncLiveSession.end)
 
     def __enter__(self) -> Self:
         return self
@@ -70,10 +70,10 @@ class Talk(_Face):
         self.end(remember=error is None)
 
 
-class Agent(_Face):
+class Client(_Face):
     """A memory over one store, with one method. Made by :func:`theanine.open`."""
 
-    def __init__(self, inner: AsyncAgent) -> None:
+    def __init__(self, inner: AsyncClient) -> None:
         self.inner = inner
         started = start_blocking_portal("asyncio")
         self._portal: BlockingPortal | None = started.__enter__()
@@ -98,33 +98,33 @@ class Agent(_Face):
     embedder_name = property(lambda self: str(self.inner.embedder_name), doc="The embedder.")
     reranker_name = property(lambda self: str(self.inner.reranker_name), doc="Empty for none.")
 
-    recall = _run(AsyncAgent.recall)
-    remember = _run(AsyncAgent.remember)
-    log = _run(AsyncAgent.log)
-    estimate = _run(AsyncAgent.estimate)
-    rebuild = _run(AsyncAgent.rebuild)
-    users = _run(AsyncAgent.users)
-    sessions = _run(AsyncAgent.sessions)
-    turns = _run(AsyncAgent.turns)
-    memories = _run(AsyncAgent.memories)
-    marks = _run(AsyncAgent.marks)
-    links = _run(AsyncAgent.links)
-    timelines = _run(AsyncAgent.timelines)
-    pending = _run(AsyncAgent.pending)
-    costs = _run(AsyncAgent.costs)
-    warm_up = _run(AsyncAgent.warm_up)
-    check = _run(AsyncAgent.check)
-    stored_embedder = _run(AsyncAgent.stored_embedder)
-    forget = _run(AsyncAgent.forget)
-    restore = _run(AsyncAgent.restore)
-    reembed = _run(AsyncAgent.reembed)
+    recall = _run(AsyncClient.recall)
+    remember = _run(AsyncClient.remember)
+    log = _run(AsyncClient.log)
+    estimate = _run(AsyncClient.estimate)
+    rebuild = _run(AsyncClient.rebuild)
+    users = _run(AsyncClient.users)
+    sessions = _run(AsyncClient.sessions)
+    turns = _run(AsyncClient.turns)
+    memories = _run(AsyncClient.memories)
+    marks = _run(AsyncClient.marks)
+    links = _run(AsyncClient.links)
+    timelines = _run(AsyncClient.timelines)
+    pending = _run(AsyncClient.pending)
+    costs = _run(AsyncClient.costs)
+    warm_up = _run(AsyncClient.warm_up)
+    check = _run(AsyncClient.check)
+    stored_embedder = _run(AsyncClient.stored_embedder)
+    forget = _run(AsyncClient.forget)
+    restore = _run(AsyncClient.restore)
+    reembed = _run(AsyncClient.reembed)
 
     def session(
         self, user: str, *, agent: str = "default", tenant: str = "default", speaker: str = ""
-    ) -> Talk:
+    ) -> LiveSession:
         """A conversation with ``user``; ``speaker`` is how the user is called in it."""
         inner = self.inner.session(user, agent=agent, tenant=tenant, speaker=speaker)
-        return Talk(inner, self)
+        return LiveSession(inner, self)
 
     def export(
         self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
@@ -155,7 +155,7 @@ class Agent(_Face):
 
 
 def _close(
-    inner: AsyncAgent, portal: BlockingPortal, started: AbstractContextManager[BlockingPortal]
+    inner: AsyncClient, portal: BlockingPortal, started: AbstractContextManager[BlockingPortal]
 ) -> None:
     try:
         portal.call(inner.close)

@@ -34,7 +34,7 @@ class _Row(TypedDict):
     sources: list[str]
 
 
-def questions() -> tuple[Question, ...]:
+def load_questions() -> tuple[Question, ...]:
     """The five questions that the demo asks."""
     file = Path(__file__).with_name("questions.json")
     rows = cast("list[_Row]", json.loads(file.read_text(encoding="utf-8")))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 """``(n, d)`` float32; each row has unit norm, or is all zero for a text with no known token."""
-Ratings = NDArray[np.float32]
+Scores = NDArray[np.float32]
 """``(n,)`` float32: how well each text answers a question, higher is better; no fixed scale."""
 
 
@@ -31,10 +31,10 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class QuestionEmbedder(Protocol):
+class QueryEmbedder(Protocol):
     """An embedder that takes questions otherwise than what they are asked of."""
 
-    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row a question, in the space of ``embed``; raises as that does."""
         ...
 
@@ -47,7 +47,7 @@ class Reranker(Protocol):
         """The reranker's full name."""
         ...
 
-    async def rate(self, question: str, texts: Sequence[str]) -> Ratings:
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
         """One number a text, in order; the same texts get the same numbers in any order.
 
         Raises ModelUnavailable or ModelRejected, as an embedder does.

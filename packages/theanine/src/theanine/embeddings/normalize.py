@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from theanine.embeddings.base import Vectors
 
 
-def unit_rows(rows: NDArray[Any]) -> Vectors:
+def normalize_rows(rows: NDArray[Any]) -> Vectors:
     """Each row of ``(n, d)`` divided by its norm, as float32; a row of zeros stays one."""
     wide = rows.astype(np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))

@@ -12,10 +12,10 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
-from theanine.embeddings.base import Ratings, Vectors
-from theanine.embeddings.normalize import unit_rows
+from theanine.embeddings.base import Scores, Vectors
+from theanine.embeddings.normalize import normalize_rows
 from theanine.embeddings.on_disk import Source
-from theanine.embeddings.wordllama import clean
+from theanine.embeddings.wordllama import sanitize
 from theanine.errors import MissingExtra, ModelRejected, ModelUnavailable
 
 M = TypeVar("M")
@@ -111,7 +111,7 @@ class OnDeviceEmbedder(Generic[M]):
         """One row a text, in order. Raises as :meth:`OnDevice.run` does."""
         return await self._embed(texts, questions=False)
 
-    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same, of questions, with the prompt that the model wants before them."""
         return await self._embed(texts, questions=True)
 
@@ -136,10 +136,10 @@ class OnDeviceEmbedder(Generic[M]):
                 "that are no numbers. Is it an embedder?"
             )
         self._dimension = rows.shape[1]
-        return unit_rows(rows)
+        return normalize_rows(rows)
 
 
-def checked(scores: NDArray[Any], n: int, name: str) -> Ratings:
+def checked(scores: NDArray[Any], n: int, name: str) -> Scores:
     """The scores as float32. Raises ModelRejected where there isn't one number a text."""
     if scores.shape != (n,) or not np.isfinite(scores).all():
         raise ModelRejected(
@@ -163,7 +163,7 @@ def hub_failures() -> tuple[type[Exception], ...]:
 
 def prepared(text: str) -> str:
     """The text as a tokenizer can take it: without characters that stand for nothing, cut."""
-    return clean(text[:LONGEST])
+    return sanitize(text[:LONGEST])
 
 
 def _said(error: Exception) -> str:

@@ -6,13 +6,13 @@ from theanine.embeddings.base import Embedder, Reranker
 from theanine.errors import SettingsError
 from theanine.llm.limits import Limits
 from theanine.llm.open import check_model_name
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 
 RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with a folder or a name"
 
 
 def open_embedder(
-    name: str = LOCAL, *, base_url: str | None = None, limits: Limits | None = None
+    name: str = LOCAL_MODEL, *, base_url: str | None = None, limits: Limits | None = None
 ) -> Embedder:
     """The embedder of this name; ``local`` and ``wordllama:l2_supercat_256`` are the built-in one.
 
@@ -21,10 +21,10 @@ def open_embedder(
 
     Raises as :func:`open_chat` does.
     """
-    if name == LOCAL or name.startswith("wordllama:"):
+    if name == LOCAL_MODEL or name.startswith("wordllama:"):
         from theanine.embeddings.static import StaticEmbedder
 
-        if name not in (LOCAL, StaticEmbedder.name):
+        if name not in (LOCAL_MODEL, StaticEmbedder.name):
             raise SettingsError(f"the only built-in embedder is {StaticEmbedder.name}, not {name}")
         return StaticEmbedder()
     if name.startswith("hash:"):

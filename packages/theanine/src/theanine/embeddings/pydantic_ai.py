@@ -15,16 +15,16 @@ from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.providers import Provider, infer_provider
 
 from theanine.embeddings.base import Vectors
-from theanine.embeddings.normalize import unit_rows
-from theanine.embeddings.wordllama import clean
+from theanine.embeddings.normalize import normalize_rows
+from theanine.embeddings.wordllama import sanitize
 from theanine.errors import ModelError, ModelRejected
 from theanine.llm.limits import Limits
 from theanine.llm.provider import (
-    built,
+    call_provider_factory,
     openai_name,
     openai_provider,
-    translated,
-    without_secrets,
+    redact_secrets,
+    translate_errors,
 )
 from theanine.llm.retry import retrying
 
@@ -49,7 +49,7 @@ class PydanticAIEmbedder:
         bare = openai_name(name, base_url)
         self._model, self._provider = _embedding_model(name, bare, base_url)
         self._name = name if bare is None else f"openai:{bare}"
-        self._address = without_secrets(self._model.base_url or "")
+        self._address = redact_secrets(self._model.base_url or "")
         self._limits = limits or Limits()
         self._gate = anyio.CapacityLimiter(self._limits.concurrency)
         self._rng = Random()
@@ -64,12 +64,12 @@ class PydanticAIEmbedder:
         """One row a text, in order. The dimension is asked for once, with the first words sent."""
         return await self._embed(texts, "document")
 
-    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same, of questions; some providers' models take these otherwise."""
         return await self._embed(texts, "query")
 
     async def _embed(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        sent = [clean(text[:LONGEST]) for text in texts]
+        sent = [sanitize(text[:LONGEST]) for text in texts]
         filled = [row for row, text in enumerate(sent) if text.strip()]
         if not filled and not self._dimension:
             await self._batch(["dimension"], kind)
@@ -105,10 +105,10 @@ class PydanticAIEmbedder:
         return rows
 
     async def _call(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        with translated(self._name, self._address):
+        with translate_errors(self._name, self._address):
             result = await self._model.embed(list(texts), input_type=kind)
         try:
-            return unit_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
+            return normalize_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
         except ValueError as error:
             raise ModelRejected(f"{self._name} gave vectors of unequal length") from error
 
@@ -125,7 +125,9 @@ def _embedding_model(
         made.append(infer_provider(kind))
         return made[-1]
 
-    model = built(lambda: infer_embedding_model(name, provider_factory=provider), name)
+    model = call_provider_factory(
+        lambda: infer_embedding_model(name, provider_factory=provider), name
+    )
     return model, made[-1] if made else None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from theanine.embeddings.base import Ratings
+from theanine.embeddings.base import Scores
 from theanine.embeddings.on_device import (
     END,
     OnDevice,
@@ -72,7 +72,7 @@ class CrossEncoderReranker:
         """The full name; with a fingerprint of the files for a model in a folder."""
         return self._model.source.name
 
-    async def rate(self, question: str, texts: Sequence[str]) -> Ratings:
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
         """Read each text beside the question; ``(n,)``."""
         if not texts:
             return np.zeros(0, np.float32)

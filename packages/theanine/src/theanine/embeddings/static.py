@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from theanine.embeddings import wordllama as bundled
 from theanine.embeddings.base import Vectors
-from theanine.embeddings.normalize import unit_rows
+from theanine.embeddings.normalize import normalize_rows
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -56,7 +56,7 @@ class StaticEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         self._load()
         blocks = (texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK))
-        return np.concatenate([unit_rows(_sums(block)) for block in blocks])
+        return np.concatenate([normalize_rows(_sums(block)) for block in blocks])
 
     def _load(self) -> None:
         if self._loaded:
@@ -79,7 +79,7 @@ def _sums(texts: Sequence[str]) -> Vectors:
 
 
 def _encode(texts: Sequence[str]) -> list[Encoding]:
-    cut = [bundled.clean(text[:LONGEST]) for text in texts]
+    cut = [bundled.sanitize(text[:LONGEST]) for text in texts]
     if len(cut) == 1:  # spares the start of the tokenizer's thread pool
         return [bundled.tokenizer().encode(cut[0], add_special_tokens=False)]
     return bundled.tokenizer().encode_batch_fast(cut, add_special_tokens=False)

@@ -27,7 +27,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
+def sanitize(text: str) -> str:
     """The text with NUL and lone surrogates, which many models choke on, replaced by U+FFFD."""
     if text.isascii() and "\0" not in text:
         return text
@@ -60,7 +60,7 @@ def count_tokens(text: str) -> int:
 
     Other models cut texts differently: take it as an estimate, mostly a little high for English.
     """
-    return len(tokenizer().encode(clean(text), add_special_tokens=False).ids)
+    return len(tokenizer().encode(sanitize(text), add_special_tokens=False).ids)
 
 
 def _file(name: str) -> Path:

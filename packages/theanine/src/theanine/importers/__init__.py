@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theanine.importers.base import Format, Rejected
-from theanine.importers.reading import FORMATS, Reading, read_histories
-from theanine.importers.store_export import is_dump
+from theanine.importers.reading import FORMATS, HistoryReader, read_histories
+from theanine.importers.store_export import is_store_export
 
-__all__ = ["FORMATS", "Format", "Reading", "Rejected", "is_dump", "read_histories"]
+__all__ = ["FORMATS", "Format", "HistoryReader", "Rejected", "is_store_export", "read_histories"]

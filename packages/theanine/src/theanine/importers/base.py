@@ -15,9 +15,9 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, cast
 
 from theanine.errors import BadInput
-from theanine.importers.fields import as_object, clean, parse
+from theanine.importers.fields import as_object, parse, require_storable
 from theanine.importers.source import Source, decode
-from theanine.types import GivenMemory, History, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 Kind = Literal["lines", "json", "text"]
 """How a source is written: a JSON value a line, one JSON value, or plain text."""
@@ -48,7 +48,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Preview:
     """The beginning of a source, to tell its format by.
 
     Attributes:
@@ -120,13 +120,13 @@ class Intake:
                 )
 
 
-class Draft:
+class SessionBuilder:
     """A session being put together; refuses what a session can't hold."""
 
     def __init__(self, key: str, notes: Counter[str]) -> None:
         self.key = key
         self.turns: list[Utterance] = []
-        self.memories: list[GivenMemory] = []
+        self.memories: list[ImportedMemory] = []
         self._notes = notes
         self._by_key: dict[str, Utterance] = {}
 
@@ -140,15 +140,15 @@ class Draft:
             BadInput: it is blank, holds what no store can, is older than the turn before it, or
                 has the key of another turn.
         """
-        for text in (turn.text, turn.speaker, turn.shared, turn.key or ""):
-            clean(text, where)
-        if not turn.text.strip() and not turn.shared:
+        for text in (turn.text, turn.speaker, turn.attachment, turn.key or ""):
+            require_storable(text, where)
+        if not turn.text.strip() and not turn.attachment:
             raise BadInput("an empty turn; give it words or leave it out", where)
         if not turn.speaker.strip():
             raise BadInput("a turn without a speaker's name; name who says it", where)
         key = turn.key or str(len(self.turns) + 1)
         if (same := self._by_key.get(key)) is not None:
-            if (same.speaker, same.words) != (turn.speaker, turn.words):
+            if (same.speaker, same.full_text) != (turn.speaker, turn.full_text):
                 raise BadInput(
                     f'the key "{key}" is taken by another turn of session "{self.key}"; '
                     "give each turn its own",
@@ -208,6 +208,6 @@ class Format:
 
     name: str
     summary: str
-    sniff: Callable[[Sample], bool]
+    sniff: Callable[[Preview], bool]
     read: Callable[[Intake], Iterator[History]]
     memories: bool = False

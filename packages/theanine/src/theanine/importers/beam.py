@@ -13,15 +13,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, history
 from theanine.importers.chat import said
 from theanine.importers.dates import ZONELESS, day_time
 from theanine.importers.fields import as_list, as_object, member, optional_text
-from theanine.importers.timestamps import Said, Sitting, on_calendar, on_dates
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar, on_dates
 from theanine.types import History
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return {"turns", "batch_number"} <= sample.first.keys() or _holds_plans(sample.first)
 
 
@@ -30,7 +30,7 @@ def _read(intake: Intake) -> Iterator[History]:
         notes = Counter[str]()
         folder = intake.source.path.resolve().parent.name if intake.source.path else ""
         name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
-        sittings: list[Sitting] = []
+        sittings: list[UntimedSession] = []
         for where, batch in _batches(intake):
             with intake.catching():
                 sittings.append(_sitting(intake, f"{name}/{len(sittings) + 1}", batch, where))
@@ -65,8 +65,8 @@ def _batches(intake: Intake) -> Iterator[tuple[str, Mapping[str, object]]]:
                         yield f"{spot}[{b}]", as_object(batch, f"{spot}[{b}]")
 
 
-def _sitting(intake: Intake, key: str, batch: Mapping[str, object], where: str) -> Sitting:
-    turns: list[Said] = []
+def _sitting(intake: Intake, key: str, batch: Mapping[str, object], where: str) -> UntimedSession:
+    turns: list[UntimedTurn] = []
     anchor = optional_text(batch, "time_anchor", where)
     for g, group in enumerate(as_list(member(batch, "turns", where), f"{where}.turns")):
         for i, item in enumerate(as_list(group, f"{where}.turns[{g}]")):
@@ -76,7 +76,7 @@ def _sitting(intake: Intake, key: str, batch: Mapping[str, object], where: str) 
                 anchor = anchor or optional_text(turn, "time_anchor", spot)
                 turns.append(said(turn, spot, key=str(turn.get("id", len(turns) + 1))))
     at = day_time(anchor, ("%B-%d-%Y",), where, intake.options.local) if anchor else None
-    return Sitting(key, turns, where, at)
+    return UntimedSession(key, turns, where, at)
 
 
 FORMAT = Format(

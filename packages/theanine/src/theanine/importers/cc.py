@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
-from theanine.importers.dates import span
+from theanine.importers.base import Format, Intake, Preview, history
+from theanine.importers.dates import parse_duration
 from theanine.importers.fields import as_list, as_text, member, text_in
-from theanine.importers.timestamps import Said, Sitting, on_calendar
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar
 from theanine.types import History
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -25,7 +25,7 @@ def _plain(record: Mapping[str, object]) -> dict[str, object]:
     return {key.replace("_", " "): value for key, value in record.items()}
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return "dataID" in sample.first and "first session dialogue" in _plain(sample.first)
 
 
@@ -45,16 +45,16 @@ def _read(intake: Intake) -> Iterator[History]:
 
 def _sittings(
     record: Mapping[str, object], name: str, where: str, notes: Counter[str]
-) -> Iterator[Sitting]:
+) -> Iterator[UntimedSession]:
     intervals = as_list(record.get("time interval") or [], f"{where}, time interval")
     for i, ordinal in enumerate(_ORDINALS):
         if f"{ordinal} session dialogue" not in record:
             continue
         spot = f"{where}, time interval[{i}]"
-        gap = span(as_text(intervals[i], spot)) if i < len(intervals) else None
+        gap = parse_duration(as_text(intervals[i], spot)) if i < len(intervals) else None
         notes["sessions without a gap"] += i > 0 and gap is None
         place_name = f"{where}, {ordinal} session"
-        yield Sitting(
+        yield UntimedSession(
             f"{name}/session_{i + 1}",
             _turns(record, ordinal, where),
             place_name,
@@ -62,7 +62,7 @@ def _sittings(
         )
 
 
-def _turns(record: Mapping[str, object], ordinal: str, where: str) -> list[Said]:
+def _turns(record: Mapping[str, object], ordinal: str, where: str) -> list[UntimedTurn]:
     spot = f"{where}, {ordinal} session dialogue"
     texts = as_list(record[f"{ordinal} session dialogue"], spot)
     key = f"{ordinal} session speakers"
@@ -70,7 +70,7 @@ def _turns(record: Mapping[str, object], ordinal: str, where: str) -> list[Said]
     if len(speakers) != len(texts):
         raise BadInput(f"{len(texts)} turns but {len(speakers)} speakers; make them match", spot)
     return [
-        Said(as_text(who, f"{spot}[{i}]"), as_text(text, f"{spot}[{i}]"), f"{spot}[{i}]")
+        UntimedTurn(as_text(who, f"{spot}[{i}]"), as_text(text, f"{spot}[{i}]"), f"{spot}[{i}]")
         for i, (who, text) in enumerate(zip(speakers, texts, strict=True))
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from theanine.errors import BadInput
 from theanine.importers.fields import text_in
-from theanine.importers.timestamps import Said
+from theanine.importers.timestamps import UntimedTurn
 from theanine.types import Role
 
 ROLES: dict[str, tuple[str, Role]] = {
@@ -16,10 +16,10 @@ ROLES: dict[str, tuple[str, Role]] = {
 """Speaker and role for the roles of a chat with an assistant."""
 
 
-def said(turn: Mapping[str, object], where: str, key: str | None = None) -> Said:
+def said(turn: Mapping[str, object], where: str, key: str | None = None) -> UntimedTurn:
     """A turn written as ``{"role": "user" or "assistant", "content"}``."""
     role = text_in(turn, "role", where)
     if role not in ROLES:
         raise BadInput(f'the role "{role[:40]}" is neither user nor assistant', where)
     speaker, ours = ROLES[role]
-    return Said(speaker, text_in(turn, "content", where), where, ours, key)
+    return UntimedTurn(speaker, text_in(turn, "content", where), where, ours, key)

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import Draft, Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, SessionBuilder, history
 from theanine.importers.chat import ROLES
 from theanine.importers.dates import epoch_time
 from theanine.importers.fields import (
     as_list,
     as_object,
-    clean,
     is_object,
     member,
     optional_text,
+    require_storable,
 )
 from theanine.types import History, Transcript, Utterance
 
@@ -31,7 +31,7 @@ Node = tuple[str, Mapping[str, object], str]
 """A message with its node's id and its place in the source."""
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return is_object(sample.first.get("mapping"))
 
 
@@ -44,7 +44,7 @@ def _read(intake: Intake) -> Iterator[History]:
             id_ = optional_text(record, "conversation_id", where) or optional_text(
                 record, "id", where
             )
-            draft = Draft(f"{title} ({id_})" if id_ else title, notes)
+            draft = SessionBuilder(f"{title} ({id_})" if id_ else title, notes)
             _fill(intake, draft, record, where, notes)
             if draft:
                 transcripts.append(draft.done())
@@ -56,7 +56,7 @@ def _read(intake: Intake) -> Iterator[History]:
 
 def _fill(
     intake: Intake,
-    draft: Draft,
+    draft: SessionBuilder,
     record: Mapping[str, object],
     where: str,
     notes: Counter[str],
@@ -89,7 +89,7 @@ def _branch(record: Mapping[str, object], where: str) -> Sequence[Node]:
         if node in seen:
             raise BadInput(f'the node "{node[:40]}" is its own ancestor; export again', where)
         seen.add(node)
-        spot = f'{where}.mapping["{clean(node, where)[:40]}"]'
+        spot = f'{where}.mapping["{require_storable(node, where)[:40]}"]'
         entry = as_object(mapping[node], spot)
         if entry.get("message") is not None:
             found.append((node, as_object(entry["message"], spot), spot))

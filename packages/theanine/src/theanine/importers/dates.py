@@ -47,7 +47,7 @@ _SPAN = re.compile(
 )
 
 
-def sane(at: datetime, where: str) -> datetime:
+def check_date(at: datetime, where: str) -> datetime:
     """The time unchanged, once its year is one that a conversation can have (1900 to 2199)."""
     if not 1900 <= at.year <= 2199:
         raise BadInput(f"the year {at.year} can't be right; years 1900 to 2199 are taken", where)
@@ -71,7 +71,7 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
                 where,
             )
         at = at.replace(tzinfo=zone)
-    return sane(at, where)
+    return check_date(at, where)
 
 
 def epoch_time(value: object, where: str) -> datetime:
@@ -84,7 +84,7 @@ def epoch_time(value: object, where: str) -> datetime:
         at = datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
         raise BadInput(f"the time {value:g} is far off; seconds since 1970", where) from None
-    return sane(at, where)
+    return check_date(at, where)
 
 
 def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:
@@ -94,7 +94,7 @@ def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo)
             at = datetime.strptime(text.strip(), pattern).replace(tzinfo=zone)
         except ValueError:
             continue
-        return sane(at, where)
+        return check_date(at, where)
     shown = datetime(2023, 5, 8, 13, 56).strftime(patterns[0])
     raise BadInput(f'"{text[:40]}" is no date of this format; write it like {shown}', where)
 
@@ -112,7 +112,7 @@ def positions(start: datetime, count: int, before: datetime | None = None) -> li
     return [start + i * step for i in range(count)]
 
 
-def span(text: str) -> timedelta | None:
+def parse_duration(text: str) -> timedelta | None:
     """A length of time such as ``6 days 3 hours ago`` or ``A few weeks after``; None if none."""
     total, found = timedelta(), False
     for match in _SPAN.finditer(text):
@@ -145,6 +145,6 @@ class Calendar:
             times = [begin + i * TURN for i in range(max(count, 1))]
         except OverflowError:
             raise BadInput("the gaps between its sessions are too long", where) from None
-        sane(times[-1], where)
+        check_date(times[-1], where)
         self._previous, self._free = begin, times[-1] + TURN
         return times

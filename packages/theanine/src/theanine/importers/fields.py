@@ -52,10 +52,10 @@ def as_text(value: object, where: str) -> str:
     """The value as text that can be stored: no NUL, no lone surrogate, at most 4 MiB."""
     if not isinstance(value, str):
         raise BadInput(f'expected text "…", found {kind(value)}', where)
-    return clean(value, where)
+    return require_storable(value, where)
 
 
-def clean(text: str, where: str) -> str:
+def require_storable(text: str, where: str) -> str:
     """The text unchanged, once it is known that any store can hold it."""
     if (nul := text.find("\0")) >= 0:
         raise BadInput(

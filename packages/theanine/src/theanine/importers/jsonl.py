@@ -47,11 +47,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from theanine.errors import BadInput
-from theanine.importers.base import Draft, Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, SessionBuilder, history
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.fields import as_list, as_text, optional_text, text_in
 from theanine.importers.timestamps import SYNTHETIC
-from theanine.types import GivenMemory, History, Role, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 PAUSE = timedelta(minutes=30)
 _LEFT_OUT = "ready-made memories left out (--memories takes them)"
@@ -64,16 +64,16 @@ class _Person:
     """One user's sessions so far; ``current`` is the one that lines without a name go on with."""
 
     notes: Counter[str] = field(default_factory=Counter[str])
-    drafts: dict[str, Draft] = field(default_factory=dict[str, Draft])
+    drafts: dict[str, SessionBuilder] = field(default_factory=dict[str, SessionBuilder])
     memory_places: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     dates: dict[str, datetime] = field(default_factory=dict[str, datetime])
-    current: Draft | None = None
+    current: SessionBuilder | None = None
 
-    def draft(self, key: str) -> Draft:
-        return self.drafts.setdefault(key, Draft(key, self.notes))
+    def draft(self, key: str) -> SessionBuilder:
+        return self.drafts.setdefault(key, SessionBuilder(key, self.notes))
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     first = sample.first
     return "memory" in first or ("text" in first and ("speaker" in first or "at" in first))
 
@@ -106,9 +106,9 @@ def _take_turn(intake: Intake, person: _Person, record: Mapping[str, object], wh
         at=at,
         role=_role(record, where),
         key=text_in(record, "key", where) if record.get("key") is not None else None,
-        shared=optional_text(record, "shared", where),
+        attachment=optional_text(record, "shared", where),
     )
-    if "text" not in record and not turn.shared:
+    if "text" not in record and not turn.attachment:
         raise BadInput('the field "text" is missing', where)
     if record.get("session") is not None:
         person.draft(text_in(record, "session", where)).add(turn, where)
@@ -142,7 +142,7 @@ def _take_memory(intake: Intake, person: _Person, record: Mapping[str, object], 
         )
         for name in ("speakers", "sources")
     ]
-    memory = GivenMemory(
+    memory = ImportedMemory(
         text=text_in(record, "memory", where), speakers=texts[0], source_keys=texts[1]
     )
     if record.get("at") is not None:
@@ -177,9 +177,9 @@ def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
                 yield draft.done(at, dated=calendar.dated)
 
 
-def _check_sources(intake: Intake, draft: Draft, places: list[str]) -> None:
+def _check_sources(intake: Intake, draft: SessionBuilder, places: list[str]) -> None:
     """Faults memories whose sources are no turns of their session; the others stay."""
-    good: list[GivenMemory] = []
+    good: list[ImportedMemory] = []
     for memory, where in zip(draft.memories, places, strict=True):
         with intake.catching():
             unknown = [key for key in memory.source_keys if key not in draft.keys]

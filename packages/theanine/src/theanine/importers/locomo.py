@@ -13,27 +13,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, history
 from theanine.importers.dates import ZONELESS, formatted_time
 from theanine.importers.fields import (
     as_list,
     as_object,
     as_text,
-    clean,
     is_object,
     member,
     optional_text,
+    require_storable,
     text_in,
 )
-from theanine.importers.timestamps import Said, Sitting, on_dates
-from theanine.types import GivenMemory, History
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_dates
+from theanine.types import History, ImportedMemory
 
 _SESSION = re.compile(r"session_(\d{1,6})")
 _TURN_ID = re.compile(r"D\d+:\d+")
 _DATES = ("%I:%M %p on %d %B, %Y", "%I:%M %p on %d %B %Y")
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return is_object(sample.first.get("conversation")) and "sample_id" in sample.first
 
 
@@ -58,7 +58,7 @@ def _sittings(
     where: str,
     observed: Mapping[str, object],
     notes: Counter[str],
-) -> Iterator[Sitting]:
+) -> Iterator[UntimedSession]:
     """Its sessions by number. A date without a session is passed over: the source has such."""
     talk = as_object(member(record, "conversation", where), f"{where}.conversation")
     for number in sorted(int(m[1]) for key in talk if (m := _SESSION.fullmatch(key))):
@@ -69,20 +69,20 @@ def _sittings(
             at = formatted_time(date, _DATES, f"{place}_date_time", intake.options.local)
             turns = list(_turns(intake, as_list(talk[key], place), place))
             spot = f"{where}.observation.{key}_observation"
-            memories: list[GivenMemory] = []
+            memories: list[ImportedMemory] = []
             if intake.options.memories:
                 facts = as_object(observed.get(f"{key}_observation") or {}, spot)
                 keys = frozenset(turn.key for turn in turns if turn.key)
                 memories.extend(_memories(intake, facts, keys, spot, notes))
-            yield Sitting(f"{name}/{key}", turns, place, at, memories=memories)
+            yield UntimedSession(f"{name}/{key}", turns, place, at, memories=memories)
 
 
-def _turns(intake: Intake, items: Sequence[object], place: str) -> Iterator[Said]:
+def _turns(intake: Intake, items: Sequence[object], place: str) -> Iterator[UntimedTurn]:
     for i, item in enumerate(items):
         where = f"{place}[{i}]"
         with intake.catching():
             turn = as_object(item, where)
-            yield Said(
+            yield UntimedTurn(
                 text_in(turn, "speaker", where),
                 optional_text(turn, "text", where),
                 where,
@@ -102,10 +102,10 @@ def _memories(
     keys: frozenset[str],
     where: str,
     notes: Counter[str],
-) -> Iterator[GivenMemory]:
+) -> Iterator[ImportedMemory]:
     for speaker, facts in by_speaker.items():
         with intake.catching():
-            clean(speaker, where)
+            require_storable(speaker, where)
             for i, fact in enumerate(as_list(facts, f"{where}.{speaker}")):
                 with intake.catching():
                     yield _memory(fact, speaker, keys, f"{where}.{speaker}[{i}]", notes)
@@ -113,7 +113,7 @@ def _memories(
 
 def _memory(
     item: object, speaker: str, keys: frozenset[str], where: str, notes: Counter[str]
-) -> GivenMemory:
+) -> ImportedMemory:
     parts = as_list(item, where)
     text = as_text(parts[0] if parts else None, where)
     if not text.strip():
@@ -122,7 +122,7 @@ def _memory(
     named = _TURN_ID.findall(str(parts[1:]))
     sources = tuple(dict.fromkeys(key for key in named if key in keys))
     notes["memories' sources that name no turn of their session"] += len(set(named) - keys)
-    return GivenMemory(text=text, speakers=(speaker,), source_keys=sources)
+    return ImportedMemory(text=text, speakers=(speaker,), source_keys=sources)
 
 
 FORMAT = Format(

@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, history
 from theanine.importers.chat import said
 from theanine.importers.dates import ZONELESS, formatted_time
 from theanine.importers.fields import as_list, as_object, as_text, member, text_in
-from theanine.importers.timestamps import Said, Sitting, on_dates
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_dates
 from theanine.types import History
 
 _DATES = ("%Y/%m/%d (%a) %H:%M", "%Y/%m/%d %H:%M")
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return "haystack_sessions" in sample.first
 
 
@@ -44,7 +44,7 @@ def _sittings(
     record: Mapping[str, object],
     where: str,
     notes: Counter[str],
-) -> Iterator[Sitting]:
+) -> Iterator[UntimedSession]:
     fields = ("haystack_sessions", "haystack_dates", "haystack_session_ids")
     columns = [as_list(member(record, field, where), f"{where}.{field}") for field in fields]
     if len({len(column) for column in columns}) > 1:
@@ -61,10 +61,10 @@ def _sittings(
                 notes["sessions under a name used before"] += 1
                 key = f"{key} ({seen[key]})"
             turns = list(_turns(intake, as_list(items, spot), spot))
-            yield Sitting(key, turns, spot, at)
+            yield UntimedSession(key, turns, spot, at)
 
 
-def _turns(intake: Intake, items: Sequence[object], spot: str) -> Iterator[Said]:
+def _turns(intake: Intake, items: Sequence[object], spot: str) -> Iterator[UntimedTurn]:
     """The turns, each named by its place, so that one that can't be taken moves no other."""
     for place, item in enumerate(items, 1):
         where = f"{spot}[{place - 1}]"

@@ -10,24 +10,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, history
 from theanine.importers.dates import ZONELESS, day_time
 from theanine.importers.fields import (
     as_list,
     as_object,
-    clean,
     is_object,
     member,
     optional_text,
+    require_storable,
     text_in,
 )
-from theanine.importers.timestamps import Said, Sitting, on_dates
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_dates
 from theanine.types import History
 
 _ASSISTANT = "AI"
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     users = list(sample.first.values())
     if not users or not all(is_object(user) for user in users):
         return False
@@ -39,7 +39,7 @@ def _read(intake: Intake) -> Iterator[History]:
         for key, value in users.items():
             spot = f"{where}, {key}"
             with intake.catching():
-                clean(key, where)
+                require_storable(key, where)
                 user = as_object(value, spot)
                 name = optional_text(user, "name", spot).strip() or key.strip()
                 days = as_object(member(user, "history", spot), f"{spot}, history")
@@ -54,21 +54,23 @@ def _read(intake: Intake) -> Iterator[History]:
 
 def _sittings(
     intake: Intake, name: str, days: Mapping[str, object], where: str
-) -> Iterator[Sitting]:
+) -> Iterator[UntimedSession]:
     for day, exchanges in days.items():
         spot = f"{where}, {day}"
         with intake.catching():
             at = day_time(day, ("%Y-%m-%d",), spot, intake.options.local)
-            turns: list[Said] = []
+            turns: list[UntimedTurn] = []
             for i, item in enumerate(as_list(exchanges, spot)):
                 place = f"{spot}[{i}]"
                 with intake.catching():
                     exchange = as_object(item, place)
                     query = text_in(exchange, "query", place)
-                    turns.append(Said(name, query, place, key=str(2 * i + 1)))
+                    turns.append(UntimedTurn(name, query, place, key=str(2 * i + 1)))
                     answer = text_in(exchange, "response", place)
-                    turns.append(Said(_ASSISTANT, answer, place, "agent", key=str(2 * i + 2)))
-            yield Sitting(f"{name}/{day}", turns, spot, at)
+                    turns.append(
+                        UntimedTurn(_ASSISTANT, answer, place, "agent", key=str(2 * i + 2))
+                    )
+            yield UntimedSession(f"{name}/{day}", turns, spot, at)
 
 
 FORMAT = Format(

@@ -14,16 +14,16 @@ from datetime import timedelta
 from itertools import pairwise
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
-from theanine.importers.dates import span
+from theanine.importers.base import Format, Intake, Preview, history
+from theanine.importers.dates import parse_duration
 from theanine.importers.fields import as_list, as_object, member, optional_text, text_in
-from theanine.importers.timestamps import Said, Sitting, on_calendar
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar
 from theanine.types import History
 
 _SPEAKERS = ("Speaker 1", "Speaker 2")
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return "dialog" in sample.first and "previous_dialogs" in sample.first
 
 
@@ -46,15 +46,18 @@ def _sittings(
     name: str,
     where: str,
     notes: Counter[str],
-) -> list[Sitting]:
+) -> list[UntimedSession]:
     earlier = as_list(record.get("previous_dialogs") or [], f"{where}, previous_dialogs")
     places = [f"{where}, previous_dialogs[{i}]" for i in range(len(earlier))]
     dialogs = [as_object(item, spot) for item, spot in zip(earlier, places, strict=True)]
-    backs = [span(optional_text(d, "time_back", p)) for d, p in zip(dialogs, places, strict=True)]
+    backs = [
+        parse_duration(optional_text(d, "time_back", p))
+        for d, p in zip(dialogs, places, strict=True)
+    ]
     notes["sessions without a gap"] += backs.count(None)
     gaps = _gaps([*backs, timedelta()])
     return [
-        Sitting(
+        UntimedSession(
             f"{name}/session_{i + 1}",
             _turns(intake, dialog, spot, notes),
             spot,
@@ -74,8 +77,8 @@ def _gaps(backs: Sequence[timedelta | None]) -> list[timedelta | None]:
 
 def _turns(
     intake: Intake, dialog: Mapping[str, object], where: str, notes: Counter[str]
-) -> list[Said]:
-    turns: list[Said] = []
+) -> list[UntimedTurn]:
+    turns: list[UntimedTurn] = []
     for i, item in enumerate(as_list(member(dialog, "dialog", where), f"{where}.dialog")):
         spot = f"{where}.dialog[{i}]"
         with intake.catching():
@@ -85,7 +88,7 @@ def _turns(
                 # Session 1 names nobody, and some first turns carry a worker's number.
                 notes["turns whose speaker goes by position"] += 1
                 speaker = _SPEAKERS[i % 2]
-            turns.append(Said(speaker, text_in(turn, "text", spot), spot))
+            turns.append(UntimedTurn(speaker, text_in(turn, "text", spot), spot))
     return turns
 
 

@@ -22,7 +22,7 @@ from theanine.importers import (
     ready_made,
     text,
 )
-from theanine.importers.base import Format, Intake, Kind, Options, Rejected, Sample
+from theanine.importers.base import Format, Intake, Kind, Options, Preview, Rejected
 from theanine.importers.fields import as_object, is_object, parse
 from theanine.importers.folders import files_of
 from theanine.importers.source import Source, opened
@@ -48,7 +48,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class HistoryReader:
     """What a source held.
 
     Attributes:
@@ -73,7 +73,7 @@ def read_histories(
     start: datetime | None = None,
     keep_going: bool = False,
     name: str | None = None,
-) -> Reading:
+) -> HistoryReader:
     """Reads the histories of a file, a folder or an open text stream such as standard input.
 
     Args:
@@ -105,7 +105,7 @@ def read_histories(
     if rejected and not keep_going:
         raise _refusal(rejected)
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
-    return Reading(
+    return HistoryReader(
         format=parts[0].format,
         histories=histories,
         rejected=rejected,
@@ -145,7 +145,7 @@ def _once(histories: Sequence[History], rejected: list[Rejected]) -> list[Histor
 def _same(one: Transcript, other: Transcript) -> bool:
     if one is other:
         return True
-    words = [[(turn.speaker, turn.words) for turn in t.turns] for t in (one, other)]
+    words = [[(turn.speaker, turn.full_text) for turn in t.turns] for t in (one, other)]
     return words[0] == words[1] and list(one.memories) == list(other.memories)
 
 
@@ -160,7 +160,7 @@ def _refusal(rejected: Sequence[Rejected]) -> BadInput:
     )
 
 
-def _read(origin: Path | TextIO, name: str | None, options: Options) -> Reading:
+def _read(origin: Path | TextIO, name: str | None, options: Options) -> HistoryReader:
     with opened(origin) as source:
         head = source.peek(5)
         if not head:
@@ -182,7 +182,7 @@ def _read(origin: Path | TextIO, name: str | None, options: Options) -> Reading:
         histories = list(chosen.read(intake))
     if not histories and not intake.faults:
         raise BadInput(f"no conversation in it (read as {chosen.name})", source.name)
-    return Reading(format=chosen.name, histories=histories, rejected=intake.faults)
+    return HistoryReader(format=chosen.name, histories=histories, rejected=intake.faults)
 
 
 def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
@@ -202,19 +202,19 @@ def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
     return "json"
 
 
-def _sample(intake: Intake, head: Sequence[str]) -> Sample:
+def _sample(intake: Intake, head: Sequence[str]) -> Preview:
     if intake.kind == "text":
-        return Sample("text", {}, head)
+        return Preview("text", {}, head)
     nothing: Mapping[str, object] = {}
     if intake.kind == "lines":
-        return Sample("lines", next((o for line in head if (o := _object(line))), nothing))
+        return Preview("lines", next((o for line in head if (o := _object(line))), nothing))
     document = parse(intake.source.text(), intake.name)
     intake.document = document
     if document in ([], {}):
         raise BadInput("the file holds no items; nothing to import", intake.name)
     items = cast("list[object]", document) if isinstance(document, list) else [document]
     first = next((as_object(item, "") for item in items if is_object(item)), nothing)
-    return Sample("json", first)
+    return Preview("json", first)
 
 
 def _object(line: str) -> Mapping[str, object] | None:
@@ -224,7 +224,7 @@ def _object(line: str) -> Mapping[str, object] | None:
         return None
 
 
-def _found(intake: Intake, sample: Sample) -> Format:
+def _found(intake: Intake, sample: Preview) -> Format:
     for known in _KNOWN:
         if known.sniff(sample):
             return known

@@ -11,15 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Sample, history
+from theanine.importers.base import Format, Intake, Preview, history
 from theanine.importers.fields import as_object, is_object, member, text_in
-from theanine.importers.timestamps import Sitting, on_calendar
-from theanine.types import GivenMemory, History
+from theanine.importers.timestamps import UntimedSession, on_calendar
+from theanine.types import History, ImportedMemory
 
 _KEY = re.compile(r"s(\d{1,6})-m(\d{1,6})")
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return "dataID" in sample.first and is_object(sample.first.get("summary"))
 
 
@@ -30,7 +30,7 @@ def _read(intake: Intake) -> Iterator[History]:
         with intake.catching():
             notes = Counter[str]()
             name = text_in(record, "dataID", where)
-            found: dict[int, dict[int, GivenMemory]] = defaultdict(dict)
+            found: dict[int, dict[int, ImportedMemory]] = defaultdict(dict)
             summary = as_object(member(record, "summary", where), f"{where}, summary")
             for key in summary:
                 with intake.catching():
@@ -41,9 +41,9 @@ def _read(intake: Intake) -> Iterator[History]:
                             f"{where}, summary",
                         )
                     text = text_in(summary, key, f"{where}, summary")
-                    found[int(match[1])][int(match[2])] = GivenMemory(text=text)
+                    found[int(match[1])][int(match[2])] = ImportedMemory(text=text)
             sittings = [
-                Sitting(f"{name}/s{n}", (), where, memories=[of[m] for m in sorted(of)])
+                UntimedSession(f"{name}/s{n}", (), where, memories=[of[m] for m in sorted(of)])
                 for n, of in sorted(found.items())
             ]
             if not sittings:

@@ -13,7 +13,7 @@ from theanine.importers.fields import as_object, parse
 from theanine.importers.source import Source, opened
 
 
-def is_dump(source: Path | TextIO) -> bool:
+def is_store_export(source: Path | TextIO) -> bool:
     """Whether a file, or a stream that can be looked into, holds a whole store's export.
 
     A stream is not used up. One that can't be looked into without using it up is taken for none.

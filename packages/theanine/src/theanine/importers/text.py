@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Rejected, Sample, history
+from theanine.importers.base import Format, Intake, Preview, Rejected, history
 from theanine.importers.dates import NOON, ZONELESS, iso_time
-from theanine.importers.fields import clean
-from theanine.importers.timestamps import Said, Sitting, on_calendar, on_dates
+from theanine.importers.fields import require_storable
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar, on_dates
 from theanine.types import History, Role
 
 _TURN = re.compile(
@@ -48,7 +48,7 @@ class _Block:
     said: list[tuple[str, list[str], int]] = field(default_factory=list[tuple[str, list[str], int]])
 
 
-def _sniff(sample: Sample) -> bool:
+def _sniff(sample: Preview) -> bool:
     return sample.kind == "text" and any(_TURN.fullmatch(line) for line in sample.lines)
 
 
@@ -63,7 +63,7 @@ def _read(intake: Intake) -> Iterator[History]:
         transcripts = list(on_dates(intake, _dated(intake, blocks, stem, notes), notes))
     else:
         sittings = [
-            Sitting(
+            UntimedSession(
                 f"{stem}/{i}",
                 _turns(intake, block),
                 f"{intake.name}, line {block.line}",
@@ -122,23 +122,23 @@ def _take(block: _Block, line: str, number: int) -> bool:
     return True
 
 
-def _turns(intake: Intake, block: _Block) -> list[Said]:
-    turns: list[Said] = []
+def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
+    turns: list[UntimedTurn] = []
     for i, (speaker, words, number) in enumerate(block.said, 1):
         where = f"{intake.name}, line {number}"
         with intake.catching():
-            text = clean("\n".join(words).strip(), where)
+            text = require_storable("\n".join(words).strip(), where)
             if not text:
                 raise BadInput("an empty turn; give it words or leave it out", where)
             role: Role = "agent" if speaker.lower() in _AGENTS else "user"
-            turns.append(Said(speaker, text, where, role, str(i)))
+            turns.append(UntimedTurn(speaker, text, where, role, str(i)))
     return turns
 
 
 def _dated(
     intake: Intake, blocks: Sequence[_Block], stem: str, notes: Counter[str]
-) -> list[Sitting]:
-    sittings: list[Sitting] = []
+) -> list[UntimedSession]:
+    sittings: list[UntimedSession] = []
     seen = Counter[str]()
     for block in blocks:
         where = f"{intake.name}, line {block.line}"
@@ -150,7 +150,7 @@ def _dated(
             seen[match[0]] += 1
             number = f" ({seen[match[0]]})" if seen[match[0]] > 1 else ""
             turns = _turns(intake, block)
-            sittings.append(Sitting(f"{stem}/{match[0]}{number}", turns, where, at))
+            sittings.append(UntimedSession(f"{stem}/{match[0]}{number}", turns, where, at))
     return sittings
 
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from theanine.importers.base import Draft, Intake
+from theanine.importers.base import Intake, SessionBuilder
 from theanine.importers.dates import DEFAULT_START, TURN, Calendar, positions
-from theanine.types import GivenMemory, Role, Transcript, Utterance
+from theanine.types import ImportedMemory, Role, Transcript, Utterance
 
 SYNTHETIC = "sessions on a made-up calendar"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UntimedTurn:
     """A turn that has no time yet, and its place in the source."""
 
     speaker: str
@@ -34,12 +34,12 @@ class Said:
             at=at,
             role=self.role,
             key=self.key or str(position + 1),
-            shared=self.shared,
+            attachment=self.shared,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class UntimedSession:
     """A session whose turns have no times yet.
 
     Attributes:
@@ -48,15 +48,15 @@ class Sitting:
     """
 
     key: str
-    turns: Sequence[Said]
+    turns: Sequence[UntimedTurn]
     where: str
     at: datetime | None = None
     gap: timedelta | None = None
-    memories: Sequence[GivenMemory] = ()
+    memories: Sequence[ImportedMemory] = ()
 
 
 def on_calendar(
-    intake: Intake, sittings: Sequence[Sitting], notes: Counter[str]
+    intake: Intake, sittings: Sequence[UntimedSession], notes: Counter[str]
 ) -> Iterator[Transcript]:
     """Undated sessions on a calendar that begins at the caller's ``start``."""
     calendar = Calendar(intake.options.start)
@@ -70,7 +70,7 @@ def on_calendar(
 
 
 def on_dates(
-    intake: Intake, sittings: Sequence[Sitting], notes: Counter[str]
+    intake: Intake, sittings: Sequence[UntimedSession], notes: Counter[str]
 ) -> Iterator[Transcript]:
     """Dated sessions, each kept short of midnight and of the next one's beginning.
 
@@ -91,9 +91,9 @@ def on_dates(
 
 
 def _filled(
-    intake: Intake, sitting: Sitting, times: Sequence[datetime], notes: Counter[str]
-) -> Draft:
-    draft = Draft(sitting.key, notes)
+    intake: Intake, sitting: UntimedSession, times: Sequence[datetime], notes: Counter[str]
+) -> SessionBuilder:
+    draft = SessionBuilder(sitting.key, notes)
     draft.memories.extend(sitting.memories)
     for i, said in enumerate(sitting.turns):
         with intake.catching():

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 import anyio
 
 from theanine.clock import Clock
-from theanine.embeddings.wordllama import clean, count_tokens
+from theanine.embeddings.wordllama import count_tokens, sanitize
 from theanine.errors import ModelError, UnusableReply
 from theanine.llm.base import ChatModel, Closable, Message, RawReply
-from theanine.llm.cost_limits import Budgets
+from theanine.llm.cost_limits import CostLimits
 from theanine.llm.limits import Limits
-from theanine.llm.parsing import UnfitError, finish_fault, read_reply, schema_of
-from theanine.llm.prompt import Step
+from theanine.llm.parsing import InvalidReply, finish_error, parse_reply, schema_of
+from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import retrying
 from theanine.llm.usage import Usage
 from theanine.store.base import Store
@@ -51,12 +51,12 @@ class Chat:
         self.clock = clock
         self.limits = limits or Limits()
         self.rng = rng or Random()
-        self.budgets = Budgets(self.limits, store)
+        self.budgets = CostLimits(self.limits, store)
         self.gate = anyio.CapacityLimiter(self.limits.concurrency)
 
-    def bound(self, scope: Scope, session: int | None = None) -> Caller:
+    def for_scope(self, scope: Scope, session: int | None = None) -> ScopedChat:
         """The model for one scope; ``session`` is the one being remembered, None before a reply."""
-        return Caller(self, scope, session)
+        return ScopedChat(self, scope, session)
 
     async def close(self) -> None:
         """Let go of the model's connections, if it has any. Nothing is asked afterwards."""
@@ -69,7 +69,7 @@ class _Asked:
     """One request: what is sent, and under which key it is kept."""
 
     key: str
-    step: Step[Any]
+    step: PromptTemplate[Any]
     messages: Sequence[Message]
     schema: Mapping[str, Any] | None
     touches: tuple[int, ...]
@@ -82,7 +82,7 @@ class _Asked:
         return _json({"messages": messages, "schema": self.schema})
 
 
-class Caller:
+class ScopedChat:
     """Asks the model on behalf of one scope.
 
     Attributes:
@@ -105,10 +105,10 @@ class Caller:
 
     async def ask(
         self,
-        step: Step[T],
+        step: PromptTemplate[T],
         /,
         *,
-        touches: Iterable[int] = (),
+        source_sessions: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
         **values: str,
     ) -> T:
@@ -128,9 +128,9 @@ class Caller:
             ModelUnavailable, ModelRejected: no reply; the failed calls are in the journal.
             BudgetExceeded: a budget forbids the call.
         """
-        messages = [Message("user", clean(step.render(**values)))]
+        messages = [Message("user", sanitize(step.render(**values)))]
         own = () if self._session is None else (self._session,)
-        touched = tuple(sorted({*touches, *own}))
+        touched = tuple(sorted({*source_sessions, *own}))
         epoch = self.epoch
         if epoch is None:
             epoch = (await self._chat.store.state(self._scope)).epoch
@@ -143,7 +143,7 @@ class Caller:
             raw = entry.reply
             try:
                 return _usable(entry, step.result, check)
-            except UnfitError as error:
+            except InvalidReply as error:
                 fault = str(error)
             messages = [*messages, *_sent_back(raw, fault)]
         with anyio.CancelScope(shield=True):
@@ -151,7 +151,11 @@ class Caller:
         raise UnusableReply(_unusable(step, self.model, len(keys), fault), raw)
 
     def _asked(
-        self, step: Step[Any], messages: Sequence[Message], touches: tuple[int, ...], epoch: int
+        self,
+        step: PromptTemplate[Any],
+        messages: Sequence[Message],
+        touches: tuple[int, ...],
+        epoch: int,
     ) -> _Asked:
         asked = _Asked("", step, messages, schema_of(step.result), touches, epoch)
         model = self._chat.model
@@ -206,8 +210,8 @@ class Caller:
     def _answered(self, asked: _Asked, reply: RawReply, seconds: float) -> JournalEntry:
         return self._entry(
             asked,
-            reply=clean(reply.text),
-            error=finish_fault(
+            reply=sanitize(reply.text),
+            error=finish_error(
                 reply.finish
             ),  # a replay must see it too: the words alone don't tell
             input_tokens=reply.input_tokens,
@@ -238,10 +242,10 @@ def _json(value: object) -> str:
 
 def _usable(entry: JournalEntry, result: type[T], check: Callable[[T], str | None] | None) -> T:
     if entry.error:
-        raise UnfitError(entry.error)
-    value = read_reply(entry.reply, result)
+        raise InvalidReply(entry.error)
+    value = parse_reply(entry.reply, result)
     if check is not None and (fault := check(value)):
-        raise UnfitError(fault)
+        raise InvalidReply(fault)
     return value
 
 
@@ -257,7 +261,7 @@ def _sent_back(raw: str, fault: str) -> tuple[Message, Message]:
     )
 
 
-def _unusable(step: Step[Any], model: str, tries: int, fault: str) -> str:
+def _unusable(step: PromptTemplate[Any], model: str, tries: int, fault: str) -> str:
     times = "1 reply" if tries == 1 else f"{tries} replies"
     return (
         f"step {step.label}: {times} of {model} could not be used; of the last, {fault}. "

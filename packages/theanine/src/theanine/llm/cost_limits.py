@@ -13,7 +13,7 @@ from theanine.store.values import CostLine
 from theanine.types import Scope
 
 
-class Budgets:
+class CostLimits:
     """Holds the calls of one process to the budgets; what other processes spent counts as well."""
 
     def __init__(self, limits: Limits, store: Store) -> None:
@@ -52,18 +52,18 @@ class Budgets:
         spent = await self._store.costs(scope)
         pending = sum(n for (where, _), n in self._under_way.items() if where == scope)
         _within("tokens_per_scope", _tokens(spent) + pending, limits.tokens_per_scope, what)
-        _affordable("money_per_scope", spent, limits.money_per_scope, what)
+        _affordable("money_per_scope", spent, limits.cost_per_scope, what)
         if session is None:
             return
         here = [line for line in spent if line.session == session]
         used = _tokens(here) + self._under_way[scope, session]
         _within("tokens_per_session", used, limits.tokens_per_session, what)
-        _affordable("money_per_session", here, limits.money_per_session, what)
+        _affordable("money_per_session", here, limits.cost_per_session, what)
 
     def _counts_sums(self) -> bool:
         limits = self._limits
         bounds = (limits.tokens_per_session, limits.tokens_per_scope)
-        money = (limits.money_per_session, limits.money_per_scope)
+        money = (limits.cost_per_session, limits.cost_per_scope)
         return any(bound is not None for bound in (*bounds, *money))
 
 

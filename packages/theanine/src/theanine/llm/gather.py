@@ -12,7 +12,7 @@ from theanine.errors import TheanineError
 T = TypeVar("T")
 
 
-async def concurrently(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+async def gather(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """The results of all calls, in the order of the calls.
 
     When some fail the others still come to their end, since what a model already answers is paid

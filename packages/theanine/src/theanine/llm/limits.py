@@ -38,5 +38,5 @@ class Limits:
     tokens_per_call: int | None = None
     tokens_per_session: int | None = None
     tokens_per_scope: int | None = None
-    money_per_session: float | None = None
-    money_per_scope: float | None = None
+    cost_per_session: float | None = None
+    cost_per_scope: float | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.llm.base import ChatModel
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 
 if TYPE_CHECKING:
     from theanine.llm.pydantic_ai import Structured
@@ -31,7 +31,7 @@ def open_chat(
     Takes what :class:`theanine.llm.pydantic_ai.PydanticAIChatModel` takes. Raises SettingsError
     for a name that makes no sense, MissingExtra without the ``models`` extra.
     """
-    if name == LOCAL and not base_url:
+    if name == LOCAL_MODEL and not base_url:
         return None
     check_model_name(name, base_url, "a language model")
     from theanine.llm.pydantic_ai import PydanticAIChatModel

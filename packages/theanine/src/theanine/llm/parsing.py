@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from theanine.embeddings.wordllama import clean
+from theanine.embeddings.wordllama import sanitize
 
 T = TypeVar("T")
 _OBJECT_START = re.compile(r'\{\s*["}]')
@@ -31,40 +31,40 @@ _FINISHES = {
 }
 
 
-class UnfitError(Exception):
+class InvalidReply(Exception):
     """The reply can't be used; its message says why, in words for the model and the user."""
 
 
-def finish_fault(finish: str) -> str:
+def finish_error(finish: str) -> str:
     """What a provider's finish reason says is wrong with a reply; empty when nothing is."""
     return _FINISHES.get(finish, "")
 
 
-def read_reply(raw: str, result: type[T]) -> T:
+def parse_reply(raw: str, result: type[T]) -> T:
     """The reply as ``result``: stripped text for ``str``, else a pydantic model from its JSON.
 
     Raises UnfitError.
     """
     if not raw.strip():
-        raise UnfitError("it is empty")
+        raise InvalidReply("it is empty")
     if result is str:
         return cast(T, raw.strip())
     model = cast(type[BaseModel], result)
     try:
         return cast(T, model.model_validate(_keepable(find_object(raw))))
     except ValidationError as error:
-        raise UnfitError(f"it does not fit the schema: {_places(error)}") from error
+        raise InvalidReply(f"it does not fit the schema: {_places(error)}") from error
 
 
 def _keepable(value: Any) -> Any:
     """What JSON escapes may spell and no store can keep, replaced like everywhere else."""
     if isinstance(value, str):
-        return clean(value)
+        return sanitize(value)
     if isinstance(value, list):
         return [_keepable(one) for one in cast("list[Any]", value)]
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
-        return {clean(name): _keepable(one) for name, one in fields.items()}
+        return {sanitize(name): _keepable(one) for name, one in fields.items()}
     return value
 
 
@@ -80,18 +80,18 @@ def find_object(raw: str) -> dict[str, Any]:
         try:
             value, end = decoder.raw_decode(raw, match.start())
         except RecursionError:
-            raise UnfitError("its JSON is nested too deeply") from None
+            raise InvalidReply("its JSON is nested too deeply") from None
         except ValueError as error:
-            raise UnfitError(f"its JSON is broken or cut off: {error}") from None
+            raise InvalidReply(f"its JSON is broken or cut off: {error}") from None
         found.append(value)
         match = _OBJECT_START.search(raw, end)
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnfitError(f"it holds {len(found)} JSON objects instead of one")
+        raise InvalidReply(f"it holds {len(found)} JSON objects instead of one")
     if _REFUSAL.match(raw):
-        raise UnfitError(f"it looks like a refusal: {_beginning(raw)}")
-    raise UnfitError(f"it holds no JSON object; it begins {_beginning(raw)}")
+        raise InvalidReply(f"it looks like a refusal: {_beginning(raw)}")
+    raise InvalidReply(f"it holds no JSON object; it begins {_beginning(raw)}")
 
 
 def schema_of(result: type[object]) -> Mapping[str, Any] | None:

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-class Priced(Protocol):
+class PricedModel(Protocol):
     """A chat model whose price can be looked up."""
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:

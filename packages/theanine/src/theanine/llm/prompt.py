@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
+class PromptTemplate(Generic[T]):
     """One kind of question to a language model.
 
     Attributes:
@@ -36,7 +36,7 @@ class Step(Generic[T]):
         return Template(self.template).substitute(values)
 
 
-def load_step(package: str, name: str, version: int, result: type[T]) -> Step[T]:
+def load_prompt(package: str, name: str, version: int, result: type[T]) -> PromptTemplate[T]:
     """Read ``prompts/{name}.v{version}.md`` of a package, such as ``theanine.methods.theanine``."""
     path = files(package) / "prompts" / f"{name}.v{version}.md"
-    return Step(name, version, path.read_text(encoding="utf-8").strip(), result)
+    return PromptTemplate(name, version, path.read_text(encoding="utf-8").strip(), result)

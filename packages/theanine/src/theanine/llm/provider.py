@@ -57,7 +57,7 @@ def openai_provider(base_url: str | None) -> OpenAIProvider:
     return provider
 
 
-def built(build: Callable[[], T], name: str) -> T:
+def call_provider_factory(build: Callable[[], T], name: str) -> T:
     """What ``build`` makes of a name, its errors turned into SettingsError."""
     try:
         return build()
@@ -71,14 +71,14 @@ def built(build: Callable[[], T], name: str) -> T:
         raise SettingsError(f"the model {name} can't be set up{hint}") from error
 
 
-def without_secrets(url: str) -> str:
+def redact_secrets(url: str) -> str:
     """A URL without user name, password and query."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @contextmanager
-def translated(name: str, address: str) -> Generator[None]:
+def translate_errors(name: str, address: str) -> Generator[None]:
     """Turn the provider's errors into ModelUnavailable and ModelRejected, with what to do."""
     try:
         yield

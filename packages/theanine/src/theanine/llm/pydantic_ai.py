@@ -22,13 +22,13 @@ from pydantic_ai.usage import RequestUsage
 
 from theanine.llm.base import Message, RawReply
 from theanine.llm.provider import (
-    built,
+    call_provider_factory,
     openai_name,
     openai_provider,
-    translated,
-    without_secrets,
+    redact_secrets,
+    translate_errors,
 )
-from theanine.llm.schema_hint import shape_of
+from theanine.llm.schema_hint import schema_hint
 
 Structured = Literal["prompt", "schema"]
 """How a typed reply is asked for: in words, or through the provider's JSON-schema mode."""
@@ -62,7 +62,7 @@ class PydanticAIChatModel:
         bare = openai_name(name, base_url)
         self._model = _chat_model(name, bare, base_url)
         self._name = name if bare is None else f"openai:{bare}"
-        self._address = without_secrets(self._model.base_url or "")
+        self._address = redact_secrets(self._model.base_url or "")
         self._structured = structured
         self._settings: dict[str, Any] = {
             "base_url": self._address,
@@ -96,7 +96,7 @@ class PydanticAIChatModel:
             asked = ModelRequestParameters(output_mode="native", output_object=wanted)
         elif schema is not None:
             messages = _asking_for_json(messages, schema)
-        with translated(self._name, self._address):
+        with translate_errors(self._name, self._address):
             response = await model_request(
                 self._model,
                 [_message(message) for message in messages],
@@ -128,12 +128,12 @@ class PydanticAIChatModel:
 def _chat_model(name: str, bare: str | None, base_url: str | None) -> Model[Any]:
     if bare is not None:
         return OpenAIChatModel(bare, provider=openai_provider(base_url))
-    return built(lambda: infer_model(name), name)
+    return call_provider_factory(lambda: infer_model(name), name)
 
 
 def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
     first, *rest = messages
-    text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{shape_of(schema)}"
+    text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{schema_hint(schema)}"
     return [Message(first.role, text), *rest]
 
 

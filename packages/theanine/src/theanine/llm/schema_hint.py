@@ -9,7 +9,7 @@ from typing import Any
 _NAMES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true|false"}
 
 
-def shape_of(schema: Mapping[str, Any]) -> str:
+def schema_hint(schema: Mapping[str, Any]) -> str:
     """``{"judgements": [{"pair": whole number (the pair's number), …}]}``.
 
     What may be left out is marked with ``?`` behind its name. A part that this can't draw stands

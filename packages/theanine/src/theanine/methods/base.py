@@ -8,14 +8,14 @@ from random import Random
 from typing import Protocol
 
 from theanine.embeddings.base import Embedder, Vectors
-from theanine.llm.chat import Caller
-from theanine.retrieval.rerank import Reranking
-from theanine.retrieval.scope_index import View
+from theanine.llm.chat import ScopedChat
+from theanine.retrieval.rerank import RerankConfig
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import (
-    LOCAL,
-    GivenMemory,
+    LOCAL_MODEL,
+    ImportedMemory,
+    MemoryBatch,
     Recollection,
-    Remembered,
     Scope,
     Session,
     Turn,
@@ -40,15 +40,15 @@ class Context:
     """
 
     scope: Scope
-    chat: Caller | None
+    chat: ScopedChat | None
     embedder: Embedder
-    view: View
+    index: ScopeIndex
     rng: Random
     budget: int | None = None
-    reranking: Reranking | None = None
-    asked: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
+    reranking: RerankConfig | None = None
+    query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
-    def room(self, own: int | None) -> int | None:
+    def token_budget(self, own: int | None) -> int | None:
         """The budget, or else the method's own."""
         return own if self.budget is None else self.budget
 
@@ -69,7 +69,7 @@ class Reply:
     text: str
     recollection: Recollection
     rationale: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
@@ -104,9 +104,9 @@ class Method(Protocol):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Make memories and links of a session that ended. Nothing is committed here.
 
         ``given`` are ready-made memories; where there are any, they are taken as they are.

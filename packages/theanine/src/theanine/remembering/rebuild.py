@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from theanine.llm.chat import Chat
-from theanine.llm.price import Priced
+from theanine.llm.price import PricedModel
 from theanine.methods.base import Estimate, Method
-from theanine.remembering.remember import Progress, Rememberer, RememberReport
-from theanine.retrieval.scope_index import Views
+from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.values import Pending
-from theanine.types import LOCAL, Scope
+from theanine.types import LOCAL_MODEL, Scope
 
 CALL_SECONDS = 1.0
 """How long a model takes to begin an answer, where the journal knows no call of its own."""
@@ -31,7 +31,7 @@ TURNS_A_SECOND = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class RebuildEstimate:
     """What a rebuild will about take. What the journal holds already is not asked again.
 
     Attributes:
@@ -56,7 +56,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilt:
+class RebuildReport:
     """What became of a rebuild.
 
     Attributes:
@@ -84,8 +84,8 @@ class Rebuilder:
         store: Store,
         method: Method,
         chat: Chat | None,
-        views: Views,
-        rememberer: Rememberer,
+        views: ScopeCache,
+        rememberer: RememberWorker,
         *,
         again: bool,
     ) -> None:
@@ -93,20 +93,22 @@ class Rebuilder:
         self._method, self._rememberer = method, rememberer
         if again:
             self._method = cast("Method", _Staged(method, _stage(method, chat)))
-            self._rememberer = rememberer.under(self._method, views.under(self._method.name))
+            self._rememberer = rememberer.with_method(
+                self._method, views.with_method(self._method.name)
+            )
 
-    async def forecast(self, scope: Scope | None, *, instead: bool) -> Forecast:
+    async def forecast(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
         """What :meth:`rebuild` will about take."""
         waiting = await self._store.pending(self._method.name, scope)
         whole, turns = Estimate(), 0
         for one in waiting:
-            said, _ = await self._store.unremembered(one.scope, one.session, self._method.name)
+            said, _ = await self._store.pending_input(one.scope, one.session, self._method.name)
             turns += len(said)
             if self._chat:
                 whole += self._method.estimate(said)
-        return Forecast(
+        return RebuildEstimate(
             method=self._own.name,
-            model=self._chat.model.name if self._chat else LOCAL,
+            model=self._chat.model.name if self._chat else LOCAL_MODEL,
             sessions=len(waiting),
             turns=turns,
             calls=whole.calls,
@@ -119,7 +121,7 @@ class Rebuilder:
 
     async def rebuild(
         self, scope: Scope | None, *, instead: bool, progress: Progress | None
-    ) -> Rebuilt:
+    ) -> RebuildReport:
         """Remember what waits; if nothing waits any more, let it take the place of the old."""
         old = await self._replaced(scope, instead)
         if self._again:  # what an earlier run began with other settings would never be finished
@@ -130,18 +132,18 @@ class Rebuilder:
             reports += made
             if waiting := await self._store.pending(self._method.name, scope):
                 if not made or any(report.failure for report in made):
-                    return Rebuilt(reports=reports, waiting=waiting)
+                    return RebuildReport(reports=reports, waiting=waiting)
             elif not self._again or await self._in_place(scope):
                 break
         own = self._own.name
         others = [name for name in old if name != own]
         if others and await self._store.drop(others, scope, once=own) is None:
-            return Rebuilt(reports=reports, waiting=await self._store.pending(own, scope))
-        return Rebuilt(reports=reports, replaced={name: n for name, n in old.items() if n})
+            return RebuildReport(reports=reports, waiting=await self._store.pending(own, scope))
+        return RebuildReport(reports=reports, replaced={name: n for name, n in old.items() if n})
 
     async def _in_place(self, scope: Scope | None) -> bool:
         """Let the stage be the method's own; False when a session ended just now."""
-        placed = await self._store.put_in_place(self._method.name, self._own.name, scope)
+        placed = await self._store.promote(self._method.name, self._own.name, scope)
         return placed is not None
 
     async def _replaced(self, scope: Scope | None, instead: bool) -> dict[str, int]:
@@ -165,7 +167,7 @@ class Rebuilder:
         if not self._chat or not whole.calls:
             return 0.0
         model = self._chat.model
-        known = isinstance(model, Priced)
+        known = isinstance(model, PricedModel)
         return model.price(whole.input_tokens, whole.output_tokens) if known else None
 
     async def _seconds(self, whole: Estimate, turns: int) -> float:
@@ -186,7 +188,7 @@ _MARK = "~"
 
 def _stage(method: Method, chat: Chat | None) -> str:
     """The name under which the method's sessions are remembered again with these settings."""
-    made_with = repr((getattr(method, "config", None), chat.model.name if chat else LOCAL))
+    made_with = repr((getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL))
     return f"{method.name}{_MARK}{hashlib.sha256(made_with.encode()).hexdigest()[:12]}"
 
 

@@ -20,14 +20,14 @@ import anyio
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
 from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
-from theanine.llm.chat import Caller, Chat
+from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.usage import Usage
 from theanine.methods.base import Context, Method
-from theanine.retrieval.scope_index import Views
+from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.sql.leases import lease_holder
 from theanine.store.values import Pending
-from theanine.types import Remembered, Scope
+from theanine.types import MemoryBatch, Scope
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ Progress = Callable[[RememberReport], None]
 """Called after each session."""
 
 
-class Rememberer:
+class RememberWorker:
     """Remembers pending sessions, scope by scope, each scope's in time order."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Rememberer:
         method: Method,
         embedder: Embedder,
         chat: Chat | None,
-        views: Views,
+        views: ScopeCache,
         clock: Clock,
         seed: int,
     ) -> None:
@@ -85,7 +85,7 @@ class Rememberer:
         self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
         self._holder = lease_holder()
 
-    def under(self, method: Method, views: Views) -> Rememberer:
+    def with_method(self, method: Method, views: ScopeCache) -> RememberWorker:
         """The same for another method: in one scope, one of the two waits for the other."""
         other = copy(self)
         other._method, other._views = method, views
@@ -145,8 +145,8 @@ class Rememberer:
             renewed = await self._store.renew(scope, self._holder, system_clock() + LEASE)
 
     async def _attempt(self, one: Pending) -> RememberReport:
-        caller = self._chat.bound(one.scope, one.session) if self._chat else None
-        done, failure = Remembered(), None
+        caller = self._chat.for_scope(one.scope, one.session) if self._chat else None
+        done, failure = MemoryBatch(), None
         try:
             done = await self._one(one, caller)
         except (ModelError, BadInput) as error:
@@ -171,21 +171,21 @@ class Rememberer:
             failure=failure,
         )
 
-    async def _one(self, one: Pending, caller: Caller | None) -> Remembered:
+    async def _one(self, one: Pending, caller: ScopedChat | None) -> MemoryBatch:
         """What was made of one session, committed; without memories where that was done before."""
-        view = await self._views.of(one.scope)
+        view = await self._views.get(one.scope)
         if caller:
             caller.epoch = view.state.epoch  # noted before anything is read for a prompt
-        turns, given = await self._store.unremembered(one.scope, one.session, self._method.name)
+        turns, given = await self._store.pending_input(one.scope, one.session, self._method.name)
         found = await self._store.sessions(one.scope, self._method.name, only=one.session)
         if not found:
             raise NotFound(f"session {one.session} was forgotten meanwhile")
-        view.meet(found)
+        view.add_sessions(found)
         context = Context(
             scope=one.scope,
             chat=caller,
             embedder=self._embedder,
-            view=view,
+            index=view,
             rng=Random(self._seed),
         )
         made = await self._method.remember(found[0], turns, given, context)

@@ -15,7 +15,7 @@ LENGTH = 0.25
 """What length counts for: an item of sixteen times the tokens must stand twice as high."""
 
 
-def within(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
+def fit_budget(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
     """The items, best first, whose texts together fit the budget.
 
     Tokens are the bundled tokenizer's, counted over the texts as they are joined by line breaks.
@@ -40,7 +40,7 @@ def within(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
     return [ranked[place][0] for place in sorted(kept)]
 
 
-def leading(ranked: Iterable[tuple[T, str]], budget: int | None) -> list[T]:
+def fit_prefix(ranked: Iterable[tuple[T, str]], budget: int | None) -> list[T]:
     """The items, in order, until the first whose text no longer fits the budget.
 
     What comes after it is not looked at, however long the history. Tokens as for :func:`within`.

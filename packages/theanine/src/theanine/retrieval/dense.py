@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.retrieval.rows import Rows
-from theanine.retrieval.scoring import Scores, dots
+from theanine.retrieval.scoring import Scores, inner_products
 
 FEW = 10
 """Units from which a mean begins to say something; with fewer, less of it is taken out."""
 
 
-class Centred:
+class DenseScorer:
     """Vectors that keep arriving, and their mean.
 
     Texts of one relationship share most of a direction; without it, cosines tell them apart better
@@ -45,7 +45,9 @@ class Centred:
             self._centre = mean, _lengths(rows, mean)
         mean, lengths = self._centre
         sought = _apart(query, mean)
-        return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
+        return np.asarray(
+            (inner_products(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32
+        )
 
     def compare(
         self,
@@ -57,7 +59,9 @@ class Centred:
         mean = self.mean
         sought = _apart(query, mean)
         lengths = self.lengths(rows) if lengths is None else lengths
-        return np.asarray((dots(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32)
+        return np.asarray(
+            (inner_products(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32
+        )
 
     def lengths(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """How far some of the rows are from the mean, as of now."""
@@ -82,5 +86,5 @@ def _apart(query: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.
 
 def _lengths(rows: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows' distances from the mean."""
-    squares = np.vecdot(rows, rows) - 2 * dots(rows, mean) + np.vecdot(mean, mean)
+    squares = np.vecdot(rows, rows) - 2 * inner_products(rows, mean) + np.vecdot(mean, mean)
     return np.sqrt(np.maximum(squares, np.float32(1e-6)))

@@ -36,7 +36,7 @@ def _term(word: str) -> str:
     return str(_stemmer.stemWord(word))
 
 
-def terms(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Stems of a text's words without stop words; two-character grams where no spaces are used."""
     found: list[str] = []
     text = text.casefold()
@@ -59,7 +59,7 @@ class Posting:
     weight: float
 
 
-class Lexical:
+class BM25Index:
     """An inverted index over documents numbered 0, 1, 2, … in the order of arrival."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Lexical:
 
     def add(self, text: str) -> int:
         """Index one more document; returns how many terms it has."""
-        counts = Counter(terms(text))
+        counts = Counter(tokenize(text))
         number = len(self._lengths)
         for term, count in counts.items():
             if (posting := self._postings.get(term)) is None:
@@ -122,7 +122,7 @@ class Lexical:
         if n == 0:
             return out
         norm = self._normal(K1, B, self._lengths)
-        for term in sorted(set(terms(query))):
+        for term in sorted(set(tokenize(query))):
             if (posting := self._postings.get(term)) is None:
                 continue
             # Copies: an array whose buffer is lent out could not grow when a turn arrives.

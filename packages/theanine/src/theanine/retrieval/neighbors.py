@@ -15,7 +15,7 @@ Places = NDArray[np.int64]
 """Positions of units, in the order of their arrival from 0; ascending."""
 
 
-class Windows:
+class NeighborSmoothing:
     """How near each unit is to those before it in its session, for units that keep arriving.
 
     Nearness is ``exp(-words between the two middles / fade)``: turns of chat are close to each
@@ -64,9 +64,9 @@ class Windows:
         """What it was made with, in words that differ where any of it does."""
         return f"reach {self.reach}, fade {self._fade}, ahead {self._ahead}"
 
-    def at(self, places: Places) -> Windows:
+    def at(self, places: Places) -> NeighborSmoothing:
         """The same over some units alone: neighbours that are left out lend nothing."""
-        some = Windows(self.reach, self._fade, self._ahead)
+        some = NeighborSmoothing(self.reach, self._fade, self._ahead)
         for distance, (rows, kept) in enumerate(zip(self._near, some._near, strict=True), 1):
             near = rows.all[places]
             near[:distance] = 0

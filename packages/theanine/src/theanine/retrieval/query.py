@@ -51,17 +51,17 @@ class Query:
         return self.latest or self.text
 
 
-def of_asker(question: str) -> bool:
+def speaks_of_asker(question: str) -> bool:
     """Whether a question is about what the asker said or did: "when did I", but no summaries."""
     return bool(_FIRST_PERSON.search(question)) and not _SUMMARY.search(question)
 
 
-def stands(text: str) -> bool:
+def is_standing_instruction(text: str) -> bool:
     """Whether a text gives an instruction or a preference that is meant to last."""
     return _STANDING.search(text) is not None
 
 
-class Names:
+class SpeakerNames:
     """The speakers of a scope, found by name in a question.
 
     Patterns are made when a question is there to search, once for all speakers until then.

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
-from theanine.retrieval.dense import Centred
-from theanine.retrieval.lexical import Lexical, terms
-from theanine.retrieval.neighbors import Places, Windows
-from theanine.retrieval.query import Names, Query, of_asker, stands
+from theanine.retrieval.dense import DenseScorer
+from theanine.retrieval.lexical import BM25Index, tokenize
+from theanine.retrieval.neighbors import NeighborSmoothing, Places
+from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
 from theanine.retrieval.rows import Rows
-from theanine.retrieval.scoring import Scores, standard
-from theanine.retrieval.temporal import spans
+from theanine.retrieval.scoring import Scores, standardize
+from theanine.retrieval.temporal import find_date_ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +92,10 @@ class Ranking:
 
     def __init__(self, config: RankingConfig | None = None) -> None:
         self.config = config or RankingConfig()
-        self.lexical = Lexical()
-        self.dense = Centred()
-        self.windows = Windows(self.config.reach, self.config.fade, self.config.ahead)
-        self._names = Names()
+        self.lexical = BM25Index()
+        self.dense = DenseScorer()
+        self.windows = NeighborSmoothing(self.config.reach, self.config.fade, self.config.ahead)
+        self._names = SpeakerNames()
         self._groups: dict[tuple[str, ...], int] = {}
         self._group_of: Rows[np.int64] = Rows(np.int64)
         self._days: Rows[np.float32] = Rows(np.float32)
@@ -120,7 +120,7 @@ class Ranking:
         sessions = np.array([unit.session for unit in units], np.int64)
         self.windows.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
         self._substance.extend(np.log1p(np.minimum(lengths, ENOUGH)))
-        self._standing.extend([stands(unit.text) for unit in units])
+        self._standing.extend([is_standing_instruction(unit.text) for unit in units])
         self._days.extend([unit.at.toordinal() if unit.at else np.nan for unit in units])
         self._years.update(unit.at.year for unit in units if unit.at)
         for unit in units:
@@ -137,9 +137,9 @@ class Ranking:
 
     def scores(self, query: Query) -> Scores:
         """How well each unit fits, higher is better; no fixed scale."""
-        dense = standard(self.dense.scores(np.asarray(query.vector, np.float32)))
-        shared = standard(self.windows.shared(dense))
-        return self.weigh(query, dense, shared, standard(self._found(query)))
+        dense = standardize(self.dense.scores(np.asarray(query.vector, np.float32)))
+        shared = standardize(self.windows.shared(dense))
+        return self.weigh(query, dense, shared, standardize(self._found(query)))
 
     def weigh(
         self, query: Query, dense: Scores, shared: Scores, found: Scores, at: Places | None = None
@@ -158,7 +158,7 @@ class Ranking:
             out += config.speaker * self._balance(next(iter(named)), some)
         if asker := self._asker(query.asker):
             own = self._balance(asker, some)
-            if of_asker(said):
+            if speaks_of_asker(said):
                 out += config.asker * own
             lasting = np.flatnonzero(self._standing.all[some] & (own > 0))
             out[lasting] += config.standing * np.clip(dense[lasting] + 1, 0, 2)
@@ -173,7 +173,7 @@ class Ranking:
 
     def sought(self, query: Query) -> list[str]:
         """The terms that are looked for: those of the question without speakers' names."""
-        return terms(self._names.without(query.text))
+        return tokenize(self._names.without(query.text))
 
     def _found(self, query: Query) -> Scores:
         """The weight of the words that are found in each unit or beside it."""
@@ -194,7 +194,7 @@ class Ranking:
 
     def _on(self, said: str, asked_at: datetime | None) -> list[tuple[int, int]]:
         today = asked_at.date() if asked_at else None
-        found = spans(said, sorted(self._years), today)
+        found = find_date_ranges(said, sorted(self._years), today)
         return [(start.toordinal(), end.toordinal()) for start, end in found]
 
     def _near(self, days: Sequence[tuple[int, int]], some: slice | Places) -> Scores:

@@ -9,12 +9,12 @@ from theanine.embeddings.base import Reranker
 from theanine.errors import SettingsError
 from theanine.types import Memory
 
-TOP = 50
+DEFAULT_RERANK_DEPTH = 50
 Found = list[tuple[Memory, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reranking:
+class RerankConfig:
     """Which reranker reads, and how far down.
 
     Attributes:
@@ -23,7 +23,7 @@ class Reranking:
     """
 
     reranker: Reranker
-    top: int = TOP
+    top: int = DEFAULT_RERANK_DEPTH
 
     def __post_init__(self) -> None:
         if self.top < 1:
@@ -37,7 +37,7 @@ class Reranking:
         """
         read, rest = found[: self.top], found[self.top :]
         texts = [memory.text for memory, _ in read]
-        ratings = [float(one) for one in await self.reranker.rate(question, texts)]
+        ratings = [float(one) for one in await self.reranker.score(question, texts)]
         order = sorted(range(len(read)), key=lambda i: -ratings[i])
         best = [(read[i][0], ratings[i]) for i in order]
         if not rest:

@@ -16,18 +16,18 @@ from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
-from theanine.retrieval.ann.builder import Indexer
-from theanine.retrieval.ann.search import Approximate
+from theanine.retrieval.ann.builder import IndexBuilder
+from theanine.retrieval.ann.search import ApproximateSearch
 from theanine.retrieval.neighbors import Places
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rows import Rows
-from theanine.retrieval.scoring import Scores, best, dots
+from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.store.base import Store
-from theanine.store.values import State
+from theanine.store.values import ScopeVersion
 from theanine.types import Mark, Memory, Scope, Session, Turn
 
-Retrieval = Literal["hybrid", "dense", "lexical"]
+RetrievalMode = Literal["hybrid", "dense", "lexical"]
 """By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
 
 CACHED = 250_000
@@ -39,7 +39,7 @@ BATCH = 1_000
 """Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
 
 
-class View:
+class ScopeIndex:
     """One scope, one method: memories, vectors, postings and links as of ``state``.
 
     Attributes:
@@ -57,7 +57,7 @@ class View:
         store: Store,
         scope: Scope,
         method: str,
-        state: State,
+        state: ScopeVersion,
         ranking: RankingConfig | None = None,
     ) -> None:
         self.scope, self.method, self.state = scope, method, state
@@ -71,7 +71,7 @@ class View:
         self._sessions_upto = 0
         self._place: dict[int, int] = {}
         self._ranking = Ranking(ranking)
-        self.approximate = Approximate(self._ranking)
+        self.approximate = ApproximateSearch(self._ranking)
         self._ids: Rows[np.int64] = Rows(np.int64)
         self._session_of: Rows[np.int64] = Rows(np.int64)
         self._times: Rows[np.int64] = Rows(np.int64)
@@ -105,17 +105,17 @@ class View:
         """Each memory's time in microseconds since 1970, as ``memories`` are ordered."""
         return self._times.all
 
-    def meet(self, sessions: Iterable[Session]) -> None:
+    def add_sessions(self, sessions: Iterable[Session]) -> None:
         """Take in sessions, new ones or in a new state."""
         self.sessions.update({session.id: session for session in sessions})
         self.undated = frozenset(s.id for s in self.sessions.values() if not s.dated)
 
-    async def extend(self, state: State) -> None:
+    async def extend(self, state: ScopeVersion) -> None:
         """Take in what was committed since. Only for a state of the same epoch and embedder."""
         # Of those met one by one there may be earlier ones that are not known yet.
         last = self._sessions_upto
         fresh = await self._store.sessions(self.scope, self.method, after=last)
-        self.meet(fresh)
+        self.add_sessions(fresh)
         self._sessions_upto = max([self._sessions_upto, *(session.id for session in fresh)])
         self._ranking.vectors.expect(len(self.memories) + state.memories - self._read_upto)
         for after in range(self._read_upto, state.memories, BATCH):
@@ -161,7 +161,7 @@ class View:
             session=memory.session,
             at=memory.at if session is None or session.dated else None,
             speakers=memory.speakers,
-            turn=memory.sources[0] if memory.sources else 0,
+            turn=memory.source_turns[0] if memory.source_turns else 0,
         )
 
     def nearest(
@@ -177,7 +177,7 @@ class View:
         known = self._ranking.vectors.all
         found: list[list[tuple[Memory, float]]] = []
         for row, vector in enumerate(np.asarray(vectors, np.float32)):
-            similarity = dots(known, vector)
+            similarity = inner_products(known, vector)
             if among is not None:
                 similarity[~among[row]] = -np.inf
             found.append(self._best(similarity, k))
@@ -191,7 +191,7 @@ class View:
         self,
         query: Query,
         k: int,
-        how: Retrieval = "hybrid",
+        how: RetrievalMode = "hybrid",
         *,
         among: NDArray[np.bool_] | None = None,
     ) -> list[tuple[Memory, float]]:
@@ -248,13 +248,13 @@ class View:
 
     def grounds(self, memory: Memory) -> tuple[int, ...]:
         """The turns that a memory rests on, its own and those behind what it was made of."""
-        turns, seen, waiting = set(memory.sources), {memory.id}, list(memory.origins)
+        turns, seen, waiting = set(memory.source_turns), {memory.id}, list(memory.derived_from)
         while waiting:
             one = waiting.pop()
             if one not in seen and one in self:
                 seen.add(one)
-                turns.update(self[one].sources)
-                waiting += self[one].origins
+                turns.update(self[one].source_turns)
+                waiting += self[one].derived_from
         return tuple(sorted(turns))
 
     async def recalls(self) -> Mapping[int, Sequence[datetime]]:
@@ -274,7 +274,7 @@ class View:
     ) -> list[tuple[Memory, float]]:
         """The best of all memories, or of those at some places."""
         ids = self._ids.all if places is None else self._ids.all[places]
-        picked = [i for i in best(scores, ids, k) if np.isfinite(scores[i])]
+        picked = [i for i in top_k(scores, ids, k) if np.isfinite(scores[i])]
         found = picked if places is None else places[picked]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, picked, strict=True)]
 
@@ -315,7 +315,7 @@ class View:
         return [turn for turn in close if (turn.session, turn.id) in wanted]
 
 
-class Views:
+class ScopeCache:
     """Views of many scopes; those least used are let go when all together pass ``room``."""
 
     def __init__(
@@ -329,20 +329,20 @@ class Views:
     ) -> None:
         self._ranking, self._room = ranking, room
         self._store, self._method, self._embedder = store, method, embedder
-        self._views: OrderedDict[Scope, View] = OrderedDict()
+        self._views: OrderedDict[Scope, ScopeIndex] = OrderedDict()
         self._weights: dict[Scope, int] = {}
         self._held = 0  # the sum of the weights
-        self._indexer = Indexer(store, method, embedder)
+        self._indexer = IndexBuilder(store, method, embedder)
 
-    def under(self, method: str) -> Views:
+    def with_method(self, method: str) -> ScopeCache:
         """Views of what another method is making, in the same store.
 
         For remembering, which compares and does not search: no index is made of them.
         """
         exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
-        return Views(self._store, method, self._embedder, exact)
+        return ScopeCache(self._store, method, self._embedder, exact)
 
-    async def of(self, scope: Scope) -> View:
+    async def get(self, scope: Scope) -> ScopeIndex:
         """The scope's view as of now: one cheap read when nothing has changed.
 
         Raises EmbedderMismatch when the store's vectors are another embedder's.
@@ -355,7 +355,7 @@ class Views:
             )
         view = self._views.get(scope)
         if view is None or _identity(view.state) != _identity(state):
-            view = View(self._store, scope, self._method, state, self._ranking)
+            view = ScopeIndex(self._store, scope, self._method, state, self._ranking)
             await view.extend(state)
         elif (view.state.memories, view.state.marks) != (state.memories, state.marks):
             await view.extend(state)
@@ -370,11 +370,11 @@ class Views:
             self._held -= self._weights.pop(gone)
         return view
 
-    async def settled(self, scope: Scope) -> View:
+    async def settled(self, scope: Scope) -> ScopeIndex:
         """The scope's view, once no index of it is being made."""
-        view = await self.of(scope)
+        view = await self.get(scope)
         while await self._indexer.settle():  # that was of fewer memories, or another scope's
-            view = await self.of(scope)
+            view = await self.get(scope)
         return view
 
     async def close(self) -> None:
@@ -386,5 +386,5 @@ def _row(mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     return None if mask is None else mask[None]
 
 
-def _identity(state: State) -> tuple[int, int, str]:
+def _identity(state: ScopeVersion) -> tuple[int, int, str]:
     return (state.scope_id, state.epoch, state.embedder)

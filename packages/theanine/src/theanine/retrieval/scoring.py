@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float32]
 
 
-def dots(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
+def inner_products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
     """The inner product of each row with a vector; a row's does not depend on the other rows.
 
     One row after another on one core: a product with a matrix is spread over all cores even where
@@ -19,7 +19,7 @@ def dots(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
     return np.asarray(np.vecdot(rows, vector), np.float32)
 
 
-def standard(scores: Scores) -> Scores:
+def standardize(scores: Scores) -> Scores:
     """Mean 0 and deviation 1 over all candidates; all zero where the scores do not differ."""
     if not len(scores):
         return scores
@@ -28,7 +28,7 @@ def standard(scores: Scores) -> Scores:
     return apart / np.float32(spread) if spread > 1e-9 else np.zeros_like(scores)
 
 
-def best(scores: Scores, ids: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def top_k(scores: Scores, ids: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Positions of the ``k`` highest scores, best first; ties go to the lower id."""
     if k <= 0 or len(scores) == 0:
         return np.empty(0, np.int64)

@@ -59,7 +59,9 @@ _ANY = re.compile(
 _LENGTH = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
-def spans(question: str, years: Sequence[int] = (), today: date | None = None) -> list[Span]:
+def find_date_ranges(
+    question: str, years: Sequence[int] = (), today: date | None = None
+) -> list[Span]:
     """The stretches of days that a question names.
 
     ``years`` are tried where it names none; without ``today`` what counts from it is passed over.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.segmentation import cues
-from theanine.text.words import content
+from theanine.text.words import content_words
 
 Figures = NDArray[np.float64]
 """One figure a gap; gap 0 lies between turns 0 and 1."""
@@ -107,7 +107,7 @@ def _dips(likeness: Figures) -> Figures:
 
 def _shared(texts: Sequence[str]) -> dict[str, Figures]:
     """Content words that the turns around each gap have in common."""
-    stems = [content(text) - _COURTESY for text in texts]
+    stems = [content_words(text) - _COURTESY for text in texts]
     n = len(stems)
     rarity = {
         word: math.log((n + 1) / times)
@@ -163,10 +163,10 @@ def _worded(texts: Sequence[str]) -> dict[str, Figures]:
 
 def _asked(texts: Sequence[str], asked: Sequence[str], weight: Figures) -> dict[str, Figures]:
     """Whether a turn's question takes up words of the turns before it, or only new ones."""
-    stems = [content(text) for text in texts]
+    stems = [content_words(text) for text in texts]
     new, old = [0.0] * (len(texts) - 1), [0.0] * (len(texts) - 1)
     for i in range(1, len(texts)):
-        if words := content(asked[i]) - _COURTESY if asked[i] else None:
+        if words := content_words(asked[i]) - _COURTESY if asked[i] else None:
             known = bool(words & _union(stems[max(0, i - 5) : i]))
             (old if known else new)[i - 1] = 1.0
     return {"asks something new": weight[1:] * new, "asks about what was said": weight[1:] * old}

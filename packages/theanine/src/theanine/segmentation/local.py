@@ -55,13 +55,13 @@ class SegmentWeights:
 
 
 @cache
-def fitted() -> SegmentWeights:
+def load_weights() -> SegmentWeights:
     """The weights that ship with theanine."""
     text = (files("theanine.segmentation") / "weights.json").read_text("utf-8")
     return SegmentWeights(**json.loads(text))
 
 
-def expecting(turns: int, weights: SegmentWeights) -> SegmentWeights:
+def with_expected_length(turns: int, weights: SegmentWeights) -> SegmentWeights:
     """The weights for talk whose segments have about ``turns`` turns, 2 or more.
 
     A boundary's prior odds are 1 to ``turns - 1``; the threshold moves by as much as their
@@ -91,7 +91,7 @@ def segment_locally(
         raise ValueError("vectors and starts must have a row for each turn")
     if len(texts) < 2:
         return spans_between([], len(texts))
-    chosen = weights or fitted()
+    chosen = weights or load_weights()
     gains = logits(texts, vectors, chosen) - chosen.threshold
     if starts is not None:
         gains[~np.asarray(starts[1:], bool)] = -np.inf

@@ -35,7 +35,7 @@ def tiling_fault(spans: Sequence[Span], turns: int, origin: int = 0) -> str | No
     return f"turn {expected} is in no segment" if expected < origin + turns else None
 
 
-def tile(spans: Iterable[Span], turns: int) -> list[Span]:
+def cover_gaps(spans: Iterable[Span], turns: int) -> list[Span]:
     """The spans as a list. Raises ValueError, with the fault named, unless they tile the turns."""
     found = list(spans)
     if fault := tiling_fault(found, turns):
@@ -46,7 +46,7 @@ def tile(spans: Iterable[Span], turns: int) -> list[Span]:
 def spans_of(lengths: Sequence[int]) -> list[Span]:
     """Consecutive segments of these lengths, each at least 1."""
     ends = list(accumulate(lengths))
-    return tile([(end - length, end - 1) for end, length in zip(ends, lengths, strict=True)],
+    return cover_gaps([(end - length, end - 1) for end, length in zip(ends, lengths, strict=True)],
                 ends[-1] if ends else 0)  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def spans_between(starts: Iterable[int], turns: int) -> list[Span]:
     begin = [0, *starts]
     if turns == 0:
         return []
-    return tile([(a, b - 1) for a, b in zip(begin, [*begin[1:], turns], strict=True)], turns)
+    return cover_gaps([(a, b - 1) for a, b in zip(begin, [*begin[1:], turns], strict=True)], turns)
 
 
 def lengths_of(spans: Iterable[Span]) -> list[int]:
@@ -63,7 +63,7 @@ def lengths_of(spans: Iterable[Span]) -> list[int]:
     return [last - first + 1 for first, last in spans]
 
 
-def every(size: int, turns: int) -> list[Span]:
+def fixed_length_spans(size: int, turns: int) -> list[Span]:
     """Segments of ``size`` turns, the last as long as what is left."""
     if size < 1:
         raise ValueError("a segment has at least one turn")

@@ -6,13 +6,20 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from theanine.store.values import CostLine, JournalEntry, Logged, Pending, Receipt, State
+from theanine.store.values import (
+    CostLine,
+    ForgetReport,
+    JournalEntry,
+    Logged,
+    Pending,
+    ScopeVersion,
+)
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Link,
     Mark,
     Memory,
-    Remembered,
+    MemoryBatch,
     Scope,
     Session,
     Transcript,
@@ -54,7 +61,7 @@ class Store(Protocol):
         """
         ...
 
-    async def hear(
+    async def append_turns(
         self,
         scope: Scope,
         session: int,
@@ -85,7 +92,7 @@ class Store(Protocol):
         """
         ...
 
-    async def abandoned(
+    async def orphaned_sessions(
         self, scope: Scope | None = None, *, elsewhere: bool = False
     ) -> list[tuple[Scope, Session]]:
         """Open sessions whose holder was a process of this machine that has ended since.
@@ -124,9 +131,9 @@ class Store(Protocol):
         """Ended sessions that ``method`` has not remembered, per scope in time order."""
         ...
 
-    async def unremembered(
+    async def pending_input(
         self, scope: Scope, session: int, method: str
-    ) -> tuple[list[Turn], list[GivenMemory]]:
+    ) -> tuple[list[Turn], list[ImportedMemory]]:
         """What of an ended session ``method`` has not remembered: turns and ready-made memories."""
         ...
 
@@ -154,7 +161,7 @@ class Store(Protocol):
         scope: Scope,
         session: int,
         method: str,
-        remembered: Remembered,
+        remembered: MemoryBatch,
         *,
         embedder: str,
         holder: str,
@@ -193,7 +200,7 @@ class Store(Protocol):
         """Methods that have remembered or were to remember, with how many memories each holds."""
         ...
 
-    async def own_method(self) -> str:
+    async def default_method(self) -> str:
         """The method that is used here where none is named; empty before the first.
 
         The first that was to remember anything, until :meth:`drop` put another in its place
@@ -213,7 +220,7 @@ class Store(Protocol):
         """
         ...
 
-    async def put_in_place(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
+    async def promote(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
         """Let what was remembered as ``stage`` be the method's own, instead of what it had made.
 
         Gives how many memories it had; None, and nothing is changed, while sessions there wait for
@@ -224,7 +231,7 @@ class Store(Protocol):
 
     # memories
 
-    async def state(self, scope: Scope) -> State:
+    async def state(self, scope: Scope) -> ScopeVersion:
         """The version of the scope's contents: one cheap read."""
         ...
 
@@ -306,7 +313,7 @@ class Store(Protocol):
 
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
-    ) -> Receipt:
+    ) -> ForgetReport:
         """Erase a whole scope, one session or one memory, from every file. Raises NotFound.
 
         Memories that were made of an erased one go too, and their sessions wait to be remembered
@@ -317,7 +324,9 @@ class Store(Protocol):
         """
         ...
 
-    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+    async def write_sidecar(
+        self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
+    ) -> bool:
         """Keep a file of what was made from a scope, in place of the last one of that name.
 
         False, with nothing kept, when something was erased since ``epoch``, and in a store that
@@ -325,7 +334,7 @@ class Store(Protocol):
         """
         ...
 
-    async def kept(self, scope: Scope, name: str) -> bytes | None:
+    async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         """The file as it was kept last, or None. A crash of the machine may have torn it."""
         ...
 
@@ -350,7 +359,7 @@ class Store(Protocol):
         """
         ...
 
-    def dump(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
+    def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """Everything, as JSON-ready records, for a lossless export; see ``docs/storage.md``."""
         ...
 

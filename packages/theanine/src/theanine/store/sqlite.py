@@ -22,7 +22,7 @@ from theanine.store import sidecar_files as beside
 from theanine.store.sql import erase, memories, upgrade
 from theanine.store.sql import schema as t
 from theanine.store.sql.store import P, SqlStore, T, Work
-from theanine.store.values import Receipt, State
+from theanine.store.values import ForgetReport, ScopeVersion
 from theanine.types import Scope
 
 APPLICATION_ID = 0x74686561
@@ -53,7 +53,7 @@ class SqliteStore(SqlStore):
         self._glancing = threading.Lock()
         self._glance_at: sa.Connection | None = None
         self._version: int | None = None
-        self._states: dict[Scope, State] = {}
+        self._states: dict[Scope, ScopeVersion] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -182,11 +182,11 @@ class SqliteStore(SqlStore):
 
         return self._translated(run)
 
-    async def state(self, scope: Scope) -> State:
+    async def state(self, scope: Scope) -> ScopeVersion:
         """From memory while no connection of any process has committed since."""
         return await self._glance(self._state, scope)
 
-    def _state(self, db: sa.Connection, scope: Scope) -> State:
+    def _state(self, db: sa.Connection, scope: Scope) -> ScopeVersion:
         raw: Any = db.connection.dbapi_connection
         version = raw.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version or len(self._states) >= _STATES:
@@ -225,7 +225,9 @@ class SqliteStore(SqlStore):
     def _beside(self) -> Path:
         return Path(f"{self.path}.index")
 
-    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+    async def write_sidecar(
+        self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
+    ) -> bool:
         """Keep a file beside the store; nothing can be erased while it is written."""
         return await self._write(self._keep, scope, name, epoch, parts)
 
@@ -238,7 +240,7 @@ class SqliteStore(SqlStore):
         beside.write(self._beside, now.scope_id, name, parts)
         return True
 
-    async def kept(self, scope: Scope, name: str) -> bytes | None:
+    async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         """The file beside the store, if there is one."""
         number = (await self.state(scope)).scope_id
         return await to_thread.run_sync(
@@ -249,7 +251,7 @@ class SqliteStore(SqlStore):
 
     def _erase(
         self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-    ) -> tuple[Receipt, set[str]]:
+    ) -> tuple[ForgetReport, set[str]]:
         scope_id = memories.state(db, scope).scope_id
         erased = erase.forget(db, scope, session, memory)
         # While no other process can write: none can put back what was made before.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from theanine.errors import BadInput
-from theanine.types import GivenMemory, Scope, Transcript, Utterance
+from theanine.types import ImportedMemory, Scope, Transcript, Utterance
 
 MAX_TEXT = 4 * 1024 * 1024
 """The longest text that is taken, in bytes of UTF-8."""
@@ -83,13 +83,13 @@ def _utc_year(value: datetime) -> int:
 def check_utterance(utterance: Utterance, where: str = "") -> None:
     """Raises BadInput for an utterance that can't be logged."""
     check_text(utterance.text, "the text", where)
-    check_text(utterance.shared, "what is shared", where)
+    check_text(utterance.attachment, "what is shared", where)
     check_name(utterance.speaker, "the speaker's name", where)
     if utterance.key is not None:
         check_name(utterance.key, "the turn's key", where)
     if utterance.role not in ROLES:
         raise BadInput(f"the role is {utterance.role!r}; it must be user or agent", where)
-    if not utterance.text.strip() and not utterance.shared.strip():
+    if not utterance.text.strip() and not utterance.attachment.strip():
         raise BadInput("the turn is empty: it has no words and shares nothing", where)
     check_time(utterance.at, "the turn's time", where)
 
@@ -127,7 +127,7 @@ def check_transcript(transcript: Transcript) -> None:
         raise BadInput("it holds no turns and no memories; leave it out", where)
 
 
-def _check_given(memory: GivenMemory, where: str) -> None:
+def _check_given(memory: ImportedMemory, where: str) -> None:
     check_name(memory.text, "the text", where)
     for name in (*memory.speakers, *memory.source_keys):
         check_text(name, "a name or key", where)

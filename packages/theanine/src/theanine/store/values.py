@@ -11,7 +11,7 @@ from theanine.types import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class ScopeVersion:
     """Which version of a scope's contents a cache holds.
 
     Attributes:
@@ -123,7 +123,7 @@ class CostLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class ForgetReport:
     """What ``forget`` erased.
 
     Attributes:

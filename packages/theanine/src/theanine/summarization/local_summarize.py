@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from theanine.text import cues
-from theanine.text.formatting import NO_MODEL
+from theanine.text.formatting import NO_MODEL_NOTICE
 from theanine.text.words import (
     FUNCTION_WORDS,
-    day,
+    format_date,
     is_unspaced,
     sentences,
     words,
@@ -47,7 +47,7 @@ class _Sentence:
 
 def only_repeats(turn: Turn) -> bool:
     """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
-    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL in turn.text)
+    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
 def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]:
@@ -60,7 +60,7 @@ def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMem
     asked_by: str | None = None
     seen: set[tuple[str, str]] = set()
     for turn in turns:
-        said = (turn.speaker, turn.words)
+        said = (turn.speaker, turn.full_text)
         if not only_repeats(turn) and said not in seen:
             seen.add(said)
             made += _of_turn(turn, asked_by not in (None, turn.speaker), dated)
@@ -71,26 +71,26 @@ def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMem
 def _of_turn(turn: Turn, answers: bool, dated: bool) -> Iterator[NewMemory]:
     scored = _scored(turn.text, answers)
     best = max((sentence.score for sentence in scored), default=0.0)
-    if turn.shared:
+    if turn.attachment:
         best += 1.0  # what is shown says more than the words beside it
-    if best < KEEP_TURN and not (turn.shared and not turn.text.strip()):
+    if best < KEEP_TURN and not (turn.attachment and not turn.text.strip()):
         return
     kept = [sentence for sentence in scored if sentence.score >= KEEP_SENTENCE]
     for position, chunk in enumerate(_chunks(kept) or [[]]):
         quote = _quoted(turn.text, chunk)
-        shared = turn.shared[:LONGEST_QUOTE].strip() if position == 0 else ""
+        shared = turn.attachment[:LONGEST_QUOTE].strip() if position == 0 else ""
         if quote or shared:
             yield _memory(turn, quote, shared, dated)
 
 
 def _memory(turn: Turn, quote: str, shared: str, dated: bool) -> NewMemory:
     verb = "said" if quote else "shared"
-    on = f" on {day(turn.at)}" if dated else ""
+    on = f" on {format_date(turn.at)}" if dated else ""
     what = f"{quote} (shares {shared})" if quote and shared else quote or shared
     return NewMemory(
         text=f"{turn.speaker} {verb}{on}: {what}",
         at=turn.at,
-        sources=(turn.id,),
+        source_turns=(turn.id,),
         speakers=(turn.speaker,),
     )
 
@@ -161,7 +161,7 @@ def _clipped(quote: str) -> str:
     return cut[: cut.rfind(" ")] if " " in cut[LONGEST_QUOTE // 2 :] else cut
 
 
-def own_words(text: str) -> str:
+def without_attribution(text: str) -> str:
     """What a local memory quotes, without who said it and when; any other text as it is."""
     frame = _FRAME.fullmatch(text)
     return frame[1] if frame else text

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theanine.summarization.local_summarize import local_summarize, own_words
+from theanine.summarization.local_summarize import local_summarize, without_attribution
 from theanine.summarization.running_summary import Sentence
-from theanine.text.words import contained, content
+from theanine.text.words import containment, content_words
 from theanine.types import NewMemory, Turn
 
 SHARE = 4
@@ -30,7 +30,7 @@ def local_update_summary(
     room = max(most - len(summary), most // SHARE, 1)
     updated = list(summary)
     for statement in _best(local_summarize(turns, dated=dated), room):
-        said = content(own_words(statement.text))
+        said = content_words(without_attribution(statement.text))
         repeated = [one for one in updated if _contained(one, said)]
         kept = sorted({number for one in repeated for number in one.stands_for})
         updated = [one for one in updated if one not in repeated]
@@ -43,21 +43,21 @@ def _best(statements: Sequence[NewMemory], most: int) -> list[NewMemory]:
     """Those with most content words, the newer of two alike, in their order."""
 
     def worth(place: int) -> tuple[int, int]:
-        return (min(len(content(own_words(statements[place].text))), ENOUGH), place)
+        return (min(len(content_words(without_attribution(statements[place].text))), ENOUGH), place)
 
     best = sorted(range(len(statements)), key=worth)[-most:]
     return [statements[place] for place in sorted(best)]
 
 
 def _contained(sentence: Sentence, said: frozenset[str]) -> bool:
-    return contained(content(own_words(sentence.text)), said) >= REPEATED
+    return containment(content_words(without_attribution(sentence.text)), said) >= REPEATED
 
 
 def _sentence(statement: NewMemory, kept: tuple[int, ...], dated: bool) -> Sentence:
     return Sentence(
         text=statement.text,
         at=statement.at,
-        sources=statement.sources,
+        sources=statement.source_turns,
         speakers=statement.speakers,
         kept=kept,
         dated=dated,

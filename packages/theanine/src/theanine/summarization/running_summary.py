@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from theanine.types import LOCAL
+from theanine.types import LOCAL_MODEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Sentence:
     id: int | None = None
     kept: tuple[int, ...] = ()
     dated: bool = True
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""
 
     @property

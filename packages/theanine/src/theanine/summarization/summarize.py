@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.summarization.local_summarize import local_summarize
-from theanine.text.formatting import name_of
-from theanine.text.numbering import Line, numbered, windows_of
-from theanine.text.words import contained, content
+from theanine.text.formatting import format_speaker
+from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.words import containment, content_words
 from theanine.types import NewMemory, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST_STATEMENT = 600
 """Characters; the prompt asks for 60 words."""
@@ -39,12 +39,12 @@ class Summary(BaseModel):
     statements: list[Statement]
 
 
-SUMMARIZE = load_step("theanine.summarization", "summarize", 1, Summary)
+SUMMARIZE = load_prompt("theanine.summarization", "summarize", 1, Summary)
 
 
 async def summarize(
     turns: Sequence[Turn],
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     dated: bool = True,
     recalled: Mapping[int, str] | None = None,
@@ -80,31 +80,31 @@ def drop_recalled(
 
 
 def _repeats(memory: NewMemory, by_id: Mapping[int, Turn], texts: Mapping[int, str]) -> bool:
-    sources = [by_id[source] for source in memory.sources]
+    sources = [by_id[source] for source in memory.source_turns]
     if not sources or any(turn.role != "agent" or not turn.recalled for turn in sources):
         return False
-    said = content(memory.text) - content(" ".join(memory.speakers))
+    said = content_words(memory.text) - content_words(" ".join(memory.speakers))
     reminded = {id for turn in sources for id in turn.recalled if id in texts}
-    return any(contained(said, content(texts[id])) >= REPEATED for id in reminded)
+    return any(containment(said, content_words(texts[id])) >= REPEATED for id in reminded)
 
 
-async def _with_model(turns: Sequence[Turn], caller: Caller, dated: bool) -> list[NewMemory]:
+async def _with_model(turns: Sequence[Turn], caller: ScopedChat, dated: bool) -> list[NewMemory]:
     async def ask(window: Sequence[Line]) -> list[Statement]:
         summary = await caller.ask(
             SUMMARIZE,
-            touches={line.turn.session for line in window},
+            source_sessions={line.turn.session for line in window},
             check=_checker(window),
-            turns=numbered(window, dated=dated),
+            turns=format_numbered(window, dated=dated),
         )
         return summary.statements
 
-    answers = await concurrently([partial(ask, window) for window in windows_of(turns)])
+    answers = await gather([partial(ask, window) for window in split_windows(turns)])
     return [_memory(s, turns, caller.model) for statements in answers for s in statements]
 
 
 def _checker(window: Sequence[Line]) -> Callable[[Summary], str | None]:
     numbers = {line.number for line in window}
-    names = {name_of(line.turn.speaker).casefold() for line in window}
+    names = {format_speaker(line.turn.speaker).casefold() for line in window}
     most = max(12, 2 * len(window))
 
     def check(summary: Summary) -> str | None:
@@ -127,7 +127,7 @@ def _fault(statement: Statement, numbers: set[int], names: set[str]) -> str | No
         return "it names no turn that supports it"
     if wrong := sorted(set(statement.turns) - numbers):
         return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
-    strangers = [s for s in statement.speakers if name_of(s).casefold() not in names]
+    strangers = [s for s in statement.speakers if format_speaker(s).casefold() not in names]
     if strangers:
         return f"{strangers} do not speak here; the speakers are {sorted(names)}"
     return None
@@ -135,12 +135,12 @@ def _fault(statement: Statement, numbers: set[int], names: set[str]) -> str | No
 
 def _memory(statement: Statement, turns: Sequence[Turn], model: str) -> NewMemory:
     supporting = [turns[number - 1] for number in sorted(set(statement.turns))]
-    names = {name_of(turn.speaker).casefold(): turn.speaker for turn in turns}
-    about = [names[name_of(speaker).casefold()] for speaker in statement.speakers]
+    names = {format_speaker(turn.speaker).casefold(): turn.speaker for turn in turns}
+    about = [names[format_speaker(speaker).casefold()] for speaker in statement.speakers]
     return NewMemory(
         text=" ".join(statement.text.split()),
         at=max(turn.at for turn in supporting),
-        sources=tuple(sorted(turn.id for turn in supporting)),
+        source_turns=tuple(sorted(turn.id for turn in supporting)),
         speakers=tuple(dict.fromkeys(about or [turn.speaker for turn in supporting])),
         made_by=model,
         prompt=SUMMARIZE.label,

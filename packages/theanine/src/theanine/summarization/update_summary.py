@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, Field, field_validator
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.summarization.local_update_summary import local_update_summary
 from theanine.summarization.running_summary import Sentence
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, numbered, windows_of
-from theanine.text.words import day, stem, words
+from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.words import format_date, stem, words
 from theanine.types import Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST_SENTENCE = 400
 """Characters; the prompt asks for 40 words."""
@@ -51,13 +51,13 @@ class UpdatedSummary(BaseModel):
     sentences: list[WrittenSentence]
 
 
-UPDATE_SUMMARY = load_step("theanine.summarization", "update-summary", 1, UpdatedSummary)
+UPDATE_SUMMARY = load_prompt("theanine.summarization", "update-summary", 1, UpdatedSummary)
 
 
 async def update_summary(
     summary: Sequence[Sentence],
     turns: Sequence[Turn],
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     most: int,
     dated: bool = True,
@@ -81,21 +81,21 @@ async def update_summary(
     if caller is None:
         return local_update_summary(summary, turns, most=most, dated=dated)
     updated = list(summary)
-    for window in windows_of(turns):
+    for window in split_windows(turns):
         answer = await caller.ask(
             UPDATE_SUMMARY,
-            touches={*touches, *(turn.session for turn in turns)},
+            source_sessions={*touches, *(turn.session for turn in turns)},
             check=_checker(len(updated), window, most),
             most=str(most),
             summary="\n".join(map(_line, range(1, len(updated) + 1), updated)) or "(empty)",
-            turns=numbered(window, dated=dated),
+            turns=format_numbered(window, dated=dated),
         )
         updated = _applied(answer, updated, turns, caller.model, dated)
     return updated
 
 
 def _line(number: int, sentence: Sentence) -> str:
-    on = f" ({day(sentence.at)})" if sentence.dated else ""
+    on = f" ({format_date(sentence.at)})" if sentence.dated else ""
     return f"S{number}{on} {one_line(sentence.text)}"
 
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from theanine.embeddings.base import Ratings, Vectors
-from theanine.embeddings.normalize import unit_rows
-from theanine.embeddings.wordllama import clean, count_tokens
+from theanine.embeddings.base import Scores, Vectors
+from theanine.embeddings.normalize import normalize_rows
+from theanine.embeddings.wordllama import count_tokens, sanitize
 from theanine.errors import ModelRejected
 from theanine.llm.base import Message, RawReply
 
@@ -129,7 +129,7 @@ class HashEmbedder:
             for feature in _features(text):
                 code = zlib.crc32(feature.encode())
                 row[(code >> 1) % self.dimension] += 1 if code & 1 else -1
-        return unit_rows(rows)
+        return normalize_rows(rows)
 
 
 class OverlapReranker:
@@ -137,7 +137,7 @@ class OverlapReranker:
 
     name = "overlap"
 
-    async def rate(self, question: str, texts: Sequence[str]) -> Ratings:
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
         """One number a text, from 0 to 1."""
         asked = _words(question)
         shares = [len(asked & _words(text)) / max(len(asked), 1) for text in texts]
@@ -149,7 +149,7 @@ def _words(text: str) -> set[str]:
 
 
 def _features(text: str) -> Iterator[str]:
-    plain = clean(text[:_LONGEST]).casefold()
+    plain = sanitize(text[:_LONGEST]).casefold()
     for word in re.findall(r"\w+", plain):
         yield from (word, word)  # a shared word says more than a shared triple
     padded = f" {' '.join(plain.split())} "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from theanine.summarization.local_summarize import LONGEST_QUOTE
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine.types import Turn
 
 
-def attributed(turn: Turn, words: str | None = None, *, dated: bool) -> str:
+def attribute_quote(turn: Turn, words: str | None = None, *, dated: bool) -> str:
     """``Ana said on 8 May 2023: “the words”``; all that the turn says unless ``words`` are given.
 
     The words stand on one line and are cut, where a word ends, to ``LONGEST_QUOTE`` characters. A
@@ -15,10 +15,10 @@ def attributed(turn: Turn, words: str | None = None, *, dated: bool) -> str:
     that :func:`theanine.summarization.local_summarize.own_words` takes apart again.
     """
     said = _clipped(turn.text if words is None else words)
-    on = f" on {day(turn.at)}" if dated else ""
+    on = f" on {format_date(turn.at)}" if dated else ""
     if said:
         return f"{turn.speaker} said{on}: “{said}”"
-    return f"{turn.speaker} shared{on}: {_clipped(turn.shared)}"
+    return f"{turn.speaker} shared{on}: {_clipped(turn.attachment)}"
 
 
 def _clipped(text: str) -> str:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from theanine.text.words import day
-from theanine.types import LOCAL, Memory, Turn, Utterance
+from theanine.text.words import format_date
+from theanine.types import LOCAL_MODEL, Memory, Turn, Utterance
 
 NAME_LIMIT = 80
-NO_MODEL = "No language model is configured, so I can only quote what I remember."
+NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
 """What the local reply says of itself; a turn that says it is never remembered."""
 _MARKER = re.compile(r"<{3,}|>{3,}")
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -30,27 +30,27 @@ def one_line(text: str, limit: int | None = None) -> str:
     return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 
-def name_of(speaker: str) -> str:
+def format_speaker(speaker: str) -> str:
     """A speaker's name as data for a prompt."""
     return one_line(speaker, NAME_LIMIT)
 
 
-def spoken(turn: Utterance) -> str:
+def format_turn(turn: Utterance) -> str:
     """``Ana: the words [shares a picture of …]`` on one line."""
-    return f"{name_of(turn.speaker)}: {one_line(turn.words)}"
+    return f"{format_speaker(turn.speaker)}: {one_line(turn.full_text)}"
 
 
-def dialogue_lines(dialogue: Iterable[Utterance]) -> str:
+def format_dialogue(dialogue: Iterable[Utterance]) -> str:
     """A dialogue, one utterance a line, without numbers or dates."""
-    return "\n".join(map(spoken, dialogue))
+    return "\n".join(map(format_turn, dialogue))
 
 
-def sessions_of(dialogue: Iterable[Utterance]) -> set[int]:
+def dialogue_sessions(dialogue: Iterable[Utterance]) -> set[int]:
     """The sessions whose words a dialogue shows; one not in the log yet has none."""
     return {said.session for said in dialogue if isinstance(said, Turn)}
 
 
-def under_days(lines: Iterable[tuple[str, str]]) -> str:
+def group_by_day(lines: Iterable[tuple[str, str]]) -> str:
     """Lines, each with its day, as one text: a day stands above its lines, as ``-- 8 May 2023``."""
     found: list[str] = []
     shown: str | None = None
@@ -62,27 +62,29 @@ def under_days(lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join(found)
 
 
-def day_of(at: datetime, session: int, undated: Collection[int]) -> str:
+def day_label(at: datetime, session: int, undated: Collection[int]) -> str:
     """The day, or what to say of an undated session."""
-    return "date unknown" if session in undated else day(at)
+    return "date unknown" if session in undated else format_date(at)
 
 
-def dated_lines(turns: Iterable[Turn], undated: Collection[int] = ()) -> str:
+def format_dated_turns(turns: Iterable[Turn], undated: Collection[int] = ()) -> str:
     """Turns, one a line, under their days."""
-    return under_days((day_of(turn.at, turn.session, undated), spoken(turn)) for turn in turns)
+    return group_by_day(
+        (day_label(turn.at, turn.session, undated), format_turn(turn)) for turn in turns
+    )
 
 
-def when(at: datetime, session: int, undated: Collection[int]) -> str:
+def format_day(at: datetime, session: int, undated: Collection[int]) -> str:
     """The day in round brackets with a space after it, or nothing for an undated session."""
-    return "" if session in undated else f"({day(at)}) "
+    return "" if session in undated else f"({format_date(at)}) "
 
 
-def shown(memory: Memory, undated: Collection[int], limit: int | None = None) -> str:
+def format_memory(memory: Memory, undated: Collection[int], limit: int | None = None) -> str:
     """``(8 May 2023) statement`` on one line; what was made locally names its day itself."""
-    date = "" if memory.made_by == LOCAL else when(memory.at, memory.session, undated)
+    date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.session, undated)
     return date + one_line(memory.text, limit)
 
 
-def rough_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """An upper guess of a text's tokens for any common tokenizer; fit for limits, not for bills."""
     return len(text.encode("utf-8", "replace")) // 3 + 1

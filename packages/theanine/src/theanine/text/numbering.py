@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.text.formatting import name_of, one_line, rough_tokens, under_days
-from theanine.text.words import day, weekday
+from theanine.text.formatting import estimate_tokens, format_speaker, group_by_day, one_line
+from theanine.text.words import format_date, weekday
 from theanine.types import Turn
 
 WINDOW_TOKENS = 12_000
@@ -39,10 +39,12 @@ class Line:
         """``[3] Ana (user): the words``; an agent's turn that had memories says ``recalled``."""
         turn = self.turn
         recalled = ", recalled" if turn.role == "agent" and turn.recalled else ""
-        return f"[{self.number}] {name_of(turn.speaker)} ({turn.role}{recalled}): {self.text}"
+        return (
+            f"[{self.number}] {format_speaker(turn.speaker)} ({turn.role}{recalled}): {self.text}"
+        )
 
 
-def windows_of(turns: Sequence[Turn]) -> list[list[Line]]:
+def split_windows(turns: Sequence[Turn]) -> list[list[Line]]:
     """The session's lines in order, in windows of at most ``WINDOW_TOKENS``; none for no turns.
 
     A very long turn is cut into pieces, each a line with the turn's number, so that neighbouring
@@ -51,7 +53,7 @@ def windows_of(turns: Sequence[Turn]) -> list[list[Line]]:
     windows: list[list[Line]] = []
     used = WINDOW_TOKENS
     for line in _lines(turns):
-        cost = rough_tokens(line.text) + _LINE_TOKENS
+        cost = estimate_tokens(line.text) + _LINE_TOKENS
         if used + cost > WINDOW_TOKENS:
             windows.append([])
             used = 0
@@ -60,22 +62,22 @@ def windows_of(turns: Sequence[Turn]) -> list[list[Line]]:
     return windows
 
 
-def numbered(window: Sequence[Line], *, dated: bool) -> str:
+def format_numbered(window: Sequence[Line], *, dated: bool) -> str:
     """The lines as one text, each day above its lines with its weekday.
 
     The weekday lets a reader work out "last Friday". ``dated=False`` says that no date is known.
     """
-    return under_days((_day(line.turn, dated), line.shown) for line in window)
+    return group_by_day((_day(line.turn, dated), line.shown) for line in window)
 
 
 def _lines(turns: Sequence[Turn]) -> list[Line]:
     lines: list[Line] = []
     for number, turn in enumerate(turns, 1):
-        text = one_line(turn.words)
+        text = one_line(turn.full_text)
         pieces = [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)] or [""]
         lines += [Line(number, turn, piece) for piece in pieces]
     return lines
 
 
 def _day(turn: Turn, dated: bool) -> str:
-    return f"{weekday(turn.at)}, {day(turn.at)}" if dated else "dates unknown"
+    return f"{weekday(turn.at)}, {format_date(turn.at)}" if dated else "dates unknown"

@@ -69,7 +69,7 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=2_000)
-def content(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     """The stems of a text's words that say what it is about."""
     return frozenset(
         stem(word)
@@ -78,7 +78,7 @@ def content(text: str) -> frozenset[str]:
     )
 
 
-def contained(part: frozenset[str], whole: frozenset[str]) -> float:
+def containment(part: frozenset[str], whole: frozenset[str]) -> float:
     """The share of ``part`` that is in ``whole``, 0 to 1; 0 when ``part`` is empty."""
     return len(part & whole) / len(part) if part else 0.0
 
@@ -104,7 +104,7 @@ def weekday(at: datetime) -> str:
     return _WEEKDAYS[at.weekday()]
 
 
-def day(at: datetime) -> str:
+def format_date(at: datetime) -> str:
     """A date as it is read aloud: ``8 May 2023``. In the datetime's own offset."""
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from theanine.cli.options import named, show_json
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.options import parse_settings, show_json
+from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.cli.runs.options import JudgingOptions, RunOptions
@@ -33,7 +33,7 @@ def setup_of(
         )
     return Setup(
         method=options.method,
-        settings={**(named(options.settings or []) or {}), **(about or {})},
+        settings={**(parse_settings(options.settings or []) or {}), **(about or {})},
         model=options.model,
         base_url=options.base_url,
         embedder=options.embedder,
@@ -122,10 +122,10 @@ def _replay(
         raise SettingsError("name the folder of the run to replay with --out")
     done = anyio.run(partial(replay, plan, setup, folder, tested=tested))
     if done.different:
-        print(f"{len(done.different)} of {counted(len(done.items), 'items')} differ, the first "
+        print(f"{len(done.different)} of {pluralize(len(done.items), 'items')} differ, the first "
               f"is {done.different[0]}")  # fmt: skip
         raise typer.Exit(1)
-    print(f"{counted(len(done.items), 'items')}, all the same to the byte; no model was asked")
+    print(f"{pluralize(len(done.items), 'items')}, all the same to the byte; no model was asked")
 
 
 def show_summary(summary: Mapping[str, Any]) -> None:
@@ -165,10 +165,10 @@ def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
     for why, count in summary["failures"].items():
         console().print(f"failed {count} ×: {why}", markup=False)
     for reason, count in summary["dropped"].items():
-        console().print(f"dropped: {counted(count, reason)}", markup=False)
+        console().print(f"dropped: {pluralize(count, reason)}", markup=False)
     if summary["done"] < summary["cases"]:
         console().print(
-            f"done: {summary['done']} of {counted(summary['cases'], 'cases')}"
+            f"done: {summary['done']} of {pluralize(summary['cases'], 'cases')}"
             + (f": {summary['stopped']}" if summary["stopped"] else "")
             + "; the same command goes on",
             markup=False,
@@ -187,7 +187,7 @@ def _mean(one: Mapping[str, Any] | None) -> str:
 
 def _show_spent(summary: Mapping[str, Any]) -> None:
     seconds, tokens = summary["seconds"], summary["recalled_tokens"]
-    parts = [counted(summary["done"], "cases")]
+    parts = [pluralize(summary["done"], "cases")]
     if tokens:  # none where nothing was to be recalled, as where runs are compared
         parts.append(f"{tokens:,.0f} tokens recalled each")
     if seconds:
@@ -196,7 +196,7 @@ def _show_spent(summary: Mapping[str, Any]) -> None:
     for what, sums in summary["spent"].items():
         cost = "of unknown price" if sums["cost"] is None else f"${sums['cost']:,.4f}"
         console().print(
-            f"{what}: {counted(sums['calls'], 'calls')}, "
-            f"{counted(sums['input_tokens'], 'tokens')} in, {sums['output_tokens']:,} out, {cost}",
+            f"{what}: {pluralize(sums['calls'], 'calls')}, "
+            f"{pluralize(sums['input_tokens'], 'tokens')} in, {sums['output_tokens']:,} out, {cost}",
             markup=False,
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from theanine.cli.options import JsonOption, show_json
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.datasets.checking import Checked
@@ -84,7 +84,7 @@ def fetch(
         folder = folder_of(one)
         with _Line() as line:
             got = fetched(one, folder, told=line.show)
-        came = f"{counted(len(got.came), 'files')} fetched"
+        came = f"{pluralize(len(got.came), 'files')} fetched"
         kept = f", {len(got.there)} there already" if got.there else ""
         print(f"{one.name}: {came}{kept}, in {folder}; licence: {one.licence}")
         if got.first:
@@ -149,7 +149,7 @@ def _show(name: str, part: Checked) -> None:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(counted(count, what) for what, count in counts.items())
+    return ", ".join(pluralize(count, what) for what, count in counts.items())
 
 
 def _several(places: Sequence[str]) -> str:

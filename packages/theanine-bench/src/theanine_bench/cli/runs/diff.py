@@ -11,7 +11,7 @@ import typer
 
 from theanine.cli.files import write_text
 from theanine.cli.options import JsonOption, show_json
-from theanine.cli.rendering import console, counted, show_table
+from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.analysis.diff import Change, Diff
@@ -172,8 +172,8 @@ def _show(found: Diff) -> None:
     for one in found.warnings:
         console().print(f"careful: {one}", markup=False)
     for reason, count in found.left.items():
-        console().print(f"left out: {counted(count, reason)}", markup=False)
-    console().print(f"\n{counted(len(found.cases), 'common cases')}")
+        console().print(f"left out: {pluralize(count, reason)}", markup=False)
+    console().print(f"\n{pluralize(len(found.cases), 'common cases')}")
     heads = [words for letter in letters[1:] for words in (letter, f"{letter} − A", "p")]
     show_table(["measure", "A", *heads, "n"], _rows(found))
     if found.wholes:

@@ -8,7 +8,7 @@ from typing import Any
 from theanine.cli.timeline_page.fill import filled
 from theanine.cli.timeline_page.layout import WIDTH, Drawing
 from theanine.cli.timeline_page.route import relation
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine.types import Link, Memory, Session, Turn
 
 
@@ -56,10 +56,10 @@ def _memory(memory: Memory, place: tuple[int, int, int], undated: frozenset[int]
     return {
         "id": memory.id,
         "text": memory.text,
-        "day": "" if memory.session in undated else day(memory.at),
+        "day": "" if memory.session in undated else format_date(memory.at),
         "session": memory.session,
         "by": memory.made_by,
-        "turns": list(memory.sources),
+        "turns": list(memory.source_turns),
         "place": place,
     }
 
@@ -76,5 +76,5 @@ def _link(link: Link, wire: Sequence[tuple[int, int]]) -> dict[str, Any]:
 
 
 def _turn(turn: Turn, undated: frozenset[int]) -> dict[str, str]:
-    when = "" if turn.session in undated else f"{day(turn.at)}, {turn.at:%H:%M}"
-    return {"speaker": turn.speaker, "when": when, "words": turn.words}
+    when = "" if turn.session in undated else f"{format_date(turn.at)}, {turn.at:%H:%M}"
+    return {"speaker": turn.speaker, "when": when, "words": turn.full_text}

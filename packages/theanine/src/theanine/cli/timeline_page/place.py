@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from theanine.graph import Graph
-from theanine.text.words import day
+from theanine.text.words import format_date
 from theanine.types import Memory
 
 
@@ -34,7 +34,7 @@ def columns(
     last, began = "", None
     for memory in sorted(memories, key=lambda m: (moments[m.id], m.id)):
         dated, now = memory.session not in undated, len(found) - 1
-        name = day(moments[memory.id]) if dated else f"session {memory.session}"
+        name = format_date(moments[memory.id]) if dated else f"session {memory.session}"
         if name != last or any(column.get(one) == now for one in graph.older.get(memory.id, ())):
             at = moments[memory.id].date() if dated else None
             days = (at - began).days if at and began else 0

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.retrieve import Replying, query_of
-from theanine.methods.shared.validation import at_least
-from theanine.retrieval.budget import leading
-from theanine.text.formatting import dated_lines, sessions_of
-from theanine.types import GivenMemory, Part, Recollection, Remembered, Session, Turn, Utterance
+from theanine.methods.shared.retrieve import ReplyMixin, query_text
+from theanine.methods.shared.validation import check_minimums
+from theanine.retrieval.budget import fit_prefix
+from theanine.text.formatting import dialogue_sessions, format_dated_turns
+from theanine.types import ImportedMemory, MemoryBatch, Part, Recollection, Session, Turn, Utterance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class FullHistoryConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, budget=0)
+        check_minimums(self, budget=0)
 
     @classmethod
     def paper(cls) -> FullHistoryConfig:
@@ -47,18 +47,18 @@ class FullHistoryConfig:
         return cls()
 
 
-class _Keepless(Replying):
+class _Keepless(ReplyMixin):
     """Makes no memories: what was said is in the log already."""
 
     async def remember(
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Nothing."""
-        return Remembered()
+        return MemoryBatch()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Nothing: no model is asked."""
@@ -76,7 +76,7 @@ class NoMemory(_Keepless):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Nothing."""
-        return Recollection(query=query_of(dialogue, None))
+        return Recollection(query=query_text(dialogue, None))
 
 
 class FullHistory(_Keepless):
@@ -90,16 +90,16 @@ class FullHistory(_Keepless):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The turns of all sessions but the one at hand, in time order, a part a session."""
-        budget = context.room(self.config.budget)
-        at_hand, undated = sessions_of(dialogue), context.view.undated
-        turns = [turn for turn in await context.view.log() if turn.session not in at_hand]
+        budget = context.token_budget(self.config.budget)
+        at_hand, undated = dialogue_sessions(dialogue), context.index.undated
+        turns = [turn for turn in await context.index.log() if turn.session not in at_hand]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
         # Counted turn by turn with its day, which is more than a session's lines together take.
-        kept = leading(((turn, dated_lines([turn], undated)) for turn in turns), budget)
+        kept = fit_prefix(((turn, format_dated_turns([turn], undated)) for turn in turns), budget)
         kept.sort(key=lambda turn: (turn.at, turn.id))
         parts = [
-            Part(text=dated_lines(said, undated), memories=(), sources=tuple(said))
+            Part(text=format_dated_turns(said, undated), memories=(), source_turns=tuple(said))
             for _, run in groupby(kept, key=lambda turn: turn.session)
             if (said := list(run))
         ]
-        return Recollection(query=query_of(dialogue, None), parts=tuple(parts))
+        return Recollection(query=query_text(dialogue, None), parts=tuple(parts))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect
-from theanine.text.formatting import one_line, rough_tokens, when
-from theanine.types import LOCAL
+from theanine.text.formatting import estimate_tokens, format_day, one_line
+from theanine.types import LOCAL_MODEL
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST_SENTENCE = 500
 """Characters; the prompt asks for 40 words."""
@@ -42,7 +42,7 @@ class Compressed(BaseModel):
         return {"events": self.events, "portrait": self.portrait, "relation": self.relation}[aspect]
 
 
-COMPRESS = load_step("theanine.methods.comedy", "compress", 1, Compressed)
+COMPRESS = load_prompt("theanine.methods.comedy", "compress", 1, Compressed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +69,14 @@ class Piece:
     origins: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
     behind: frozenset[int] = frozenset()
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
 
 
 async def compress(
     notes: Sequence[Piece],
     earlier: Sequence[Piece],
     since: Sequence[Piece],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     sentences: int,
     input_budget: int | None,
@@ -112,16 +112,16 @@ async def compress(
 
 
 def _cost(piece: Piece) -> int:
-    return rough_tokens(piece.text) + LINE_TOKENS
+    return estimate_tokens(piece.text) + LINE_TOKENS
 
 
 async def _compressed(
-    pieces: Sequence[Piece], caller: Caller, sentences: int, undated: Collection[int]
+    pieces: Sequence[Piece], caller: ScopedChat, sentences: int, undated: Collection[int]
 ) -> list[Piece]:
     shown = [piece for aspect in ASPECTS for piece in pieces if piece.aspect == aspect]
     answer = await caller.ask(
         COMPRESS,
-        touches={session for piece in shown for session in piece.behind},
+        source_sessions={session for piece in shown for session in piece.behind},
         check=lambda reply: _fault(reply, len(shown), sentences),
         notes=_lines(shown, undated),
         sentences=str(sentences),
@@ -168,7 +168,7 @@ def _lines(shown: Sequence[Piece], undated: Collection[int]) -> str:
 
 
 def _date(piece: Piece, undated: Collection[int]) -> str:
-    return "" if piece.made_by == LOCAL else when(piece.at, piece.session, undated)
+    return "" if piece.made_by == LOCAL_MODEL else format_day(piece.at, piece.session, undated)
 
 
 def _fault(answer: Compressed, shown: int, most: int) -> str | None:

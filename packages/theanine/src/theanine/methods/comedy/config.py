@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 LEAST_INPUT = 1_000
 """Tokens below which a compression could hardly be shown what it is to sum up."""
@@ -32,7 +32,7 @@ class ComedyConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, sentences=1, budget=0)
+        check_minimums(self, sentences=1, budget=0)
         if self.input_budget is not None and self.input_budget < LEAST_INPUT:
             raise SettingsError(
                 f"input_budget must be at least {LEAST_INPUT} tokens, not {self.input_budget}"

@@ -7,18 +7,18 @@ from itertools import zip_longest
 
 from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of
-from theanine.retrieval.scope_index import View
-from theanine.summarization.local_summarize import own_words
-from theanine.text.formatting import name_of, one_line, shown
-from theanine.text.words import contained, content
-from theanine.types import LOCAL, Memory, Part
+from theanine.retrieval.scope_index import ScopeIndex
+from theanine.summarization.local_summarize import without_attribution
+from theanine.text.formatting import format_memory, format_speaker, one_line
+from theanine.text.words import containment, content_words
+from theanine.types import LOCAL_MODEL, Memory, Part
 
 NAMES_SHOWN = 4
 """Names in a heading at most."""
 
 
 async def hand_over(
-    memories: Sequence[Memory], query: str, budget: int | None, view: View
+    memories: Sequence[Memory], query: str, budget: int | None, view: ScopeIndex
 ) -> tuple[Part, ...]:
     """A part for each aspect that has any memory: a heading, then the memories' words.
 
@@ -30,19 +30,24 @@ async def hand_over(
     of: dict[Aspect, list[Memory]] = {aspect: [] for aspect in ASPECTS}
     for memory in memories:
         of[aspect_of(memory.kind)].append(memory)
-    asked = content(query)
+    asked = content_words(query)
     parts: list[Part] = []
     for aspect, kept in _fitting(of, lines, budget).items():
         if kept:
             text = " ".join([_heading(aspect, of[aspect]), *(lines[one.id] for one in kept)])
-            sources = await view.turns([turn for one in kept for turn in one.sources])
+            sources = await view.turns([turn for one in kept for turn in one.source_turns])
             parts.append(
                 Part(
                     text=text,
                     memories=tuple(kept),
-                    sources=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
-                    score=contained(asked, content(" ".join(own_words(one.text) for one in kept))),
-                    made_by=next((one.made_by for one in kept if one.made_by != LOCAL), LOCAL),
+                    source_turns=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
+                    score=containment(
+                        asked,
+                        content_words(" ".join(without_attribution(one.text) for one in kept)),
+                    ),
+                    made_by=next(
+                        (one.made_by for one in kept if one.made_by != LOCAL_MODEL), LOCAL_MODEL
+                    ),
                 )
             )
     return tuple(parts)
@@ -68,13 +73,15 @@ def _fitting(
     return kept
 
 
-def _line(memory: Memory, view: View) -> str:
+def _line(memory: Memory, view: ScopeIndex) -> str:
     """The words; a note that a model made of one session with its day, which it may not name."""
-    return one_line(memory.text) if memory.kind in ASPECTS else shown(memory, view.undated)
+    return one_line(memory.text) if memory.kind in ASPECTS else format_memory(memory, view.undated)
 
 
 def _heading(aspect: Aspect, memories: Sequence[Memory]) -> str:
-    names = list(dict.fromkeys(name_of(name) for memory in memories for name in memory.speakers))
+    names = list(
+        dict.fromkeys(format_speaker(name) for memory in memories for name in memory.speakers)
+    )
     some = _listed(names[:NAMES_SHOWN])
     if aspect == "events":
         return "What happened:"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from theanine.methods.comedy.aspects import ASPECTS
 from theanine.methods.comedy.compress import Piece
 from theanine.methods.comedy.local_notes import lasting
-from theanine.summarization.local_summarize import own_words
+from theanine.summarization.local_summarize import without_attribution
 from theanine.text.cues import NEGATION, normal
-from theanine.text.words import contained, content
+from theanine.text.words import containment, content_words
 
 REPEATED = 0.8
 """Share of a quote's content words in a newer one from which it adds nothing."""
@@ -25,7 +25,7 @@ def local_compress(notes: Sequence[Piece], sentences: int) -> list[Piece]:
     for aspect in ASPECTS:
         of = [piece for piece in newest if piece.aspect == aspect]
         if aspect == "portrait":
-            of.sort(key=lambda piece: -lasting(own_words(piece.text)))
+            of.sort(key=lambda piece: -lasting(without_attribution(piece.text)))
         chosen = _without_repeats(of, sentences)
         kept += [piece for piece in newest if any(piece is one for one in chosen)]
     return kept
@@ -35,9 +35,9 @@ def _without_repeats(pieces: Sequence[Piece], most: int) -> list[Piece]:
     kept: list[Piece] = []
     said: list[tuple[frozenset[str], bool]] = []
     for piece in pieces:
-        words = own_words(piece.text)
-        this = (content(words), NEGATION.search(normal(words)) is not None)
-        if not any(other[1] == this[1] and contained(this[0], other[0]) >= REPEATED
+        words = without_attribution(piece.text)
+        this = (content_words(words), NEGATION.search(normal(words)) is not None)
+        if not any(other[1] == this[1] and containment(this[0], other[0]) >= REPEATED
                    for other in said):  # fmt: skip
             kept.append(piece)
             said.append(this)

@@ -9,9 +9,13 @@ import re
 from collections.abc import Sequence
 
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, about, note_kind
-from theanine.summarization.local_summarize import local_summarize, only_repeats, own_words
+from theanine.summarization.local_summarize import (
+    local_summarize,
+    only_repeats,
+    without_attribution,
+)
 from theanine.text import cues
-from theanine.text.attribution import attributed
+from theanine.text.attribution import attribute_quote
 from theanine.text.words import FUNCTION_WORDS, sentences, words
 from theanine.types import NewMemory, Turn
 
@@ -55,14 +59,16 @@ def local_notes(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]
     by_id = {turn.id: turn for turn in turns}
     found: list[tuple[Aspect, Turn, str]] = []
     for made in local_summarize(turns, dated=dated):
-        turn = by_id[made.sources[0]]
-        found.append((local_aspect(own_words(made.text), turn.role == "agent"), turn, made.text))
+        turn = by_id[made.source_turns[0]]
+        found.append(
+            (local_aspect(without_attribution(made.text), turn.role == "agent"), turn, made.text)
+        )
     telling = {turn.id for _, turn, _ in found}
     for turn in turns:
         if turn.id not in telling and not only_repeats(turn):
             others = {one.speaker for one in turns} - {turn.speaker}
             if said := _said_to(turn, others):
-                found.append(("relation", turn, attributed(turn, said, dated=dated)))
+                found.append(("relation", turn, attribute_quote(turn, said, dated=dated)))
     found.sort(key=lambda one: (ASPECTS.index(one[0]), one[1].id))
     return [_memory(aspect, turn, text, turns) for aspect, turn, text in found]
 
@@ -107,7 +113,7 @@ def _memory(aspect: Aspect, turn: Turn, text: str, session: Sequence[Turn]) -> N
     return NewMemory(
         text=text,
         at=turn.at,
-        sources=(turn.id,),
+        source_turns=(turn.id,),
         speakers=about(aspect, [turn], session),
         kind=note_kind(aspect),
     )

@@ -23,20 +23,25 @@ from theanine.methods.comedy.hand_over import hand_over
 from theanine.methods.comedy.local_compress import local_compress
 from theanine.methods.comedy.local_notes import local_aspect, local_notes
 from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
-from theanine.methods.shared.estimates import STATEMENT, statements_in, tokens_of, tokens_of_step
-from theanine.methods.shared.provenance import sessions_behind
-from theanine.methods.shared.retrieve import Replying, query_of
-from theanine.methods.shared.statements import embedded, statements_of
-from theanine.retrieval.scope_index import View
+from theanine.methods.shared.estimates import (
+    STATEMENT,
+    count_prompt_tokens,
+    count_turn_tokens,
+    estimate_statements,
+)
+from theanine.methods.shared.provenance import source_sessions
+from theanine.methods.shared.retrieve import ReplyMixin, query_text
+from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization.summarize import drop_recalled
-from theanine.text.numbering import windows_of
+from theanine.text.numbering import split_windows
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMark,
     NewMemory,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -46,7 +51,7 @@ NOTES = tuple(note_kind(aspect) for aspect in ASPECTS)
 """The kinds of session memories."""
 
 
-class Comedy(Replying):
+class Comedy(ReplyMixin):
     """The method, in its three steps."""
 
     name = "comedy"
@@ -57,11 +62,11 @@ class Comedy(Replying):
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """The session memories, and one compression of as much as there may be by then."""
-        calls = len(windows_of(turns))
-        notes = statements_in(turns) * STATEMENT
+        calls = len(split_windows(turns))
+        notes = estimate_statements(turns) * STATEMENT
         asked = Estimate(
             calls=calls,
-            input_tokens=calls * tokens_of_step(SESSION_MEMORY) + tokens_of(turns),
+            input_tokens=calls * count_prompt_tokens(SESSION_MEMORY) + count_turn_tokens(turns),
             output_tokens=notes,
         )
         if not self.config.compress or not turns:
@@ -69,7 +74,7 @@ class Comedy(Replying):
         held = len(ASPECTS) * self.config.sentences * (STATEMENT + LINE_TOKENS)
         return asked + Estimate(
             calls=1,
-            input_tokens=tokens_of_step(COMPRESS) + notes + held,
+            input_tokens=count_prompt_tokens(COMPRESS) + notes + held,
             output_tokens=held,
         )
 
@@ -77,52 +82,52 @@ class Comedy(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """The session's memories, and the compressed memory made anew of all there are."""
         notes = await self._notes(session, turns, given, context)
         if not notes:
-            return Remembered()
+            return MemoryBatch()
         made = await self._compressed(notes, session, context) if self.config.compress else []
         memories = [*notes, *made]
-        earlier = _live(context.view, ASPECTS) if made else []
+        earlier = _live(context.index, ASPECTS) if made else []
         marks = [_superseded(memory, made, len(notes)) for memory in earlier]
-        vectors = await embedded(memories, context)
-        return Remembered(memories=memories, vectors=vectors, marks=marks)
+        vectors = await embed_memories(memories, context)
+        return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The compressed memory in its three parts, within the budget.
 
         Session memories that are not in it yet are handed over as they are, before it.
         """
-        query = query_of(dialogue, None)
-        shown = _since(context.view, compressing=self.config.compress)[::-1]
+        query = query_text(dialogue, None)
+        shown = _since(context.index, compressing=self.config.compress)[::-1]
         if self.config.compress:
-            shown += _live(context.view, ASPECTS)
-        budget = context.room(self.config.budget)
-        return Recollection(query=query, parts=await hand_over(shown, query, budget, context.view))
+            shown += _live(context.index, ASPECTS)
+        budget = context.token_budget(self.config.budget)
+        return Recollection(query=query, parts=await hand_over(shown, query, budget, context.index))
 
     async def _notes(
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
     ) -> list[NewMemory]:
         if given:  # taken as they are; only what they show is told apart
-            taken = await statements_of(session, turns, given, context)
+            taken = await summarize_session(session, turns, given, context)
             return [replace(one, kind=note_kind(local_aspect(one.text))) for one in taken]
         if context.chat is None:
             return local_notes(turns, dated=session.dated)
         made = await notes_of(turns, context.chat, dated=session.dated)
-        return drop_recalled(made, turns, await context.view.reminders(turns))
+        return drop_recalled(made, turns, await context.index.reminders(turns))
 
     async def _compressed(
         self, notes: Sequence[NewMemory], session: Session, context: Context
     ) -> list[NewMemory]:
         """The sentences of the compressed memory, made of stored and of new session memories."""
-        view, config, caller = context.view, self.config, context.chat
+        view, config, caller = context.index, self.config, context.chat
         fresh = [_new_piece(note, index, session) for index, note in enumerate(notes)]
         every = _in_order([*(_piece(one, view) for one in _live(view, NOTES)), *fresh])
         if caller is None:
@@ -139,13 +144,13 @@ class Comedy(Replying):
         return [_sentence(piece, COMPRESS.label) for piece in made]
 
 
-def _live(view: View, kinds: Sequence[str]) -> list[Memory]:
+def _live(view: ScopeIndex, kinds: Sequence[str]) -> list[Memory]:
     """The memories of these kinds that nothing superseded, in order of number."""
     wanted = view.live_of(*kinds)
     return [memory for memory, one in zip(view.memories, wanted, strict=True) if one]
 
 
-def _since(view: View, *, compressing: bool) -> list[Memory]:
+def _since(view: ScopeIndex, *, compressing: bool) -> list[Memory]:
     """The session memories that are not in the compressed memory, in order of time.
 
     Where it is made after every session there are none, unless forgetting took the last of it.
@@ -155,16 +160,16 @@ def _since(view: View, *, compressing: bool) -> list[Memory]:
     return sorted(fresh, key=lambda memory: memory.order)
 
 
-def _piece(memory: Memory, view: View) -> Piece:
+def _piece(memory: Memory, view: ScopeIndex) -> Piece:
     return Piece(
         aspect=aspect_of(memory.kind),
         text=memory.text,
         at=memory.at,
         speakers=memory.speakers,
         session=memory.session,
-        sources=frozenset(memory.sources),
+        sources=frozenset(memory.source_turns),
         origins=frozenset({memory.id}),
-        behind=frozenset(sessions_behind([memory], view)),
+        behind=frozenset(source_sessions([memory], view)),
         made_by=memory.made_by,
     )
 
@@ -176,7 +181,7 @@ def _new_piece(note: NewMemory, index: int, session: Session) -> Piece:
         at=note.at,
         speakers=note.speakers,
         session=session.id,
-        sources=frozenset(note.sources),
+        sources=frozenset(note.source_turns),
         beside=frozenset({index}),
         behind=frozenset({session.id}),
         made_by=note.made_by,
@@ -191,10 +196,10 @@ def _sentence(piece: Piece, prompt: str) -> NewMemory:
     return NewMemory(
         text=piece.text,
         at=piece.at,
-        sources=tuple(sorted(piece.sources)),
+        source_turns=tuple(sorted(piece.sources)),
         speakers=piece.speakers,
-        origins=tuple(sorted(piece.origins)),
-        beside=tuple(sorted(piece.beside)),
+        derived_from=tuple(sorted(piece.origins)),
+        derived_from_new=tuple(sorted(piece.beside)),
         kind=piece.aspect,
         made_by=piece.made_by,
         prompt=prompt,

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, about, note_kind
-from theanine.text.numbering import Line, numbered, windows_of
+from theanine.text.numbering import Line, format_numbered, split_windows
 from theanine.types import NewMemory, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST_NOTE = 500
 """Characters; the prompt asks for 40 words."""
@@ -40,10 +40,12 @@ class SessionMemory(BaseModel):
         return {"events": self.events, "portrait": self.portrait, "relation": self.relation}[aspect]
 
 
-SESSION_MEMORY = load_step("theanine.methods.comedy", "session-memory", 1, SessionMemory)
+SESSION_MEMORY = load_prompt("theanine.methods.comedy", "session-memory", 1, SessionMemory)
 
 
-async def notes_of(turns: Sequence[Turn], caller: Caller, *, dated: bool = True) -> list[NewMemory]:
+async def notes_of(
+    turns: Sequence[Turn], caller: ScopedChat, *, dated: bool = True
+) -> list[NewMemory]:
     """The session's memories by aspect, each in the model's order, with the turns behind it.
 
     A very long session is shown in windows. Raises ModelError when the model fails or keeps
@@ -53,12 +55,12 @@ async def notes_of(turns: Sequence[Turn], caller: Caller, *, dated: bool = True)
     async def ask(window: Sequence[Line]) -> SessionMemory:
         return await caller.ask(
             SESSION_MEMORY,
-            touches={line.turn.session for line in window},
+            source_sessions={line.turn.session for line in window},
             check=_checker(window),
-            turns=numbered(window, dated=dated),
+            turns=format_numbered(window, dated=dated),
         )
 
-    answers = await concurrently([partial(ask, window) for window in windows_of(turns)])
+    answers = await gather([partial(ask, window) for window in split_windows(turns)])
     return [
         _memory(note, aspect, turns, caller.model)
         for aspect in ASPECTS
@@ -100,7 +102,7 @@ def _memory(note: Note, aspect: Aspect, turns: Sequence[Turn], model: str) -> Ne
     return NewMemory(
         text=" ".join(note.text.split()),
         at=max(turn.at for turn in supporting),
-        sources=tuple(sorted(turn.id for turn in supporting)),
+        source_turns=tuple(sorted(turn.id for turn in supporting)),
         speakers=about(aspect, supporting, turns),
         kind=note_kind(aspect),
         made_by=model,

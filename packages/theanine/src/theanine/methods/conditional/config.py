@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 HISTORY, SUMMARY, CONDITIONAL = "history", "summary", "conditional"
 KINDS = (HISTORY, SUMMARY, CONDITIONAL)
@@ -48,7 +48,7 @@ class ConditionalConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, retrieved=1, summaries=1, rounds=0, query_turns=1, budget=0)
+        check_minimums(self, retrieved=1, summaries=1, rounds=0, query_turns=1, budget=0)
         unknown = [kind for kind in self._named if kind not in KINDS]
         if unknown or not self._named:
             raise SettingsError(

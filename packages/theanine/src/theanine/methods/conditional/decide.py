@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.local_decide import local_decide
 from theanine.methods.conditional.showing import Call, in_windows
-from theanine.text.numbering import numbered
-from theanine.types import LOCAL, Turn, Utterance
+from theanine.text.numbering import format_numbered
+from theanine.types import LOCAL_MODEL, Turn, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 YES, NO = "yes", "no"
 DECISIONS_PER_CALL = 400
@@ -34,7 +34,7 @@ class Worth(BaseModel):
     worth: list[int] = Field(description="numbers of the turns worth remembering")
 
 
-DECIDE = load_step("theanine.methods.conditional", "conditional-decide", 1, Worth)
+DECIDE = load_prompt("theanine.methods.conditional", "conditional-decide", 1, Worth)
 
 
 def noted(worth: bool, said: Utterance, made_by: str) -> dict[str, str]:
@@ -62,13 +62,13 @@ def decisions(turns: Sequence[Turn]) -> dict[int, bool]:
 
 def users_turns(turns: Sequence[Turn]) -> list[Turn]:
     """The turns that may be worth a record: a user's that say something."""
-    return [turn for turn in turns if turn.role == "user" and turn.words.strip()]
+    return [turn for turn in turns if turn.role == "user" and turn.full_text.strip()]
 
 
 async def decide(
     turns: Sequence[Turn],
     session: Sequence[Turn],
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     dated: bool = True,
 ) -> list[Turn]:
@@ -89,20 +89,20 @@ async def decide(
             partial(_ask, call, caller, dated)
             for call in in_windows(session, open_ones, DECISIONS_PER_CALL)
         ]
-        chosen = {turn for answer in await concurrently(calls) for turn in answer}
+        chosen = {turn for answer in await gather(calls) for turn in answer}
     return [turn for turn in users if known.get(turn.id, turn.id in chosen)]
 
 
-async def _ask(call: Call, caller: Caller, dated: bool) -> set[int]:
+async def _ask(call: Call, caller: ScopedChat, dated: bool) -> set[int]:
     def check(answer: Worth) -> str | None:
         strange = sorted(set(answer.worth) - set(call.asked))
         return f"turns {strange} were not asked about, only {call.numbers}" if strange else None
 
     answer = await caller.ask(
         DECIDE,
-        touches=call.touches,
+        source_sessions=call.touches,
         check=check,
-        turns=numbered(call.lines, dated=dated),
+        turns=format_numbered(call.lines, dated=dated),
         asked=call.numbers,
     )
     return {call.asked[number].id for number in answer.worth}
@@ -110,7 +110,7 @@ async def _ask(call: Call, caller: Caller, dated: bool) -> set[int]:
 
 def _decision(turn: Turn) -> str | None:
     worth = turn.notes.get(_WORTH)
-    made = turn.role == "agent" and turn.notes.get(_BY) != LOCAL
+    made = turn.role == "agent" and turn.notes.get(_BY) != LOCAL_MODEL
     return worth if made and worth in (YES, NO) else None
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from theanine.retrieval.query import stands
+from theanine.retrieval.query import is_standing_instruction
 from theanine.summarization.local_summarize import local_summarize
 from theanine.text.cues import normal
 from theanine.text.words import sentences
@@ -55,11 +55,11 @@ def local_decide(session: Sequence[Turn]) -> set[int]:
     Of two turns of one speaker with the same words only the first is.
     """
     told = local_summarize([_without_tasks(turn) for turn in session])
-    disclosing = {source for memory in told for source in memory.sources}
+    disclosing = {source for memory in told for source in memory.source_turns}
     worth: set[int] = set()
     said: set[tuple[str, str]] = set()
     for turn in session:
-        words = (turn.speaker, " ".join(turn.words.split()))
+        words = (turn.speaker, " ".join(turn.full_text.split()))
         if words not in said and (turn.id in disclosing or demands(turn.text)):
             worth.add(turn.id)
         said.add(words)
@@ -71,7 +71,7 @@ def demands(text: str) -> bool:
     plain = normal(text)
     if len(plain.split()) < _LEAST_WORDS:
         return False
-    return stands(text) or bool(_DEMAND.search(plain) or _CORRECTION.search(plain))
+    return is_standing_instruction(text) or bool(_DEMAND.search(plain) or _CORRECTION.search(plain))
 
 
 def _without_tasks(turn: Turn) -> Turn:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.conditional.draft import Draft
-from theanine.summarization.local_summarize import local_summarize, own_words
-from theanine.text.formatting import NO_MODEL, name_of, one_line
+from theanine.summarization.local_summarize import local_summarize, without_attribution
+from theanine.text.formatting import NO_MODEL_NOTICE, format_speaker, one_line
 from theanine.types import Turn
 
 LONGEST_CONTEXT = 200
@@ -39,19 +39,19 @@ def local_records(turns: Sequence[Turn], session: Sequence[Turn]) -> list[Draft]
 
 def _knowledge(turn: Turn) -> str:
     """The sentences that disclose something; of a turn that has none, its beginning."""
-    told = [own_words(memory.text) for memory in local_summarize([turn], dated=False)]
-    return one_line(" … ".join(told)) or f"“{one_line(turn.words, LONGEST_KNOWLEDGE)}”"
+    told = [without_attribution(memory.text) for memory in local_summarize([turn], dated=False)]
+    return one_line(" … ".join(told)) or f"“{one_line(turn.full_text, LONGEST_KNOWLEDGE)}”"
 
 
 def _before(session: Sequence[Turn], place: int) -> Turn | None:
     """The nearest turn before that is no mere repetition of what was recalled."""
     near = reversed(session[max(0, place - _BACK) : place])
-    return next((turn for turn in near if turn.words.strip() and not _repeats(turn)), None)
+    return next((turn for turn in near if turn.full_text.strip() and not _repeats(turn)), None)
 
 
 def _repeats(turn: Turn) -> bool:
-    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL in turn.text)
+    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
 def _quoted(turn: Turn) -> str:
-    return f"{name_of(turn.speaker)}: “{one_line(turn.words, LONGEST_CONTEXT)}”"
+    return f"{format_speaker(turn.speaker)}: “{one_line(turn.full_text, LONGEST_CONTEXT)}”"

@@ -26,19 +26,19 @@ from theanine.methods.conditional.record import record
 from theanine.methods.conditional.reflect import Found, Scene, search_and_reflect
 from theanine.methods.conditional.reply import plain_reply, reply_and_decide
 from theanine.methods.conditional.summary import summary
-from theanine.methods.shared.retrieve import query_of, retrieve
-from theanine.methods.shared.statements import embedded, statements_of
-from theanine.retrieval.budget import within
+from theanine.methods.shared.retrieve import query_text, retrieve
+from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.retrieval.budget import fit_budget
 from theanine.summarization.summarize import drop_recalled
-from theanine.text.formatting import NO_MODEL, one_line, spoken, when
+from theanine.text.formatting import NO_MODEL_NOTICE, format_day, format_turn, one_line
 from theanine.types import (
     STATEMENT,
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -58,20 +58,20 @@ class Conditional:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """The views of the session that are kept; ready-made memories stand for what is asked."""
         memories: list[NewMemory] = []
         if HISTORY in self.config.views:
             memories += await self._history(turns, context)
         if given:
-            memories += await statements_of(session, turns, given, context)
+            memories += await summarize_session(session, turns, given, context)
         else:
             memories += await self._asked(session, turns, context)
         if not memories:
-            return Remembered()
-        return Remembered(memories=memories, vectors=await embedded(memories, context))
+            return MemoryBatch()
+        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """The decision where replies have not made it, the records and the summary."""
@@ -79,8 +79,8 @@ class Conditional:
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The best of each kind, after reflection, in time order, within the budget."""
-        query = query_of(dialogue, self.config.query_turns)
-        scene = Scene(dialogue, context.view.undated, partial(_sessions_behind, context))
+        query = query_text(dialogue, self.config.query_turns)
+        scene = Scene(dialogue, context.index.undated, partial(_sessions_behind, context))
         query, found = await search_and_reflect(
             partial(self._search, dialogue, context),
             query,
@@ -89,8 +89,8 @@ class Conditional:
             context.chat,
         )
         parts = [await _part(memory, score, context) for memory, score in found]
-        budget = context.room(self.config.budget)
-        kept = within([(part, part.text) for part in parts], budget)
+        budget = context.token_budget(self.config.budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
@@ -109,16 +109,17 @@ class Conditional:
         """Every turn as it was said, but for an agent's that only repeats what was recalled."""
         memories = [
             NewMemory(
-                text=spoken(turn),
+                text=format_turn(turn),
                 at=turn.at,
-                sources=(turn.id,),
+                source_turns=(turn.id,),
                 speakers=(turn.speaker,),
                 kind=HISTORY,
             )
             for turn in turns
-            if turn.words.strip() and not (turn.role == "agent" and NO_MODEL in turn.text)
+            if turn.full_text.strip()
+            and not (turn.role == "agent" and NO_MODEL_NOTICE in turn.text)
         ]
-        return drop_recalled(memories, turns, await context.view.reminders(turns))
+        return drop_recalled(memories, turns, await context.index.reminders(turns))
 
     async def _asked(
         self, session: Session, turns: Sequence[Turn], context: Context
@@ -146,19 +147,19 @@ class Conditional:
 
 async def _upto(last: Turn, context: Context) -> list[Turn]:
     """The session up to a turn, also what of it was remembered before."""
-    return [turn for turn in await context.view.dialogue(last.session) if turn.id <= last.id]
+    return [turn for turn in await context.index.dialogue(last.session) if turn.id <= last.id]
 
 
 async def _sessions_behind(context: Context, memory: Memory) -> set[int]:
-    turns = await context.view.turns(memory.sources)
+    turns = await context.index.turns(memory.source_turns)
     return {memory.session} | {turn.session for turn in turns}
 
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     return Part(
-        text=when(memory.at, memory.session, context.view.undated) + one_line(memory.text),
+        text=format_day(memory.at, memory.session, context.index.undated) + one_line(memory.text),
         memories=(memory,),
-        sources=tuple(await context.view.turns(memory.sources)),
+        source_turns=tuple(await context.index.turns(memory.source_turns)),
         score=score,
         made_by=memory.made_by,
     )

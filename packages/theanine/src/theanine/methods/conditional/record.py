@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import CONDITIONAL, ConditionalConfig
 from theanine.methods.conditional.draft import Draft
 from theanine.methods.conditional.local_record import local_records
 from theanine.methods.conditional.showing import Call, in_windows, one_by_one
-from theanine.text.formatting import name_of, one_line
-from theanine.text.numbering import numbered
-from theanine.types import LOCAL, NewMemory, Turn
+from theanine.text.formatting import format_speaker, one_line
+from theanine.text.numbering import format_numbered
+from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 RECORDS_PER_CALL = 24
 """Records that one call is asked for; a session with more takes several calls."""
@@ -45,13 +45,13 @@ class Records(BaseModel):
     records: list[Record]
 
 
-RECORD = load_step("theanine.methods.conditional", "conditional-record", 1, Records)
+RECORD = load_prompt("theanine.methods.conditional", "conditional-record", 1, Records)
 
 
 async def record(
     turns: Sequence[Turn],
     session: Sequence[Turn],
-    caller: Caller | None,
+    caller: ScopedChat | None,
     config: ConditionalConfig,
     *,
     dated: bool = True,
@@ -63,24 +63,24 @@ async def record(
     Raises ModelError when the model fails or keeps answering unusably.
     """
     if caller is None:
-        return [_memory(draft, config, LOCAL, "") for draft in local_records(turns, session)]
+        return [_memory(draft, config, LOCAL_MODEL, "") for draft in local_records(turns, session)]
     ids = {turn.id for turn in turns}
     if config.recording == "turn":
         wanted = one_by_one(session, ids)
     else:
         wanted = in_windows(session, ids, RECORDS_PER_CALL)
     calls = [partial(_ask, call, caller, dated) for call in wanted]
-    made = {draft.turn.id: draft for drafts in await concurrently(calls) for draft in drafts}
+    made = {draft.turn.id: draft for drafts in await gather(calls) for draft in drafts}
     return [_memory(made[turn.id], config, caller.model, RECORD.label) for turn in turns]
 
 
-async def _ask(call: Call, caller: Caller, dated: bool) -> list[Draft]:
+async def _ask(call: Call, caller: ScopedChat, dated: bool) -> list[Draft]:
     shown = call.shown
     answer = await caller.ask(
         RECORD,
-        touches=call.touches,
+        source_sessions=call.touches,
         check=partial(_fault, list(call.asked), shown.keys()),
-        turns=numbered(call.lines, dated=dated),
+        turns=format_numbered(call.lines, dated=dated),
         asked=call.numbers,
     )
     return [
@@ -121,7 +121,7 @@ def _memory(draft: Draft, config: ConditionalConfig, made_by: str, prompt: str) 
     return NewMemory(
         text=_text(draft, config),
         at=max(turn.at for turn in kept),
-        sources=tuple(sorted({turn.id for turn in kept})),
+        source_turns=tuple(sorted({turn.id for turn in kept})),
         speakers=(draft.turn.speaker,),
         kind=CONDITIONAL,
         made_by=made_by,
@@ -131,7 +131,7 @@ def _memory(draft: Draft, config: ConditionalConfig, made_by: str, prompt: str) 
 
 def _text(draft: Draft, config: ConditionalConfig) -> str:
     """``Context: … Knowledge (Ana): …``: both parts are embedded together."""
-    speaker = name_of(draft.turn.speaker)
+    speaker = format_speaker(draft.turn.speaker)
     if not config.knowledge:  # a record says something even where no context shows
         return f"Context ({speaker}): {draft.context or draft.knowledge}"
     context = f"Context: {draft.context} " if config.context and draft.context else ""

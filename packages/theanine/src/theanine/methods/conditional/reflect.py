@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
-from theanine.text.formatting import dialogue_lines, one_line, sessions_of, when
+from theanine.llm.prompt import load_prompt
+from theanine.text.formatting import dialogue_sessions, format_day, format_dialogue, one_line
 from theanine.types import Memory, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 MOST_KEYWORDS = 12
 """Keywords that one reflection may add; the prompt asks for 8 at most."""
@@ -39,7 +39,7 @@ class Reflection(BaseModel):
     keywords: list[str] = Field(description="words that the missing memory is likely to contain")
 
 
-REFLECT = load_step("theanine.methods.conditional", "conditional-reflect", 1, Reflection)
+REFLECT = load_prompt("theanine.methods.conditional", "conditional-reflect", 1, Reflection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Scene:
 
 
 async def search_and_reflect(
-    search: Search, query: str, scene: Scene, rounds: int, caller: Caller | None
+    search: Search, query: str, scene: Scene, rounds: int, caller: ScopedChat | None
 ) -> tuple[str, Found]:
     """What is found for the query, or a longer one, and relevant; with the query that found it.
 
@@ -92,19 +92,19 @@ def extended(query: str, keywords: Sequence[str]) -> str:
     return "\n".join([query, " ".join(dict.fromkeys(fresh))]) if fresh else query
 
 
-async def _ask(found: Found, scene: Scene, caller: Caller) -> Reflection:
-    touches = sessions_of(scene.dialogue)
+async def _ask(found: Found, scene: Scene, caller: ScopedChat) -> Reflection:
+    touches = dialogue_sessions(scene.dialogue)
     for memory, _ in found:
         touches |= await scene.sessions_behind(memory)
     shown = "\n".join(
-        f"[{number}] {when(memory.at, memory.session, scene.undated)}{one_line(memory.text)}"
+        f"[{number}] {format_day(memory.at, memory.session, scene.undated)}{one_line(memory.text)}"
         for number, (memory, _) in enumerate(found, 1)
     )
     return await caller.ask(
         REFLECT,
-        touches=touches,
+        source_sessions=touches,
         check=partial(_fault, len(found)),
-        dialogue=dialogue_lines(scene.dialogue),
+        dialogue=format_dialogue(scene.dialogue),
         found=shown,
     )
 

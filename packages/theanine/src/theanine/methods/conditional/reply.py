@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, noted
 from theanine.methods.conditional.local_decide import local_decide
 from theanine.methods.shared.retrieve import reply
-from theanine.text.formatting import dialogue_lines, name_of, one_line, sessions_of
-from theanine.types import LOCAL, Part, Recollection, Turn, Utterance
+from theanine.text.formatting import dialogue_sessions, format_dialogue, format_speaker, one_line
+from theanine.types import LOCAL_MODEL, Part, Recollection, Turn, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 
 class Decided(BaseModel):
@@ -31,7 +31,7 @@ class Decided(BaseModel):
     worth: Literal["yes", "no"] = Field(description="whether the last turn is worth remembering")
 
 
-REPLY = load_step("theanine.methods.conditional", "conditional-reply", 1, Decided)
+REPLY = load_prompt("theanine.methods.conditional", "conditional-reply", 1, Decided)
 
 
 async def reply_and_decide(
@@ -41,14 +41,14 @@ async def reply_and_decide(
 
     Where that is no user's turn there is nothing to decide. Raises ModelError when the model fails.
     """
-    if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].words.strip():
+    if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].full_text.strip():
         return await plain_reply(dialogue, recollection, speaker, context)
     if context.chat is not None:
         return await ask_for_both(dialogue, recollection, speaker, context.chat)
     said = await plain_reply(dialogue, recollection, speaker, context)
     turns = [_numbered(one, number) for number, one in enumerate(dialogue, 1)]
     worth = turns[-1].id in local_decide(turns)
-    return replace(said, notes=noted(worth, dialogue[-1], LOCAL))
+    return replace(said, notes=noted(worth, dialogue[-1], LOCAL_MODEL))
 
 
 async def plain_reply(
@@ -66,24 +66,24 @@ async def plain_reply(
 
 def _of_itself(part: Part) -> Part:
     (memory,) = part.memories
-    own = [turn for turn in part.sources if turn.speaker in memory.speakers]
+    own = [turn for turn in part.source_turns if turn.speaker in memory.speakers]
     return replace(part, sources=tuple(own[-1:])) if memory.kind == CONDITIONAL and own else part
 
 
 async def ask_for_both(
-    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, caller: Caller
+    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, caller: ScopedChat
 ) -> Reply:
     """The reply and the decision about the last turn, in one call. Raises ModelError."""
-    touches = {memory.session for memory in recollection.memories} | sessions_of(dialogue)
-    touches |= {turn.session for turn in recollection.sources}
+    touches = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
+    touches |= {turn.session for turn in recollection.source_turns}
     remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
     answer = await caller.ask(
         REPLY,
-        touches=touches,
+        source_sessions=touches,
         check=lambda given: None if given.response.strip() else "the response is empty",
-        speaker=name_of(speaker),
+        speaker=format_speaker(speaker),
         remembered=remembered or "(nothing)",
-        dialogue=dialogue_lines(dialogue),
+        dialogue=format_dialogue(dialogue),
     )
     return Reply(
         text=answer.response.strip(),
@@ -102,6 +102,6 @@ def _numbered(said: Utterance, number: int) -> Turn:
         speaker=said.speaker,
         at=said.at,
         role=said.role,
-        shared=said.shared,
+        attachment=said.attachment,
         recalled=said.recalled,
     )

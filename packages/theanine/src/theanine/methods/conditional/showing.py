@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from theanine.text.numbering import Line, windows_of
+from theanine.text.numbering import Line, split_windows
 from theanine.types import Turn
 
 LEAD = 2
@@ -42,7 +42,7 @@ def in_windows(session: Sequence[Turn], ids: Collection[int], most: int) -> Iter
     """
     seen: set[int] = set()
     before: Sequence[Line] = ()
-    for window in windows_of(session):
+    for window in split_windows(session):
         asked = {
             line.number: line.turn
             for line in window
@@ -60,6 +60,6 @@ def one_by_one(session: Sequence[Turn], ids: Collection[int]) -> Iterator[Call]:
     """A call for each turn of ``ids``, which shows the session up to that turn, or its end."""
     for number, turn in enumerate(session, 1):
         if turn.id in ids:
-            past = windows_of(session[:number])
+            past = split_windows(session[:number])
             before = past[-2][-LEAD:] if len(past) > 1 else []
             yield Call([*before, *past[-1]], {number: turn})

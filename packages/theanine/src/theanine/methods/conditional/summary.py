@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import SUMMARY
 from theanine.summarization.local_summarize import local_summarize
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, numbered, windows_of
-from theanine.text.words import content
-from theanine.types import LOCAL, NewMemory, Turn
+from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.words import content_words
+from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
-SUMMARIZE_SESSION = load_step("theanine.methods.conditional", "conditional-summary", 1, str)
+SUMMARIZE_SESSION = load_prompt("theanine.methods.conditional", "conditional-summary", 1, str)
 LONGEST_SUMMARY = 1_500
 """Characters; the prompt asks for 100 words."""
 QUOTES = 5
@@ -26,29 +26,29 @@ QUOTES = 5
 
 
 async def summary(
-    turns: Sequence[Turn], caller: Caller | None, *, dated: bool = True
+    turns: Sequence[Turn], caller: ScopedChat | None, *, dated: bool = True
 ) -> list[NewMemory]:
     """The session as one memory; none where nothing was said, or, locally, nothing disclosed.
 
     ``dated=False`` shows no dates. Raises ModelError when the model fails or keeps answering
     unusably.
     """
-    said = [turn for turn in turns if turn.words.strip()]
+    said = [turn for turn in turns if turn.full_text.strip()]
     if caller is None:
         return _local(said)
     if not said:
         return []
-    calls = [partial(_ask, window, caller, dated) for window in windows_of(said)]
-    text = " ".join(await concurrently(calls))
+    calls = [partial(_ask, window, caller, dated) for window in split_windows(said)]
+    text = " ".join(await gather(calls))
     return [_memory(text, said, caller.model, SUMMARIZE_SESSION.label)]
 
 
-async def _ask(window: Sequence[Line], caller: Caller, dated: bool) -> str:
+async def _ask(window: Sequence[Line], caller: ScopedChat, dated: bool) -> str:
     text = await caller.ask(
         SUMMARIZE_SESSION,
-        touches={line.turn.session for line in window},
+        source_sessions={line.turn.session for line in window},
         check=_fault,
-        turns=numbered(window, dated=dated),
+        turns=format_numbered(window, dated=dated),
     )
     return one_line(text)
 
@@ -66,25 +66,25 @@ def _local(turns: Sequence[Turn]) -> list[NewMemory]:
     chosen: list[NewMemory] = []
     said = frozenset[str]()
     while len(chosen) < QUOTES and told:
-        best = max(told, key=lambda memory: len(content(memory.text) - said))
-        if not content(best.text) - said:
+        best = max(told, key=lambda memory: len(content_words(memory.text) - said))
+        if not content_words(best.text) - said:
             break
         chosen.append(best)
-        said |= content(best.text)
+        said |= content_words(best.text)
         told.remove(best)
     if not chosen:
         return []
-    chosen.sort(key=lambda memory: memory.sources)
-    quoted = {source for memory in chosen for source in memory.sources}
+    chosen.sort(key=lambda memory: memory.source_turns)
+    quoted = {source for memory in chosen for source in memory.source_turns}
     text = " ".join(one_line(memory.text) for memory in chosen)
-    return [_memory(text, [turn for turn in turns if turn.id in quoted], LOCAL, "")]
+    return [_memory(text, [turn for turn in turns if turn.id in quoted], LOCAL_MODEL, "")]
 
 
 def _memory(text: str, turns: Sequence[Turn], made_by: str, prompt: str) -> NewMemory:
     return NewMemory(
         text=text,
         at=max(turn.at for turn in turns),
-        sources=tuple(sorted(turn.id for turn in turns)),
+        source_turns=tuple(sorted(turn.id for turn in turns)),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
         kind=SUMMARY,
         made_by=made_by,

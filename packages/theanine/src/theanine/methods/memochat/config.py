@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class MemoChatConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, retrieved=1, query_turns=1, budget=0)
+        check_minimums(self, retrieved=1, query_turns=1, budget=0)
         if self.shown is not None and self.shown < self.retrieved:
             raise SettingsError(
                 f"shown must be at least retrieved ({self.retrieved}) memos, not {self.shown}"

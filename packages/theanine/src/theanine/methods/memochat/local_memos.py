@@ -12,10 +12,14 @@ from collections.abc import Sequence
 
 from theanine.methods.memochat.memos import Memo
 from theanine.segmentation.segments import Span
-from theanine.summarization.local_summarize import local_summarize, only_repeats, own_words
-from theanine.text.attribution import attributed
+from theanine.summarization.local_summarize import (
+    local_summarize,
+    only_repeats,
+    without_attribution,
+)
+from theanine.text.attribution import attribute_quote
 from theanine.text.cues import COURTESY
-from theanine.text.words import FUNCTION_WORDS, content, is_unspaced, stem
+from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem
 from theanine.types import Turn
 
 TOPIC_WORDS = 4
@@ -34,7 +38,7 @@ def local_memos(turns: Sequence[Turn], spans: Sequence[Span], *, dated: bool = T
     None for a span without words, nor for one in which an agent only repeats what it recalled.
     """
     pieces = [(span, telling(turns[span[0] : span[1] + 1])) for span in spans]
-    spread = Counter(word for _, piece in pieces for word in content(_text(piece)))
+    spread = Counter(word for _, piece in pieces for word in content_words(_text(piece)))
     return [
         Memo(
             topic=local_topic(piece, spread),
@@ -49,7 +53,7 @@ def local_memos(turns: Sequence[Turn], spans: Sequence[Span], *, dated: bool = T
 
 def telling(turns: Sequence[Turn]) -> list[Turn]:
     """The turns with words of their own: not blank, and no agent's that only repeats a memory."""
-    return [turn for turn in turns if turn.words.strip() and not only_repeats(turn)]
+    return [turn for turn in turns if turn.full_text.strip() and not only_repeats(turn)]
 
 
 def local_topic(turns: Sequence[Turn], spread: Counter[str]) -> str:
@@ -60,7 +64,7 @@ def local_topic(turns: Sequence[Turn], spread: Counter[str]) -> str:
     text = _text(turns)
     if is_unspaced(text):
         return _opening(turns, UNSPACED_TOPIC)
-    names = content(" ".join(turn.speaker for turn in turns))
+    names = content_words(" ".join(turn.speaker for turn in turns))
     shown: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for match in _WORD.finditer(text):
@@ -84,9 +88,11 @@ def local_summary(turns: Sequence[Turn], *, dated: bool = True) -> str:
     """
     made = local_summarize(turns, dated=dated)
     if not made:
-        return attributed(_fullest(turns), dated=dated)
-    about = Counter(word for turn in turns for word in content(turn.words))
-    weight = [sum(about[word] for word in content(own_words(one.text))) for one in made]
+        return attribute_quote(_fullest(turns), dated=dated)
+    about = Counter(word for turn in turns for word in content_words(turn.full_text))
+    weight = [
+        sum(about[word] for word in content_words(without_attribution(one.text))) for one in made
+    ]
     best = sorted(range(len(made)), key=lambda place: -weight[place])[:QUOTES]
     return " ".join(made[place].text for place in sorted(best))
 
@@ -96,14 +102,16 @@ def _tells(word: str) -> bool:
 
 
 def _text(turns: Sequence[Turn]) -> str:
-    return " ".join(turn.words.strip() for turn in turns).strip()
+    return " ".join(turn.full_text.strip() for turn in turns).strip()
 
 
 def _opening(turns: Sequence[Turn], most: int) -> str:
-    words = " ".join(_fullest(turns).words.split())
+    words = " ".join(_fullest(turns).full_text.split())
     return words if len(words) <= most else f"{words[:most].rstrip()}…"
 
 
 def _fullest(turns: Sequence[Turn]) -> Turn:
     """The turn with most words that tell something; of equal ones the longest, then the first."""
-    return max(turns, key=lambda turn: (len(content(turn.words)), len(turn.words.strip())))
+    return max(
+        turns, key=lambda turn: (len(content_words(turn.full_text)), len(turn.full_text.strip()))
+    )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
-from theanine.text.numbering import Line, numbered, windows_of
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
+from theanine.text.numbering import Line, format_numbered, split_windows
 from theanine.types import Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST_TOPIC = 120
 """Characters; the prompt asks for 8 words."""
@@ -38,7 +38,7 @@ class MemosOfSession(BaseModel):
     memos: list[MemoOfTurns]
 
 
-MEMOS = load_step("theanine.methods.memochat", "memos", 1, MemosOfSession)
+MEMOS = load_prompt("theanine.methods.memochat", "memos", 1, MemosOfSession)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Memo:
     last: int
 
 
-async def memos_of(turns: Sequence[Turn], caller: Caller, *, dated: bool = True) -> list[Memo]:
+async def memos_of(turns: Sequence[Turn], caller: ScopedChat, *, dated: bool = True) -> list[Memo]:
     """The model's memos of a session, in order; turns of small talk may be in none.
 
     A very long session is shown in windows, each asked about for itself. Raises ModelError when
@@ -61,13 +61,13 @@ async def memos_of(turns: Sequence[Turn], caller: Caller, *, dated: bool = True)
     async def ask(window: Sequence[Line]) -> list[MemoOfTurns]:
         answer = await caller.ask(
             MEMOS,
-            touches={line.turn.session for line in window},
+            source_sessions={line.turn.session for line in window},
             check=_checker(window),
-            turns=numbered(window, dated=dated),
+            turns=format_numbered(window, dated=dated),
         )
         return sorted(answer.memos, key=lambda memo: memo.first)
 
-    answers = await concurrently([partial(ask, window) for window in windows_of(turns)])
+    answers = await gather([partial(ask, window) for window in split_windows(turns)])
     return [
         Memo(
             topic=_flat(memo.topic),
@@ -83,7 +83,9 @@ async def memos_of(turns: Sequence[Turn], caller: Caller, *, dated: bool = True)
 def uncovered(turns: Sequence[Turn], memos: Sequence[Memo]) -> list[Turn]:
     """The turns with words that no memo covers, in order."""
     covered = {place for memo in memos for place in range(memo.first, memo.last + 1)}
-    return [turn for place, turn in enumerate(turns) if place not in covered and turn.words.strip()]
+    return [
+        turn for place, turn in enumerate(turns) if place not in covered and turn.full_text.strip()
+    ]
 
 
 def _flat(text: str) -> str:

@@ -21,21 +21,21 @@ from theanine.methods.memochat.config import MemoChatConfig
 from theanine.methods.memochat.local_memos import local_memos, local_summary, telling
 from theanine.methods.memochat.memos import MEMOS, Memo, memos_of, uncovered
 from theanine.methods.memochat.pick import pick_memos
-from theanine.methods.shared.estimates import tokens_of, tokens_of_step
-from theanine.methods.shared.retrieve import Replying, query_of, retrieve
-from theanine.methods.shared.statements import embedded, statements_of
+from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
+from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.segmentation.local import segment_locally
 from theanine.segmentation.segments import exchange_starts
-from theanine.text.formatting import dialogue_lines, shown
-from theanine.text.numbering import windows_of
+from theanine.text.formatting import format_dialogue, format_memory
+from theanine.text.numbering import split_windows
 from theanine.types import (
-    LOCAL,
-    GivenMemory,
+    LOCAL_MODEL,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -50,7 +50,7 @@ _MEMO_TOKENS = 90
 _TURNS_PER_MEMO = 6
 
 
-class MemoChat(Replying):
+class MemoChat(ReplyMixin):
     """The method, in its three steps."""
 
     name = "memochat"
@@ -61,10 +61,10 @@ class MemoChat(Replying):
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """One call for each window of the session; about a memo for six turns."""
-        calls = len(windows_of(turns))
+        calls = len(split_windows(turns))
         return Estimate(
             calls=calls,
-            input_tokens=calls * tokens_of_step(MEMOS) + tokens_of(turns),
+            input_tokens=calls * count_prompt_tokens(MEMOS) + count_turn_tokens(turns),
             output_tokens=_MEMO_TOKENS * (len(turns) // _TURNS_PER_MEMO + calls),
         )
 
@@ -72,22 +72,22 @@ class MemoChat(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Memos of the session that tile its turns; ready-made memories are memos as they are."""
         if given:
-            taken = await statements_of(session, turns, given, context)
+            taken = await summarize_session(session, turns, given, context)
             memories = [replace(memory, kind=MEMO) for memory in taken]
         else:
             memories = await self._memos(session, turns, context)
-        return Remembered(memories=memories, vectors=await embedded(memories, context))
+        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The picked memos with their turns, in time order, within the budget."""
-        query = query_of(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns)
         picked = await self._picked(query, dialogue, context)
-        budget = context.room(self.config.budget)
+        budget = context.token_budget(self.config.budget)
         parts: list[Part] = []
         for memory, score in picked:
             part, left = await self._part(memory, score, budget, context)
@@ -101,11 +101,11 @@ class MemoChat(Replying):
         self, session: Session, turns: Sequence[Turn], context: Context
     ) -> list[NewMemory]:
         if context.chat is None:
-            texts = [turn.words for turn in turns]
+            texts = [turn.full_text for turn in turns]
             vectors = await context.embedder.embed(texts)
             spans = segment_locally(texts, vectors, exchange_starts(turns))
             memos = local_memos(turns, spans, dated=session.dated)
-            return [_memory(memo, turns, LOCAL, "") for memo in memos]
+            return [_memory(memo, turns, LOCAL_MODEL, "") for memo in memos]
         memos = await memos_of(turns, context.chat, dated=session.dated)
         made = [_memory(memo, turns, context.chat.model, MEMOS.label) for memo in memos]
         return made + _others(uncovered(turns, memos), session)
@@ -114,7 +114,7 @@ class MemoChat(Replying):
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[tuple[Memory, float]]:
         """The memos for the dialogue, the most useful first, each with a score."""
-        config, memories = self.config, context.view.memories
+        config, memories = self.config, context.index.memories
         if not query or not memories:
             return []
         if context.chat is None or config.picking == "retrieval":
@@ -128,7 +128,7 @@ class MemoChat(Replying):
             dialogue[-config.query_turns :] if config.query_turns else dialogue,
             context.chat,
             most=config.retrieved,
-            undated=context.view.undated,
+            undated=context.index.undated,
         )
         return [(memory, 1 / place) for place, memory in enumerate(picked, 1)]
 
@@ -136,11 +136,15 @@ class MemoChat(Replying):
         self, memory: Memory, score: float, budget: int | None, context: Context
     ) -> tuple[Part | None, int | None]:
         """The memo with its turns, or without them where they don't fit; and what is left."""
-        sources = tuple(await context.view.turns(memory.sources))
-        text = shown(memory, context.view.undated)
-        whole = f"{text}\n{dialogue_lines(sources)}" if self.config.evidence and sources else text
+        sources = tuple(await context.index.turns(memory.source_turns))
+        text = format_memory(memory, context.index.undated)
+        whole = f"{text}\n{format_dialogue(sources)}" if self.config.evidence and sources else text
         part = Part(
-            text=whole, memories=(memory,), sources=sources, score=score, made_by=memory.made_by
+            text=whole,
+            memories=(memory,),
+            source_turns=sources,
+            score=score,
+            made_by=memory.made_by,
         )
         if budget is None:
             return part, None
@@ -160,14 +164,14 @@ def _others(turns: Sequence[Turn], session: Session) -> list[NewMemory]:
     if not (own := telling(turns)):
         return []
     summary = local_summary(own, dated=session.dated)
-    return [_of(f"{OTHER_TALK}: {summary}", turns, OTHERS, LOCAL, "")]
+    return [_of(f"{OTHER_TALK}: {summary}", turns, OTHERS, LOCAL_MODEL, "")]
 
 
 def _of(text: str, turns: Sequence[Turn], kind: str, made_by: str, prompt: str) -> NewMemory:
     return NewMemory(
         text=text,
         at=turns[-1].at,
-        sources=tuple(turn.id for turn in turns),
+        source_turns=tuple(turn.id for turn in turns),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
         kind=kind,
         made_by=made_by,

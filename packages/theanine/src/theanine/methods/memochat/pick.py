@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.methods.memochat.memos import LONGEST_SUMMARY, LONGEST_TOPIC
-from theanine.text.formatting import dialogue_lines, sessions_of, shown
+from theanine.text.formatting import dialogue_sessions, format_dialogue, format_memory
 from theanine.types import Memory, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 
 class Picked(BaseModel):
@@ -22,7 +22,7 @@ class Picked(BaseModel):
     memos: list[int] = Field(description="numbers of the notes picked")
 
 
-PICK_MEMOS = load_step("theanine.methods.memochat", "pick-memos", 1, Picked)
+PICK_MEMOS = load_prompt("theanine.methods.memochat", "pick-memos", 1, Picked)
 LONGEST_SHOWN = LONGEST_TOPIC + LONGEST_SUMMARY
 """Characters shown of one memo; a ready-made one may be longer."""
 
@@ -30,7 +30,7 @@ LONGEST_SHOWN = LONGEST_TOPIC + LONGEST_SUMMARY
 async def pick_memos(
     memos: Sequence[Memory],
     dialogue: Sequence[Utterance],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     most: int,
     undated: Collection[int] = (),
@@ -46,13 +46,13 @@ async def pick_memos(
 
     picked = await caller.ask(
         PICK_MEMOS,
-        touches={memo.session for memo in memos} | sessions_of(dialogue),
+        source_sessions={memo.session for memo in memos} | dialogue_sessions(dialogue),
         check=check,
         memos="\n".join(
-            f"[{number}] {shown(memo, undated, LONGEST_SHOWN)}"
+            f"[{number}] {format_memory(memo, undated, LONGEST_SHOWN)}"
             for number, memo in enumerate(memos, 1)
         ),
-        dialogue=dialogue_lines(dialogue),
+        dialogue=format_dialogue(dialogue),
         most=str(most),
     )
     return [memos[number - 1] for number in picked.memos]

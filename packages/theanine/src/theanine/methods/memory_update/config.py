@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class MemoryUpdateConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, compared=1, retrieved=1, query_turns=1, budget=0)
+        check_minimums(self, compared=1, retrieved=1, query_turns=1, budget=0)
 
     @classmethod
     def paper(cls) -> MemoryUpdateConfig:

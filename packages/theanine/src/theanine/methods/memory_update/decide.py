@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.memory_update.decision import Decision, Operation, Pair
 from theanine.methods.memory_update.local_decide import local_decide
-from theanine.text.formatting import day_of, one_line, under_days, when
+from theanine.text.formatting import day_label, format_day, group_by_day, one_line
 from theanine.types import Memory, NewMemory
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 Asking = Literal["session", "pairs"]
 """How the model is asked: once for a session's pairs, or once a pair."""
@@ -69,14 +69,14 @@ class Decisions(BaseModel):
     decisions: list[NumberedDecision]
 
 
-UPDATE = load_step("theanine.methods.memory_update", "update-memories", 1, Decisions)
-UPDATE_PAIR = load_step("theanine.methods.memory_update", "update-memory-pair", 1, PairDecision)
+UPDATE = load_prompt("theanine.methods.memory_update", "update-memories", 1, Decisions)
+UPDATE_PAIR = load_prompt("theanine.methods.memory_update", "update-memory-pair", 1, PairDecision)
 
 
 async def decide(
     pairs: Sequence[Pair],
     session: int,
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     asking: Asking,
     behind: Behind,
@@ -91,10 +91,10 @@ async def decide(
         return [local_decide(pair) for pair in pairs]
     ask = _Asking(caller, session, behind, undated)
     if asking == "pairs":
-        return await concurrently([partial(ask.pair, pair) for pair in pairs])
+        return await gather([partial(ask.pair, pair) for pair in pairs])
     step = PAIRS_PER_CALL
     batches = [pairs[i : i + step] for i in range(0, len(pairs), step)]
-    answers = await concurrently([partial(ask.batch, batch) for batch in batches])
+    answers = await gather([partial(ask.batch, batch) for batch in batches])
     return [decision for answer in answers for decision in answer]
 
 
@@ -102,7 +102,7 @@ class _Asking:
     """Asks about pairs of one session."""
 
     def __init__(
-        self, caller: Caller, session: int, behind: Behind, undated: Collection[int]
+        self, caller: ScopedChat, session: int, behind: Behind, undated: Collection[int]
     ) -> None:
         self._caller, self._session = caller, session
         self._behind, self._undated = behind, undated
@@ -111,7 +111,7 @@ class _Asking:
         """One call for one pair."""
         answer = await self._caller.ask(
             UPDATE_PAIR,
-            touches=self._behind([pair.older]) | {self._session},
+            source_sessions=self._behind([pair.older]) | {self._session},
             older=self._dated(pair.older, pair.older.session),
             newer=self._dated(pair.newer, self._session),
         )
@@ -123,7 +123,7 @@ class _Asking:
         newer = {pair.index: pair.newer for pair in pairs}
         answer = await self._caller.ask(
             UPDATE,
-            touches=self._behind(older) | {self._session},
+            source_sessions=self._behind(older) | {self._session},
             check=partial(_unanswered, len(pairs)),
             kept=self._labelled("M", [(one, one.session) for one in older]),
             new=self._labelled("N", [(one, self._session) for one in newer.values()]),
@@ -137,11 +137,11 @@ class _Asking:
         ]
 
     def _dated(self, memory: Memory | NewMemory, session: int) -> str:
-        return when(memory.at, session, self._undated) + one_line(memory.text)
+        return format_day(memory.at, session, self._undated) + one_line(memory.text)
 
     def _labelled(self, letter: str, memories: Sequence[tuple[Memory | NewMemory, int]]) -> str:
-        return under_days(
-            (day_of(memory.at, session, self._undated), f"{letter}{n} {one_line(memory.text)}")
+        return group_by_day(
+            (day_label(memory.at, session, self._undated), f"{letter}{n} {one_line(memory.text)}")
             for n, (memory, session) in enumerate(memories, 1)
         )
 

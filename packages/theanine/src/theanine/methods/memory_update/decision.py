@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from theanine.types import LOCAL, Memory, NewMemory
+from theanine.types import LOCAL_MODEL, Memory, NewMemory
 
 REPEAT = "repeat"
 """The kind of a statement that an older one says already: kept, but not given back."""
@@ -50,5 +50,5 @@ class Decision:
     pair: Pair
     operation: Operation
     explanation: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""

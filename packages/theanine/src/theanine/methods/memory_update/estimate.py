@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from theanine.methods.base import Estimate
 from theanine.methods.memory_update.config import MemoryUpdateConfig
 from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR
-from theanine.methods.shared.estimates import statements_in, tokens_of_step
-from theanine.methods.shared.statements import summary_estimate
+from theanine.methods.shared.estimates import count_prompt_tokens, estimate_statements
+from theanine.methods.shared.statements import estimate_summary
 from theanine.types import Turn
 
 PAIR = 40
@@ -19,11 +19,11 @@ DECISION = 30
 
 def estimate(turns: Sequence[Turn], config: MemoryUpdateConfig) -> Estimate:
     """Of a session that has earlier ones to be compared with; a change adds one call to merge."""
-    pairs = statements_in(turns) * config.compared
+    pairs = estimate_statements(turns) * config.compared
     if config.asking == "pairs":
-        calls, each = pairs, tokens_of_step(UPDATE_PAIR)
+        calls, each = pairs, count_prompt_tokens(UPDATE_PAIR)
     else:
-        calls, each = -(-pairs // PAIRS_PER_CALL), tokens_of_step(UPDATE)
-    return summary_estimate(turns) + Estimate(
+        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(UPDATE)
+    return estimate_summary(turns) + Estimate(
         calls=calls, input_tokens=calls * each + pairs * PAIR, output_tokens=pairs * DECISION
     )

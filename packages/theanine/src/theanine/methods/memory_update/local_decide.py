@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from theanine.methods.memory_update.decision import Decision, Operation, Pair
-from theanine.summarization.local_summarize import own_words
+from theanine.summarization.local_summarize import without_attribution
 from theanine.text import cues
-from theanine.text.words import contained, content, is_unspaced, sentences, words
+from theanine.text.words import containment, content_words, is_unspaced, sentences, words
 from theanine.types import Memory, NewMemory
 
 FLOOR = 0.50
@@ -25,7 +25,7 @@ HELD = 0.9
 ALIKE = 2 / 3
 """Share of each sentence's content words in the other, for a denial to turn it round."""
 _ROLES = frozenset("speaker user agent assistant both".split())
-_VAGUE = content(
+_VAGUE = content_words(
     "amazing bad best better big cool day different enjoy family feel find fun give glad good "
     "great happy help here's hope keep know life little live long look love mean mention need new "
     "nice one people person place really right see start support take talk thank think time today "
@@ -98,9 +98,9 @@ def _append(pair: Pair, why: str) -> Decision:
 
 
 def _read(memory: Memory | NewMemory) -> _Reading:
-    said = _IDIOM.sub("", cues.normal(own_words(memory.text)))
-    common = content(" ".join(memory.speakers)) | _VAGUE | _ROLES
-    pieces = tuple((said[a:b], content(said[a:b]) - common) for a, b in sentences(said))
+    said = _IDIOM.sub("", cues.normal(without_attribution(memory.text)))
+    common = content_words(" ".join(memory.speakers)) | _VAGUE | _ROLES
+    pieces = tuple((said[a:b], content_words(said[a:b]) - common) for a, b in sentences(said))
     whole = frozenset[str]().union(*(about for _, about in pieces))
     return _Reading(said, whole, pieces, 4 if is_unspaced(said) else 2)
 
@@ -119,7 +119,7 @@ def _by_cue(older: _Reading, newer: _Reading) -> Iterator[_Found]:
         shared = about & older.content
         if len(shared) < newer.enough:
             continue
-        named = dict.fromkeys(word for word in words(text) if content(word) & shared)
+        named = dict.fromkeys(word for word in words(text) if content_words(word) & shared)
         mention = f"both mention {', '.join(list(named)[:4])}"
         if _passing(older) and (ended := _fresh(_ENDED, older, text)):
             yield Operation.DELETE, f"over, “{ended}”; {mention}"
@@ -156,14 +156,14 @@ def _clause(text: str, match: re.Match[str]) -> str:
 
 def _tied(older: _Reading, clause: str) -> bool:
     """Whether a clause speaks of what the older statement speaks of, or points back to it."""
-    return bool(content(clause) & older.content) or _POINTING.search(clause) is not None
+    return bool(content_words(clause) & older.content) or _POINTING.search(clause) is not None
 
 
 def _same(older: _Reading, text: str, about: frozenset[str]) -> bool:
     """Whether a sentence says what a sentence of the older statement says, but for a denial."""
     denied = cues.NEGATION.search(text) is not None
     return any(
-        min(contained(about, earlier), contained(earlier, about)) >= ALIKE
+        min(containment(about, earlier), containment(earlier, about)) >= ALIKE
         and denied != (cues.NEGATION.search(said) is not None)
         for said, earlier in older.sentences
     )
@@ -179,8 +179,8 @@ def _by_holding(older: _Reading, newer: _Reading) -> _Found | None:
         return None
     if cues.TIME.search(older.text) or cues.TIME.search(newer.text):
         return None
-    if contained(newer.content, older.content) >= HELD:
+    if containment(newer.content, older.content) >= HELD:
         return Operation.PASS, "the older one says all of it"
-    if contained(older.content, newer.content) >= HELD:
+    if containment(older.content, newer.content) >= HELD:
         return Operation.REPLACE, "the newer one says all of it and more"
     return None

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
-from theanine.text.formatting import day_of, one_line
-from theanine.text.words import day
-from theanine.types import LOCAL, Memory, NewMemory
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
+from theanine.text.formatting import day_label, one_line
+from theanine.text.words import format_date
+from theanine.types import LOCAL_MODEL, Memory, NewMemory
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 LONGEST = 600
 """Characters of a merged statement; the prompt asks for 60 words."""
@@ -38,7 +38,7 @@ class AllMerged(BaseModel):
     merged: list[Merged]
 
 
-MERGE = load_step("theanine.methods.memory_update", "merge-memories", 1, AllMerged)
+MERGE = load_prompt("theanine.methods.memory_update", "merge-memories", 1, AllMerged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Group:
 async def merge(
     groups: Sequence[Group],
     session: int,
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     behind: Callable[[Sequence[Memory]], set[int]],
     undated: Collection[int] = (),
@@ -68,7 +68,8 @@ async def merge(
     async def ask(some: Sequence[Group]) -> list[str]:
         answer = await caller.ask(
             MERGE,
-            touches=behind([memory for group in some for memory in group.older]) | {session},
+            source_sessions=behind([memory for group in some for memory in group.older])
+            | {session},
             check=partial(_fault, len(some)),
             groups=_lines(some, session, undated),
         )
@@ -77,7 +78,7 @@ async def merge(
 
     step = GROUPS_PER_CALL
     batches = [groups[i : i + step] for i in range(0, len(groups), step)]
-    answers = await concurrently([partial(ask, batch) for batch in batches])
+    answers = await gather([partial(ask, batch) for batch in batches])
     return [text for answer in answers for text in answer]
 
 
@@ -93,9 +94,9 @@ def _statement(memory: Memory | NewMemory, session: int, undated: Collection[int
     text = " ".join(memory.text.split())
     if text[-1:].isalnum():
         text += "."
-    if memory.made_by == LOCAL or session in undated:
+    if memory.made_by == LOCAL_MODEL or session in undated:
         return text  # a local memory names its date itself; an undated one has none to name
-    return f"{day(memory.at)}: {text}"
+    return f"{format_date(memory.at)}: {text}"
 
 
 def _lines(groups: Sequence[Group], session: int, undated: Collection[int]) -> str:
@@ -103,7 +104,7 @@ def _lines(groups: Sequence[Group], session: int, undated: Collection[int]) -> s
     lines: list[str] = []
     for number, group in enumerate(groups, 1):
         for memory, whence in [*((m, m.session) for m in group.older), (group.newer, session)]:
-            date = day_of(memory.at, whence, undated)
+            date = day_label(memory.at, whence, undated)
             lines.append(f"[{number}] {date}: {one_line(memory.text)}")
     return "\n".join(lines)
 

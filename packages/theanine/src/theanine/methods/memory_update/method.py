@@ -29,28 +29,28 @@ from theanine.methods.memory_update.decision import ENDING, Pair
 from theanine.methods.memory_update.estimate import estimate
 from theanine.methods.memory_update.merge import MERGE, Group, merge
 from theanine.methods.memory_update.resolve import Fate, resolve
-from theanine.methods.shared.provenance import sessions_behind
-from theanine.methods.shared.retrieve import Replying, as_many, query_of, retrieve
-from theanine.methods.shared.statements import embedded, statements_of
-from theanine.retrieval.budget import within
-from theanine.text.formatting import shown
+from theanine.methods.shared.provenance import source_sessions
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
+from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.retrieval.budget import fit_budget
+from theanine.text.formatting import format_memory
 from theanine.types import (
-    LOCAL,
+    LOCAL_MODEL,
     STATEMENT,
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMark,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
 )
 
 
-class MemoryUpdate(Replying):
+class MemoryUpdate(ReplyMixin):
     """Summarize, compare with what is live, and give back what is live."""
 
     name = "memory-update"
@@ -63,25 +63,27 @@ class MemoryUpdate(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """The session's statements, and what they do to those of earlier sessions."""
-        made = await statements_of(session, turns, given, context)
+        made = await summarize_session(session, turns, given, context)
         made.sort(key=lambda memory: memory.at)  # the order in which they meet the older ones
-        vectors = await embedded(made, context)
+        vectors = await embed_memories(made, context)
         pairs = self._pairs(made, vectors, session, context)
         decisions = await decide(
             pairs,
             session.id,
             context.chat,
             asking=self.config.asking,
-            behind=partial(sessions_behind, view=context.view),
-            undated=context.view.undated,
+            behind=partial(source_sessions, view=context.index),
+            undated=context.index.undated,
         )
         fates = resolve(len(made), decisions)
         memories, vectors = await _merged(made, vectors, fates, session, context)
-        return Remembered(memories=memories, vectors=vectors, marks=_marks(fates), pairs=len(pairs))
+        return MemoryBatch(
+            memories=memories, vectors=vectors, marks=_marks(fates), pairs=len(pairs)
+        )
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """What remembering a session of these turns will about take of a model."""
@@ -90,12 +92,12 @@ class MemoryUpdate(Replying):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The best-fitting live statements, in time order, within the budget."""
         config = self.config
-        query = query_of(dialogue, config.query_turns)
-        budget = context.room(config.budget)
-        most = as_many(config.retrieved, budget)
+        query = query_text(dialogue, config.query_turns)
+        budget = context.token_budget(config.budget)
+        most = search_depth(config.retrieved, budget)
         found = await retrieve(query, dialogue, most, context, config.retrieval, kinds=self._kinds)
         parts = [await _part(memory, score, context) for memory, score in found]
-        kept = within([(part, part.text) for part in parts], budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
@@ -112,7 +114,7 @@ class MemoryUpdate(Replying):
         """
         if not made:
             return []
-        view = context.view
+        view = context.index
         earlier = [known.id for known in view.sessions.values() if known.order < session.order]
         before = np.isin(view.session_of, earlier) & view.live_of(*self._kinds)
         times = np.array([micros(memory.at) for memory in made], np.int64)
@@ -138,8 +140,8 @@ async def _merged(
         [Group(fates[index].changes, made[index]) for index in chosen],
         session.id,
         context.chat,
-        behind=partial(sessions_behind, view=context.view),
-        undated=context.view.undated,
+        behind=partial(source_sessions, view=context.index),
+        undated=context.index.undated,
     )
     memories = [
         replace(memory, kind=fate.kind, origins=fate.origins, beside=fate.beside)
@@ -152,7 +154,7 @@ async def _merged(
         memories[index] = replace(memory, origins=shown) if context.chat else memory
     if chosen:
         vectors = np.array(vectors)
-        vectors[chosen] = await embedded([memories[index] for index in chosen], context)
+        vectors[chosen] = await embed_memories([memories[index] for index in chosen], context)
     return memories, vectors
 
 
@@ -162,7 +164,7 @@ def _rewritten(memory: NewMemory, fate: Fate, text: str, context: Context) -> Ne
         memory,
         text=text,
         speakers=tuple(dict.fromkeys([*speakers, *memory.speakers])),
-        made_by=context.chat.model if context.chat else LOCAL,
+        made_by=context.chat.model if context.chat else LOCAL_MODEL,
         prompt=MERGE.label if context.chat else "",
     )
 
@@ -184,6 +186,6 @@ def _marks(fates: Sequence[Fate]) -> list[NewMark]:
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     """One statement, with the turns behind it and behind what it was made of."""
-    text = shown(memory, context.view.undated)
-    sources = await context.view.turns(context.view.grounds(memory))
-    return Part(text=text, memories=(memory,), sources=tuple(sources), score=score)
+    text = format_memory(memory, context.index.undated)
+    sources = await context.index.turns(context.index.grounds(memory))
+    return Part(text=text, memories=(memory,), source_turns=tuple(sources), score=score)

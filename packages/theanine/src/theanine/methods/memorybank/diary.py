@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import Step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import PromptTemplate
 from theanine.methods.base import Context
 from theanine.methods.memorybank.config import MemoryBankConfig
 from theanine.methods.memorybank.digest import (
@@ -31,8 +31,8 @@ from theanine.methods.memorybank.kinds import (
     same_day,
 )
 from theanine.methods.memorybank.local_digest import local_all, local_day, quoted
-from theanine.methods.shared.provenance import sessions_behind
-from theanine.types import LOCAL, Memory, NewMark, NewMemory, Session, Turn
+from theanine.methods.shared.provenance import source_sessions
+from theanine.types import LOCAL_MODEL, Memory, NewMark, NewMemory, Session, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Track:
 
     day_kind: str
     all_kind: str
-    all_step: Step[str]
+    all_step: PromptTemplate[str]
 
 
 TRACKS = (Track(DAY_EVENTS, EVENTS, ALL_EVENTS), Track(DAY_TRAITS, PORTRAIT, ALL_TRAITS))
@@ -84,7 +84,7 @@ async def write(
     session: Session, turns: Sequence[Turn], context: Context, config: MemoryBankConfig
 ) -> list[Pages]:
     """The pages of each track that the session adds something to. Raises ModelError."""
-    view = context.view
+    view = context.index
     before = [await same_day(track.day_kind, session, view) for track in TRACKS]
     lines = [tuple(one.text.splitlines()) if one else () for one in before]
     digests = await _days(turns, (lines[0], lines[1]), before, session, context)
@@ -94,7 +94,7 @@ async def write(
         for track, digest, old, known in zip(tracks, digests, before, lines, strict=False)
         if digest.lines and digest.lines != known
     ]
-    return await concurrently([partial(call, config.days) for call in calls])
+    return await gather([partial(call, config.days) for call in calls])
 
 
 async def _days(
@@ -106,7 +106,7 @@ async def _days(
 ) -> tuple[Digest, Digest]:
     if context.chat is None:
         return local_day(turns, lines, dated=session.dated)
-    touches = sessions_behind([one for one in before if one], context.view)
+    touches = source_sessions([one for one in before if one], context.index)
     return await digest_day(turns, lines, context.chat, touches=touches, dated=session.dated)
 
 
@@ -119,11 +119,11 @@ def _day(
     return NewMemory(
         text="\n".join(digest.lines),
         at=at,
-        sources=digest.sources,
+        source_turns=digest.sources,
         speakers=tuple(dict.fromkeys(speakers)),
-        origins=(before.id,) if before else (),
+        derived_from=(before.id,) if before else (),
         kind=track.day_kind,
-        made_by=context.chat.model if context.chat else LOCAL,
+        made_by=context.chat.model if context.chat else LOCAL_MODEL,
         prompt=DAY.label if context.chat else "",
     )
 
@@ -137,7 +137,7 @@ async def _pages(
     days: int,
 ) -> Pages:
     """A new day with the digest of all days, this one included."""
-    view = context.view
+    view = context.index
     others = [memory for memory in live_of(track.day_kind, view) if memory != day_before]
     shown = others[len(others) - min(days - 1, len(others)) :]
     latest = next(reversed(live_of(track.all_kind, view)), None)
@@ -149,15 +149,15 @@ async def _pages(
     pages.sort(key=lambda page: page[0].at)
     lines = list(chain.from_iterable(lines_of(page, at, view.undated) for page, at in pages))
     behind = [*origins, *([day_before] if day_before else [])]
-    text = await _all(track, lines, base, sessions_behind(behind, view) | {session.id}, context)
+    text = await _all(track, lines, base, source_sessions(behind, view) | {session.id}, context)
     whole = NewMemory(
         text=text,
         at=max(page.at for page, _ in pages),
-        sources=await _quoted(text, day, behind, context),
+        source_turns=await _quoted(text, day, behind, context),
         speakers=tuple(dict.fromkeys(name for page, _ in pages for name in page.speakers)),
-        origins=tuple(sorted(memory.id for memory in origins)),
+        derived_from=tuple(sorted(memory.id for memory in origins)),
         kind=track.all_kind,
-        made_by=context.chat.model if context.chat else LOCAL,
+        made_by=context.chat.model if context.chat else LOCAL_MODEL,
         prompt=track.all_step.label if context.chat else "",
     )
     return Pages(day=day, day_before=day_before, whole=whole, whole_before=latest)
@@ -169,8 +169,11 @@ async def _quoted(
     """The turns that a local digest quotes; a model's rests on all that its days rest on."""
     if context.chat is not None:
         return ()
-    view = context.view
-    sources = {*day.sources, *(turn for memory in behind for turn in quoted_turns(memory, view))}
+    view = context.index
+    sources = {
+        *day.source_turns,
+        *(turn for memory in behind for turn in quoted_turns(memory, view)),
+    }
     return quoted(text, await view.turns(sorted(sources)))
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import Step, load_step
-from theanine.text.formatting import day_of, one_line, under_days
-from theanine.text.numbering import Line, numbered, windows_of
+from theanine.llm.prompt import PromptTemplate, load_prompt
+from theanine.text.formatting import day_label, group_by_day, one_line
+from theanine.text.numbering import Line, format_numbered, split_windows
 from theanine.types import Memory, NewMemory, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 MOST_ENTRIES = 12
 LONGEST_ENTRY = 500
@@ -40,9 +40,9 @@ class Page(BaseModel):
 
 
 _PACKAGE = "theanine.methods.memorybank"
-DAY = load_step(_PACKAGE, "bank-day", 1, Page)
-ALL_EVENTS = load_step(_PACKAGE, "bank-events", 1, str)
-ALL_TRAITS = load_step(_PACKAGE, "bank-portrait", 1, str)
+DAY = load_prompt(_PACKAGE, "bank-day", 1, Page)
+ALL_EVENTS = load_prompt(_PACKAGE, "bank-events", 1, str)
+ALL_TRAITS = load_prompt(_PACKAGE, "bank-portrait", 1, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Digest:
 async def digest_day(
     turns: Sequence[Turn],
     before: tuple[Sequence[str], Sequence[str]],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     touches: Collection[int] = (),
     dated: bool = True,
@@ -68,14 +68,14 @@ async def digest_day(
     fails or keeps answering unusably.
     """
     events, traits = (Digest(tuple(lines)) for lines in before)
-    for window in windows_of(turns):
+    for window in split_windows(turns):
         answer = await caller.ask(
             DAY,
-            touches={*touches, *(line.turn.session for line in window)},
+            source_sessions={*touches, *(line.turn.session for line in window)},
             check=partial(_fault, window, (bool(events.lines), bool(traits.lines))),
             events="\n".join(map(one_line, events.lines)) or NOTHING,
             traits="\n".join(map(one_line, traits.lines)) or NOTHING,
-            turns=numbered(window, dated=dated),
+            turns=format_numbered(window, dated=dated),
         )
         events = _upon(events, answer.events, window)
         traits = _upon(traits, answer.traits, window)
@@ -131,15 +131,15 @@ def lines_of(
     memory: Memory | NewMemory, session: int, undated: Collection[int] = ()
 ) -> list[DayLine]:
     """A stored or new daily digest, line by line."""
-    day = day_of(memory.at, session, undated)
+    day = day_label(memory.at, session, undated)
     return [DayLine(day, line) for line in memory.text.splitlines() if line.strip()]
 
 
 async def digest_all(
-    step: Step[str],
+    step: PromptTemplate[str],
     days: Sequence[DayLine],
     before: str,
-    caller: Caller,
+    caller: ScopedChat,
     *,
     touches: Collection[int],
 ) -> str:
@@ -149,10 +149,10 @@ async def digest_all(
     """
     text = await caller.ask(
         step,
-        touches=touches,
+        source_sessions=touches,
         check=_too_long,
         before=one_line(before) or NOTHING,
-        days=under_days((line.day, one_line(line.text)) for line in days),
+        days=group_by_day((line.day, one_line(line.text)) for line in days),
     )
     return text.strip()
 

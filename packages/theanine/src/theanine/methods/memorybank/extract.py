@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log1p, sqrt
 
-from theanine.summarization.local_summarize import own_words
-from theanine.text.words import content
+from theanine.summarization.local_summarize import without_attribution
+from theanine.text.words import content_words
 
 
 def telling(lines: Sequence[str], most: int, limit: int) -> list[int]:
@@ -16,7 +16,7 @@ def telling(lines: Sequence[str], most: int, limit: int) -> list[int]:
     Greedy: each time the line whose content words, not yet said, weigh most for its length; a word
     weighs more the more lines have it. Deterministic, and none for lines without content words.
     """
-    words = [content(own_words(line)) for line in lines]
+    words = [content_words(without_attribution(line)) for line in lines]
     weight = {word: log1p(n) for word, n in Counter(w for some in words for w in some).items()}
     chosen: list[int] = []
     said: set[str] = set()

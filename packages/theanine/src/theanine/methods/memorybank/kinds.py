@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from theanine.retrieval.scope_index import View
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import Memory, Session
 
 EXCHANGE = "exchange"
@@ -26,7 +26,7 @@ _NEAR = timedelta(days=2)
 """Sessions further apart than this share no day in any two offsets."""
 
 
-async def day_of_session(session: Session, view: View) -> Day:
+async def day_of_session(session: Session, view: ScopeIndex) -> Day:
     """The day on which a session began; an undated one is a day of its own."""
     if not session.dated:
         return session.id
@@ -34,13 +34,13 @@ async def day_of_session(session: Session, view: View) -> Day:
     return (turns[0].at if turns else session.started_at).date()
 
 
-def live_of(kind: str, view: View) -> list[Memory]:
+def live_of(kind: str, view: ScopeIndex) -> list[Memory]:
     """The live memories of a kind, in order of time."""
     places = np.flatnonzero(view.live_of(kind))
     return sorted((view.memories[place] for place in places), key=lambda memory: memory.order)
 
 
-async def same_day(kind: str, session: Session, view: View) -> Memory | None:
+async def same_day(kind: str, session: Session, view: ScopeIndex) -> Memory | None:
     """The live digest of the day on which a session began, if there is one."""
     day = await day_of_session(session, view)
     for memory in reversed(live_of(kind, view)):
@@ -52,19 +52,19 @@ async def same_day(kind: str, session: Session, view: View) -> Memory | None:
     return None
 
 
-def quoted_turns(memory: Memory, view: View) -> tuple[int, ...]:
+def quoted_turns(memory: Memory, view: ScopeIndex) -> tuple[int, ...]:
     """The turns that support what a memory says, through the digests that it was made of.
 
     A digest is made of all exchanges of its session, but rests on those turns alone that its lines
     name. A local digest of all days names the turns that it quotes itself.
     """
-    if memory.kind in (EVENTS, PORTRAIT) and memory.sources:
-        return memory.sources
+    if memory.kind in (EVENTS, PORTRAIT) and memory.source_turns:
+        return memory.source_turns
     turns, seen, waiting = set[int](), {memory.id}, [memory]
     while waiting:
         one = waiting.pop()
-        turns.update(one.sources)
-        fresh = [n for n in one.origins if n not in seen and n in view]
+        turns.update(one.source_turns)
+        fresh = [n for n in one.derived_from if n not in seen and n in view]
         seen.update(fresh)
         waiting += [view[n] for n in fresh if view[n].kind != EXCHANGE]
     return tuple(sorted(turns)) or view.grounds(memory)

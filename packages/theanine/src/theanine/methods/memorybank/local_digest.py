@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from theanine.methods.memorybank.digest import DayLine, Digest
 from theanine.methods.memorybank.extract import telling
-from theanine.retrieval.query import stands
-from theanine.summarization.local_summarize import local_summarize, own_words
+from theanine.retrieval.query import is_standing_instruction
+from theanine.summarization.local_summarize import local_summarize, without_attribution
 from theanine.text import cues
 from theanine.types import NewMemory, Turn
 
@@ -39,7 +39,9 @@ def local_day(
     """
     people = {turn.id for turn in turns if turn.role == "user"}
     found = local_summarize(turns, dated=dated)
-    shown = [memory for memory in found if people.issuperset(memory.sources) and _shows(memory)]
+    shown = [
+        memory for memory in found if people.issuperset(memory.source_turns) and _shows(memory)
+    ]
     return _day(found, before[0]), _day(shown, before[1])
 
 
@@ -54,7 +56,7 @@ def quoted(text: str, turns: Iterable[Turn]) -> tuple[int, ...]:
     found: list[int] = []
     quotes = [*_QUOTE.findall(text), *_SHOWN.findall(text)]
     for turn in turns:
-        said = " ".join(f"{turn.text} {turn.shared}".split())
+        said = " ".join(f"{turn.text} {turn.attachment}".split())
         if any(quote in said for quote in quotes):
             found.append(turn.id)
     return tuple(found)
@@ -66,11 +68,11 @@ def _day(found: Sequence[NewMemory], before: Sequence[str]) -> Digest:
     chosen = [found[place - len(before)] for place in places if place >= len(before)]
     return Digest(
         tuple(lines[place] for place in places),
-        tuple(sorted({source for memory in chosen for source in memory.sources})),
+        tuple(sorted({source for memory in chosen for source in memory.source_turns})),
     )
 
 
 def _shows(memory: NewMemory) -> bool:
-    said = cues.normal(own_words(memory.text))
+    said = cues.normal(without_attribution(memory.text))
     felt = cues.FEELING.search(said) is not None and cues.FIRST_PERSON.search(said) is not None
-    return felt or _TRAIT.search(said) is not None or stands(said)
+    return felt or _TRAIT.search(said) is not None or is_standing_instruction(said)

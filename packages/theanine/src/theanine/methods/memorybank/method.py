@@ -31,21 +31,21 @@ from theanine.methods.memorybank.kinds import (
     quoted_turns,
 )
 from theanine.methods.memorybank.retention import retained
-from theanine.methods.shared.retrieve import Replying, query_of, retrieve
-from theanine.methods.shared.statements import embedded, statements_of
-from theanine.retrieval.budget import within
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
+from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.retrieval.budget import fit_budget
 from theanine.segmentation.exchanges import exchanges
-from theanine.text.formatting import dated_lines, dialogue_lines, one_line, shown
+from theanine.text.formatting import format_dated_turns, format_dialogue, format_memory, one_line
 from theanine.types import (
-    LOCAL,
+    LOCAL_MODEL,
     STATEMENT,
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMark,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -58,7 +58,7 @@ BELOW_ALL = -1.0
 _HEADINGS = {EVENTS: "So far:", PORTRAIT: "What they are like:"}
 
 
-class MemoryBank(Replying):
+class MemoryBank(ReplyMixin):
     """Keep what was said, its digests, and its strength."""
 
     name = "memorybank"
@@ -71,14 +71,14 @@ class MemoryBank(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Every exchange, the day's digests, and those of all days."""
         memories = [
             _exchange(piece)
             for piece in exchanges(turns)
-            if any(turn.words.strip() for turn in piece)
+            if any(turn.full_text.strip() for turn in piece)
         ]
         marks: list[NewMark] = []
         if memories:
@@ -86,8 +86,10 @@ class MemoryBank(Replying):
             for pages in await write(session, turns, context, self.config):
                 marks += pages.bound(memories, pieces)
         if given:
-            memories += await statements_of(session, turns, given, context)
-        return Remembered(memories=memories, vectors=await embedded(memories, context), marks=marks)
+            memories += await summarize_session(session, turns, given, context)
+        return MemoryBatch(
+            memories=memories, vectors=await embed_memories(memories, context), marks=marks
+        )
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """What remembering a session of these turns will about take of a model."""
@@ -98,14 +100,14 @@ class MemoryBank(Replying):
 
         A budget goes to the pieces first, best first, and what is left of it to the digests.
         """
-        query = query_of(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns)
         found = await self._pieces(query, dialogue, context)
         parts = [await _piece(memory, score, context) for memory, score in found]
         kinds = (EVENTS, PORTRAIT) if self.config.personality else (EVENTS,)
-        wholes = [memory for kind in kinds for memory in live_of(kind, context.view)[-1:]]
+        wholes = [memory for kind in kinds for memory in live_of(kind, context.index)[-1:]]
         parts += [await _whole(memory, context) for memory in wholes]
-        budget = context.room(self.config.budget)
-        kept = within([(part, part.text) for part in parts], budget)
+        budget = context.token_budget(self.config.budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: _place(part.memories[0]))
         return Recollection(query=query, parts=tuple(kept))
 
@@ -121,7 +123,7 @@ class MemoryBank(Replying):
         )
         if not config.forgetting or not found:
             return found
-        recalls, now = await context.view.recalls(), dialogue[-1].at
+        recalls, now = await context.index.recalls(), dialogue[-1].at
         faded = [
             (memory, fit * self._left(memory, recalls.get(memory.id, ()), now, context), fit)
             for memory, fit in found
@@ -134,16 +136,16 @@ class MemoryBank(Replying):
         memory: Memory, recalls: Sequence[datetime], now: datetime, context: Context
     ) -> float:
         """The piece's retention; 1 where nobody knows how long ago it was."""
-        if memory.session in context.view.undated:
+        if memory.session in context.index.undated:
             return 1.0
         return retained(memory.at, recalls, now)
 
 
 def _exchange(piece: Sequence[Turn]) -> NewMemory:
     return NewMemory(
-        text=dialogue_lines(piece),
+        text=format_dialogue(piece),
         at=piece[-1].at,
-        sources=tuple(turn.id for turn in piece),
+        source_turns=tuple(turn.id for turn in piece),
         speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
         kind=EXCHANGE,
     )
@@ -160,26 +162,28 @@ def _levelled(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float
 
 async def _piece(memory: Memory, score: float, context: Context) -> Part:
     """An exchange as it was said, or the digest of a day, under its date."""
-    view = context.view
+    view = context.index
     sources = await view.turns(quoted_turns(memory, view))
     said = memory.kind == EXCHANGE
-    text = dated_lines(sources, view.undated) if said else shown(memory, view.undated)
+    text = (
+        format_dated_turns(sources, view.undated) if said else format_memory(memory, view.undated)
+    )
     return Part(
         text=text,
         memories=(memory,),
-        sources=tuple(sources),
+        source_turns=tuple(sources),
         score=score,
-        made_by=memory.made_by if memory.kind == DAY_EVENTS else LOCAL,
+        made_by=memory.made_by if memory.kind == DAY_EVENTS else LOCAL_MODEL,
     )
 
 
 async def _whole(memory: Memory, context: Context) -> Part:
-    sources = await context.view.turns(quoted_turns(memory, context.view))
+    sources = await context.index.turns(quoted_turns(memory, context.index))
     text = f"{_HEADINGS[memory.kind]} {one_line(memory.text)}"
     return Part(
         text=text,
         memories=(memory,),
-        sources=tuple(sources),
+        source_turns=tuple(sources),
         score=BELOW_ALL,
         made_by=memory.made_by,
     )

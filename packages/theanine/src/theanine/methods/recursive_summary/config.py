@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 EXAMPLES = 3
 """Demonstrations that the file of them holds."""
@@ -36,7 +36,7 @@ class RecursiveSummaryConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, sentences=1, utterances=0, query_turns=1, budget=0)
+        check_minimums(self, sentences=1, utterances=0, query_turns=1, budget=0)
         if not 0 <= self.demonstrations <= EXAMPLES:
             raise SettingsError(f"demonstrations must be 0 to {EXAMPLES}")
 

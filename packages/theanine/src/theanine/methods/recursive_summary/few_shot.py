@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import load_step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Reply
-from theanine.text.formatting import dialogue_lines, name_of, one_line, sessions_of
+from theanine.text.formatting import dialogue_sessions, format_dialogue, format_speaker, one_line
 from theanine.types import Recollection, Utterance
 
 PACKAGE = "theanine.methods.recursive_summary"
-RESPOND_FEW_SHOT = load_step(PACKAGE, "respond-few-shot", 1, str)
+RESPOND_FEW_SHOT = load_prompt(PACKAGE, "respond-few-shot", 1, str)
 
 
 @cache
@@ -30,7 +30,7 @@ async def respond_few_shot(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    caller: Caller,
+    caller: ScopedChat,
     *,
     examples: int,
     touches: set[int],
@@ -42,12 +42,12 @@ async def respond_few_shot(
     """
     said = await caller.ask(
         RESPOND_FEW_SHOT,
-        touches=touches | sessions_of(dialogue),
+        source_sessions=touches | dialogue_sessions(dialogue),
         check=lambda reply: None if reply.strip() else "the reply is empty",
         examples="\n\n".join(demonstrations()[:examples]),
-        speaker=name_of(speaker),
+        speaker=format_speaker(speaker),
         remembered="\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
         or "(nothing)",
-        dialogue=dialogue_lines(dialogue),
+        dialogue=format_dialogue(dialogue),
     )
     return Reply(text=said.strip(), recollection=recollection, made_by=caller.model)

@@ -19,23 +19,23 @@ from collections.abc import Sequence
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.recursive_summary.config import RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import respond_few_shot
-from theanine.methods.shared.provenance import sessions_behind
-from theanine.methods.shared.retrieve import query_of, reply, retrieve
+from theanine.methods.shared.provenance import source_sessions
+from theanine.methods.shared.retrieve import query_text, reply, retrieve
 from theanine.methods.shared.running_summary import (
-    bring_up_to_date,
-    sentence_parts,
-    summary_estimate,
+    estimate_running_summary,
+    summary_parts,
+    update_running_summary,
 )
-from theanine.methods.shared.statements import embedded
-from theanine.methods.shared.utterances import UTTERANCE, utterances_of
-from theanine.retrieval.budget import within
-from theanine.text.formatting import spoken, when
+from theanine.methods.shared.statements import embed_memories
+from theanine.methods.shared.utterances import UTTERANCE, utterance_memories
+from theanine.retrieval.budget import fit_budget
+from theanine.text.formatting import format_day, format_turn
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -55,28 +55,30 @@ class RecursiveSummary:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """M_i from M_{i-1} and the session; what it takes the place of is marked superseded."""
-        memories, marks = await bring_up_to_date(
+        memories, marks = await update_running_summary(
             session, turns, given, context, most=self.config.sentences
         )
         if self.config.utterances:
-            memories += utterances_of(turns)
-        return Remembered(memories=memories, vectors=await _vectors(memories, context), marks=marks)
+            memories += utterance_memories(turns)
+        return MemoryBatch(
+            memories=memories, vectors=await _vectors(memories, context), marks=marks
+        )
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """One call a session, or one for each window of a very long one."""
-        return summary_estimate(turns, self.config.sentences)
+        return estimate_running_summary(turns, self.config.sentences)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The summary as it stands, in time order, then the utterances that fit, in time order."""
-        query = query_of(dialogue, self.config.query_turns)
-        parts = await sentence_parts(query, dialogue, context)
+        query = query_text(dialogue, self.config.query_turns)
+        parts = await summary_parts(query, dialogue, context)
         parts += await self._said(query, dialogue, context)
-        budget = context.room(self.config.budget)
-        kept = within([(part, part.text) for part in parts], budget)
+        budget = context.token_budget(self.config.budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: (part.memories[0].kind == UTTERANCE, part.memories[0].order))
         return Recollection(query=query, parts=tuple(kept))
 
@@ -96,14 +98,14 @@ class RecursiveSummary:
             speaker,
             context.chat,
             examples=self.config.demonstrations,
-            touches=sessions_behind(recollection.memories, context.view),
+            touches=source_sessions(recollection.memories, context.index),
         )
 
     async def _said(
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[Part]:
         """The past utterances that fit best: the local memory beside the global one."""
-        view = context.view
+        view = context.index
         if not self.config.utterances:
             return []
         found = await retrieve(
@@ -116,11 +118,13 @@ class RecursiveSummary:
         )
         parts: list[Part] = []
         for memory, score in found:
-            turns = tuple(await view.turns(memory.sources))
-            text = when(memory.at, memory.session, view.undated) + " ".join(map(spoken, turns))
-            parts.append(Part(text=text, memories=(memory,), sources=turns, score=score))
+            turns = tuple(await view.turns(memory.source_turns))
+            text = format_day(memory.at, memory.session, view.undated) + " ".join(
+                map(format_turn, turns)
+            )
+            parts.append(Part(text=text, memories=(memory,), source_turns=turns, score=score))
         return parts
 
 
 async def _vectors(memories: Sequence[NewMemory], context: Context) -> object:
-    return await embedded(memories, context) if memories else None
+    return await embed_memories(memories, context) if memories else None

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.segmentation.segments import Span, exchange_starts, spans_between, tiling_fault
-from theanine.text.formatting import name_of, one_line, rough_tokens
+from theanine.text.formatting import estimate_tokens, format_speaker, one_line
 from theanine.types import Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 WINDOW_TOKENS = 12_000
 """A session whose lines pass this, by a rough upper count, goes in several windows."""
@@ -44,8 +44,8 @@ class Segments(BaseModel):
     segments: list[Bounds]
 
 
-SEGMENT = load_step("theanine.methods.secom", "segment", 1, Segments)
-SEGMENT_GUIDED = load_step("theanine.methods.secom", "segment-guided", 1, Segments)
+SEGMENT = load_prompt("theanine.methods.secom", "segment", 1, Segments)
+SEGMENT_GUIDED = load_prompt("theanine.methods.secom", "segment-guided", 1, Segments)
 
 Window = tuple[int, int]
 """The first block of a window, counted from 0, and the one after its last."""
@@ -66,12 +66,12 @@ class Block:
     @property
     def cost(self) -> int:
         """Tokens of its lines, roughly and at most."""
-        return sum(rough_tokens(line) + _LINE_TOKENS for line in self.lines)
+        return sum(estimate_tokens(line) + _LINE_TOKENS for line in self.lines)
 
 
 async def ask_segments(
     turns: Sequence[Utterance],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     guidance: str = "",
     touches: Iterable[int] = (),
@@ -94,7 +94,7 @@ async def ask_segments(
         values = {"guidance": guidance} if guidance else {}
         answer = await caller.ask(
             step,
-            touches=touched,
+            source_sessions=touched,
             check=partial(fault, first, end),
             turns=shown(blocks[first:end], first),
             **values,
@@ -102,7 +102,7 @@ async def ask_segments(
         return [one.first - 1 for one in answer.segments[1:]]
 
     windows = windows_over([block.cost for block in blocks])
-    starts = stitched(windows, await concurrently([partial(ask, one) for one in windows]))
+    starts = stitched(windows, await gather([partial(ask, one) for one in windows]))
     return spans_between([blocks[start].start for start in starts], len(turns))
 
 
@@ -126,7 +126,7 @@ def shown(blocks: Sequence[Block], first: int = 0) -> str:
 
 
 def _line(turn: Utterance) -> str:
-    return f"{name_of(turn.speaker)} ({turn.role}): {one_line(turn.words, LONGEST_TURN)}"
+    return f"{format_speaker(turn.speaker)} ({turn.role}): {one_line(turn.full_text, LONGEST_TURN)}"
 
 
 def fault(first: int, end: int, answer: Segments) -> str | None:

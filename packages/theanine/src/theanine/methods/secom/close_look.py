@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from theanine.embeddings.base import Vectors
 from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Context
-from theanine.methods.shared.retrieve import query_for
+from theanine.methods.shared.retrieve import build_query
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, Unit
-from theanine.retrieval.scope_index import Retrieval, View
-from theanine.retrieval.scoring import standard
-from theanine.text.formatting import spoken
+from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
+from theanine.retrieval.scoring import standardize
+from theanine.text.formatting import format_turn
 from theanine.types import Memory, Turn, Utterance
 
 LENT = 0.2
@@ -74,7 +74,7 @@ class CloseLook:
     """Scores the turns of segments; what it embeds is kept for as long as the scope's view is."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[View, _Known] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[ScopeIndex, _Known] = WeakKeyDictionary()
 
     async def at(
         self,
@@ -82,17 +82,17 @@ class CloseLook:
         query: str,
         dialogue: Sequence[Utterance],
         context: Context,
-        how: Retrieval,
+        how: RetrievalMode,
     ) -> list[Looked]:
         """The segments, best first. ``found`` are at least one, with their own scores."""
-        ranked = sorted(found, key=lambda one: (one[0].session, one[0].sources[:1]))
+        ranked = sorted(found, key=lambda one: (one[0].session, one[0].source_turns[:1]))
         memories = [memory for memory, _ in ranked]
-        known = self._known.setdefault(context.view, _Known())
+        known = self._known.setdefault(context.index, _Known())
         lines = await self._lines(memories, known, context)
-        ranking = _ranking(memories, lines, known, context.view)
-        scores = _scores(ranking, await query_for(query, dialogue, context, how), how)
-        own = standard(np.array([score for _, score in ranked], np.float32))
-        return _looked(memories, lines, own, standard(scores))
+        ranking = _ranking(memories, lines, known, context.index)
+        scores = _scores(ranking, await build_query(query, dialogue, context, how), how)
+        own = standardize(np.array([score for _, score in ranked], np.float32))
+        return _looked(memories, lines, own, standardize(scores))
 
     async def _lines(
         self, memories: Sequence[Memory], known: _Known, context: Context
@@ -102,21 +102,25 @@ class CloseLook:
         cache = known.lines
         missing = [memory for memory in memories if memory.id not in cache]
         read = [
-            [turn for turn in await context.view.turns(memory.sources) if turn.words.strip()]
+            [
+                turn
+                for turn in await context.index.turns(memory.source_turns)
+                if turn.full_text.strip()
+            ]
             for memory in missing
         ]
-        texts = [turn.words for turns in read for turn in turns]
+        texts = [turn.full_text for turns in read for turn in turns]
         vectors = await context.embedder.embed(texts) if texts else np.zeros((0, 0), np.float32)
         first = 0
         for memory, turns in zip(missing, read, strict=True):
-            costs = [line_cost(spoken(turn)) for turn in turns]
+            costs = [line_cost(format_turn(turn)) for turn in turns]
             cache[memory.id] = _Lines(turns, vectors[first : first + len(turns)], costs)
             first += len(turns)
         return [cache[memory.id] for memory in memories]
 
 
 def _ranking(
-    memories: Sequence[Memory], lines: Sequence[_Lines], known: _Known, view: View
+    memories: Sequence[Memory], lines: Sequence[_Lines], known: _Known, view: ScopeIndex
 ) -> Ranking:
     """All turns of the segments as units; the last one is kept, as small scopes have no other."""
     ids = tuple(memory.id for memory in memories)
@@ -134,9 +138,9 @@ def line_cost(line: str) -> int:
     return count_tokens(f"-\n{line}") - count_tokens("-")
 
 
-def _unit(turn: Turn, view: View) -> Unit:
+def _unit(turn: Turn, view: ScopeIndex) -> Unit:
     return Unit(
-        text=spoken(turn),
+        text=format_turn(turn),
         session=turn.session,
         at=None if turn.session in view.undated else turn.at,
         speakers=(turn.speaker,),
@@ -144,7 +148,7 @@ def _unit(turn: Turn, view: View) -> Unit:
     )
 
 
-def _scores(ranking: Ranking, query: Query, how: Retrieval) -> Scores:
+def _scores(ranking: Ranking, query: Query, how: RetrievalMode) -> Scores:
     if how == "lexical":
         return ranking.lexical.scores(query.text)
     if how == "dense":
@@ -158,7 +162,7 @@ def _looked(
     ends = np.cumsum([len(one.turns) for one in lines]).tolist()
     parts = [scores[end - len(one.turns) : end] for end, one in zip(ends, lines, strict=True)]
     lowest = float(scores.min()) if len(scores) else 0.0
-    best = standard(np.array([part.max(initial=lowest) for part in parts], np.float32))
+    best = standardize(np.array([part.max(initial=lowest) for part in parts], np.float32))
     segments = best + LENT * own
     found = [
         Looked(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 from theanine.text.denoising.denoise import Denoising
 
 _SEGMENTER = re.compile(r"llm|local|every:[1-9]\d*")
@@ -56,7 +56,7 @@ class SecomConfig:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        at_least(self, retrieved=1, budget=0, query_turns=1, close_look=0, segment_turns=2)
+        check_minimums(self, retrieved=1, budget=0, query_turns=1, close_look=0, segment_turns=2)
         if not _SEGMENTER.fullmatch(self.segmenter):
             raise SettingsError(
                 f"segmenter must be llm, local or every:N, such as every:4, not {self.segmenter!r}"

@@ -30,20 +30,20 @@ from theanine.methods.secom.config import SecomConfig
 from theanine.methods.secom.guidance import read_guidance
 from theanine.methods.secom.packing import best_turns
 from theanine.methods.secom.segmenting import Divided, divide
-from theanine.methods.shared.estimates import tokens_of, tokens_of_step
-from theanine.methods.shared.retrieve import Replying, as_many, query_of, retrieve
-from theanine.methods.shared.statements import embedded
-from theanine.retrieval.budget import within
+from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
+from theanine.methods.shared.statements import embed_memories
+from theanine.retrieval.budget import fit_budget
 from theanine.text.denoising.denoise import check_denoising, denoise
-from theanine.text.formatting import dated_lines, name_of, one_line
+from theanine.text.formatting import format_dated_turns, format_speaker, one_line
 from theanine.types import (
-    LOCAL,
-    GivenMemory,
+    LOCAL_MODEL,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
@@ -59,7 +59,7 @@ Found = tuple[Memory, float, Sequence[Turn]]
 FELL_BACK = "no reply of the model divided the session; the local segmenter did"
 
 
-class Secom(Replying):
+class Secom(ReplyMixin):
     """The method, in its steps."""
 
     name = "secom"
@@ -81,10 +81,10 @@ class Secom(Replying):
             return Estimate()
         calls = len(windows_over([block.cost for block in blocks]))
         step = SEGMENT_GUIDED if self.guidance else SEGMENT
-        each = tokens_of_step(step) + count_tokens(self.guidance)
+        each = count_prompt_tokens(step) + count_tokens(self.guidance)
         return Estimate(
             calls=calls,
-            input_tokens=calls * each + tokens_of(turns) * (4 if calls > 1 else 3) // 3,
+            input_tokens=calls * each + count_turn_tokens(turns) * (4 if calls > 1 else 3) // 3,
             output_tokens=_TOKENS_A_SEGMENT * (len(turns) // _TURNS_A_SEGMENT + calls),
         )
 
@@ -92,48 +92,52 @@ class Secom(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Every segment of the session becomes a memory; ready-made memories are not needed."""
         divided = await divide(turns, context.chat, context.embedder, self.config, self.guidance)
         pieces = [turns[first : last + 1] for first, last in divided.spans]
         memories = [
             await self._memory(piece, divided)
             for piece in pieces
-            if any(turn.words.strip() for turn in piece)
+            if any(turn.full_text.strip() for turn in piece)
         ]
         notes = [FELL_BACK] if divided.fell_back else []
-        return Remembered(memories=memories, vectors=await embedded(memories, context), notes=notes)
+        return MemoryBatch(
+            memories=memories, vectors=await embed_memories(memories, context), notes=notes
+        )
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The segments that fit the dialogue best, in time order, within the budget."""
-        query = query_of(dialogue, self.config.query_turns)
-        budget = context.room(self.config.budget)
+        query = query_text(dialogue, self.config.query_turns)
+        budget = context.token_budget(self.config.budget)
         found = await self._found(query, dialogue, budget, context)
-        undated = context.view.undated
+        undated = context.index.undated
         parts = [
             Part(
-                text=dated_lines(turns, undated),
+                text=format_dated_turns(turns, undated),
                 memories=(memory,),
-                sources=tuple(turns),
+                source_turns=tuple(turns),
                 score=score,
             )
             for memory, score, turns in found
         ]
-        kept = within([(part, part.text) for part in parts], budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
     async def _memory(self, piece: Sequence[Turn], divided: Divided) -> NewMemory:
         config = self.config
-        said = [one_line(turn.words) for turn in piece]
+        said = [one_line(turn.full_text) for turn in piece]
         kept = await denoise(said, config.denoise, config.rate, config.llmlingua_model)
-        lines = [f"{name_of(t.speaker)}: {text}" for t, text in zip(piece, kept, strict=True)]
+        lines = [
+            f"{format_speaker(t.speaker)}: {text}" for t, text in zip(piece, kept, strict=True)
+        ]
         return NewMemory(
             text="\n".join(lines),
             at=piece[-1].at,
-            sources=tuple(turn.id for turn in piece),
+            source_turns=tuple(turn.id for turn in piece),
             speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
             kind=config.granularity,
             made_by=divided.made_by,
@@ -146,13 +150,13 @@ class Secom(Replying):
         """The segments, best first, with the turns to give back of each."""
         config = self.config
         close = 0 if context.reranking else config.close_look  # a reranker reads closely itself
-        limit = as_many(config.retrieved, budget)
+        limit = search_depth(config.retrieved, budget)
         found = await retrieve(query, dialogue, max(limit, close), context, config.retrieval)
         if not close or not found:
             return await _whole(found[:limit], context)
         looked = await self._look.at(found[:close], query, dialogue, context, config.retrieval)
         if budget is not None and not config.whole:
-            return list(best_turns(looked, budget, context.view.undated))
+            return list(best_turns(looked, budget, context.index.undated))
         lowest = looked[-1].score
         rest = [(memory, lowest - place) for place, (memory, _) in enumerate(found[close:], 1)]
         seen = [(one.memory, one.score) for one in looked]
@@ -160,9 +164,11 @@ class Secom(Replying):
 
 
 async def _whole(found: Sequence[tuple[Memory, float]], context: Context) -> list[Found]:
-    return [(memory, score, await context.view.turns(memory.sources)) for memory, score in found]
+    return [
+        (memory, score, await context.index.turns(memory.source_turns)) for memory, score in found
+    ]
 
 
 def fallbacks(memories: Iterable[Memory]) -> int:
     """In how many sessions the local segmenter took the model's place, its replies unusable."""
-    return len({one.session for one in memories if one.prompt and one.made_by == LOCAL})
+    return len({one.session for one in memories if one.prompt and one.made_by == LOCAL_MODEL})

@@ -14,8 +14,8 @@ from functools import partial
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.chat import Caller
-from theanine.llm.prompt import load_step
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import load_prompt
 from theanine.methods.secom.guidance import Example, Guidance, bounds, turn_lines
 from theanine.text.formatting import one_line
 
@@ -35,7 +35,7 @@ class Lesson(BaseModel):
     lesson: str = Field(description="what in it is easily got wrong, and why")
 
 
-REFLECT = load_step("theanine.methods.secom", "segment-reflect", 1, Lesson)
+REFLECT = load_prompt("theanine.methods.secom", "segment-reflect", 1, Lesson)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Attempt:
 
 async def reflect(
     attempts: Sequence[Attempt],
-    caller: Caller,
+    caller: ScopedChat,
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> Guidance | None:

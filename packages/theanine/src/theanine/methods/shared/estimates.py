@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theanine.embeddings.wordllama import count_tokens
-from theanine.llm.prompt import Step
+from theanine.llm.prompt import PromptTemplate
 from theanine.types import Turn
 
 LINE = 12
@@ -17,16 +17,16 @@ STATEMENT = 45
 """Tokens of one statement in a reply, with its speakers and turns."""
 
 
-def tokens_of(turns: Sequence[Turn]) -> int:
+def count_turn_tokens(turns: Sequence[Turn]) -> int:
     """Tokens of the turns as a prompt quotes them."""
-    return sum(count_tokens(turn.words) + LINE for turn in turns)
+    return sum(count_tokens(turn.full_text) + LINE for turn in turns)
 
 
-def tokens_of_step(step: Step[Any]) -> int:
+def count_prompt_tokens(step: PromptTemplate[Any]) -> int:
     """Tokens of a step's prompt before anything is put in, with the shape that it asks for."""
     return count_tokens(step.template) + (60 if step.result is not str else 0)
 
 
-def statements_in(turns: Sequence[Turn]) -> int:
+def estimate_statements(turns: Sequence[Turn]) -> int:
     """How many statements a model is likely to make of the turns."""
     return round(STATEMENTS_A_TURN * len(turns))

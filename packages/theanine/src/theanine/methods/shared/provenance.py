@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from theanine.retrieval.scope_index import View
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import Memory
 
 
-def sessions_behind(memories: Iterable[Memory], view: View) -> set[int]:
+def source_sessions(memories: Iterable[Memory], view: ScopeIndex) -> set[int]:
     """Numbers of the sessions whose words the memories may hold.
 
     A prompt that shows a memory touches all of them: forgetting one must reach that prompt.
@@ -18,7 +18,7 @@ def sessions_behind(memories: Iterable[Memory], view: View) -> set[int]:
     while waiting:
         memory = waiting.pop()
         sessions.add(memory.session)
-        fresh = [origin for origin in memory.origins if origin not in seen and origin in view]
+        fresh = [origin for origin in memory.derived_from if origin not in seen and origin in view]
         seen.update(fresh)
         waiting += [view[origin] for origin in fresh]
     return sessions

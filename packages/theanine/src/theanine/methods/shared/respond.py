@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_step
-from theanine.text.formatting import NO_MODEL as NO_MODEL
-from theanine.text.formatting import dialogue_lines, name_of, one_line, sessions_of, when
-from theanine.text.words import contained, content, day
-from theanine.types import LOCAL, STATEMENT, Memory, Part, Recollection, Utterance
+from theanine.llm.prompt import load_prompt
+from theanine.text.formatting import NO_MODEL_NOTICE as NO_MODEL_NOTICE
+from theanine.text.formatting import (
+    dialogue_sessions,
+    format_day,
+    format_dialogue,
+    format_speaker,
+    one_line,
+)
+from theanine.text.words import containment, content_words, format_date
+from theanine.types import LOCAL_MODEL, STATEMENT, Memory, Part, Recollection, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 NOTHING = "I remember nothing about this yet."
 
@@ -27,8 +33,8 @@ class Reasoned(BaseModel):
     response: str = Field(description="the words to say")
 
 
-RESPOND = load_step("theanine.methods.shared", "respond", 1, str)
-RESPOND_REASONED = load_step("theanine.methods.shared", "respond-reasoned", 1, Reasoned)
+RESPOND = load_prompt("theanine.methods.shared", "respond", 1, str)
+RESPOND_REASONED = load_prompt("theanine.methods.shared", "respond-reasoned", 1, Reasoned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +43,14 @@ class Spoken:
 
     text: str
     rationale: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
 
 
 async def respond(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     rationale: bool = False,
     undated: Collection[int] = (),
@@ -59,20 +65,20 @@ async def respond(
     """
     if caller is None:
         return local_respond(dialogue, recollection, undated)
-    touches = {memory.session for memory in recollection.memories} | sessions_of(dialogue)
-    touches |= {turn.session for turn in recollection.sources} | set(behind)
+    touches = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
+    touches |= {turn.session for turn in recollection.source_turns} | set(behind)
     remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
     values = {
-        "speaker": name_of(speaker),
+        "speaker": format_speaker(speaker),
         "remembered": remembered or "(nothing)",
-        "dialogue": dialogue_lines(dialogue),
+        "dialogue": format_dialogue(dialogue),
     }
     if not rationale:
-        said = await caller.ask(RESPOND, touches=touches, check=_said_nothing, **values)
+        said = await caller.ask(RESPOND, source_sessions=touches, check=_said_nothing, **values)
         return Spoken(text=said.strip(), made_by=caller.model)
     answer = await caller.ask(
         RESPOND_REASONED,
-        touches=touches,
+        source_sessions=touches,
         check=lambda reply: _said_nothing(reply.response),
         **values,
     )
@@ -94,27 +100,31 @@ def local_respond(
 ) -> Spoken:
     """The best-supported memory, quoted with its date and source, and why it is no more."""
     if not recollection:
-        return Spoken(text=f"{NOTHING} {NO_MODEL}")
-    asked = content(dialogue[-1].words) if dialogue else frozenset[str]()
+        return Spoken(text=f"{NOTHING} {NO_MODEL_NOTICE}")
+    asked = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
     if statements:
         retrieved = part.timeline.retrieved if part.timeline else statements[0].id
-        best = max(statements, key=lambda m: (contained(asked, content(m.text)), m.id == retrieved))
+        best = max(
+            statements, key=lambda m: (containment(asked, content_words(m.text)), m.id == retrieved)
+        )
         quoted = _with_source(best, part, undated)
-    elif part.sources:
-        turn = max(part.sources, key=lambda turn: contained(asked, content(turn.words)))
-        quoted = f"{when(turn.at, turn.session, undated)}{turn.speaker}: “{turn.words.strip()}”"
+    elif part.source_turns:
+        turn = max(
+            part.source_turns, key=lambda turn: containment(asked, content_words(turn.full_text))
+        )
+        quoted = f"{format_day(turn.at, turn.session, undated)}{turn.speaker}: “{turn.full_text.strip()}”"
     else:
         quoted = part.text
-    return Spoken(text=f"I remember: {quoted}\n{NO_MODEL}")
+    return Spoken(text=f"I remember: {quoted}\n{NO_MODEL_NOTICE}")
 
 
 def _with_source(memory: Memory, part: Part, undated: Collection[int]) -> str:
-    if memory.made_by == LOCAL:
+    if memory.made_by == LOCAL_MODEL:
         return memory.text  # already the speaker's own words, with speaker and date
-    source = next((turn for turn in part.sources if turn.id in memory.sources), None)
-    date = "" if memory.session in undated else day(memory.at)
-    said = f"{source.speaker}: “{source.words.strip()}”" if source else ""
+    source = next((turn for turn in part.source_turns if turn.id in memory.source_turns), None)
+    date = "" if memory.session in undated else format_date(memory.at)
+    said = f"{source.speaker}: “{source.full_text.strip()}”" if source else ""
     note = ", ".join(filter(None, (date, said)))
     return f"{memory.text} ({note})" if note else memory.text

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theanine.embeddings.base import QuestionEmbedder
+from theanine.embeddings.base import QueryEmbedder
 from theanine.methods.base import Context, Reply
-from theanine.methods.shared.provenance import sessions_behind
+from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.respond import respond
 from theanine.retrieval.query import Query
-from theanine.retrieval.scope_index import Retrieval
+from theanine.retrieval.scope_index import RetrievalMode
 from theanine.types import Memory, Recollection, Utterance
 
 _WITHIN_A_BUDGET = 200
 
 
-def query_of(dialogue: Sequence[Utterance], turns: int | None) -> str:
+def query_text(dialogue: Sequence[Utterance], turns: int | None) -> str:
     """The dialogue's last ``turns`` turns as one text; all of it with None."""
-    return "\n".join(said.words for said in (dialogue[-turns:] if turns else dialogue)).strip()
+    return "\n".join(said.full_text for said in (dialogue[-turns:] if turns else dialogue)).strip()
 
 
-def as_many(retrieved: int, budget: int | None) -> int:
+def search_depth(retrieved: int, budget: int | None) -> int:
     """How many to look for: ``retrieved``, unless a token budget says how much is given back."""
     return retrieved if budget is None else max(retrieved, _WITHIN_A_BUDGET)
 
@@ -30,7 +30,7 @@ async def retrieve(
     dialogue: Sequence[Utterance],
     k: int,
     context: Context,
-    how: Retrieval,
+    how: RetrievalMode,
     *,
     kinds: Sequence[str] = (),
 ) -> list[tuple[Memory, float]]:
@@ -39,10 +39,10 @@ async def retrieve(
     With ``kinds``, only live memories of these kinds are found. A reranker, if there is one, puts
     the best in order.
     """
-    view = context.view
+    view = context.index
     if not query or not len(view):
         return []
-    sought = await query_for(query, dialogue, context, how)
+    sought = await build_query(query, dialogue, context, how)
     mask = view.live_of(*kinds) if kinds else None  # the view may have grown until now
     reranking = context.reranking
     if reranking is None:
@@ -51,24 +51,24 @@ async def retrieve(
     return (await reranking.reordered(query, found))[:k]
 
 
-async def query_for(
-    query: str, dialogue: Sequence[Utterance], context: Context, how: Retrieval
+async def build_query(
+    query: str, dialogue: Sequence[Utterance], context: Context, how: RetrievalMode
 ) -> Query:
     """What is looked for: the dialogue's last turn shows who asks, about whom, about what days.
 
     A question is embedded once, as a question where the embedder tells them from texts.
     """
-    topic = context.view.topic(query) if how == "hybrid" else query
-    if topic not in context.asked:
+    topic = context.index.topic(query) if how == "hybrid" else query
+    if topic not in context.query_vectors:
         embedder = context.embedder
-        asks = isinstance(embedder, QuestionEmbedder)
-        embed = embedder.embed_questions if asks else embedder.embed
-        context.asked[topic] = await embed([topic])
+        asks = isinstance(embedder, QueryEmbedder)
+        embed = embedder.embed_queries if asks else embedder.embed
+        context.query_vectors[topic] = await embed([topic])
     last = dialogue[-1]
     return Query(
         text=query,
-        vector=context.asked[topic][0],
-        latest=last.words,
+        vector=context.query_vectors[topic][0],
+        latest=last.full_text,
         asker=last.speaker,
         asked_at=last.at,
     )
@@ -90,8 +90,8 @@ async def reply(
         speaker,
         context.chat,
         rationale=rationale,
-        undated=context.view.undated,
-        behind=sessions_behind(recollection.memories, context.view) if asks else (),
+        undated=context.index.undated,
+        behind=source_sessions(recollection.memories, context.index) if asks else (),
     )
     return Reply(
         text=spoken.text,
@@ -101,7 +101,7 @@ async def reply(
     )
 
 
-class Replying:
+class ReplyMixin:
     """A method that replies from the dialogue and what was recalled, and from nothing else."""
 
     async def respond(

@@ -6,19 +6,24 @@ from collections.abc import Sequence
 
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.estimates import STATEMENT, statements_in, tokens_of, tokens_of_step
-from theanine.summarization.local_summarize import own_words
+from theanine.methods.shared.estimates import (
+    STATEMENT,
+    count_prompt_tokens,
+    count_turn_tokens,
+    estimate_statements,
+)
+from theanine.summarization.local_summarize import without_attribution
 from theanine.summarization.summarize import SUMMARIZE, summarize
-from theanine.types import GivenMemory, NewMemory, Session, Turn
+from theanine.types import ImportedMemory, NewMemory, Session, Turn
 
 GIVEN = "given"
 """The maker's name on ready-made memories."""
 
 
-async def statements_of(
+async def summarize_session(
     session: Session,
     turns: Sequence[Turn],
-    given: Sequence[GivenMemory],
+    given: Sequence[ImportedMemory],
     context: Context,
 ) -> list[NewMemory]:
     """The statements of a session; ready-made memories, where there are any, as they are.
@@ -27,28 +32,28 @@ async def statements_of(
     """
     if given:
         return await _taken(session, given, context)
-    known = await context.view.reminders(turns)
+    known = await context.index.reminders(turns)
     return await summarize(turns, context.chat, dated=session.dated, recalled=known)
 
 
-async def embedded(memories: Sequence[NewMemory], context: Context) -> Vectors:
+async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:
     """The statements' vectors, ``(n, d)``: of their own words, without who said them when."""
-    return await context.embedder.embed([own_words(memory.text) for memory in memories])
+    return await context.embedder.embed([without_attribution(memory.text) for memory in memories])
 
 
-def summary_estimate(turns: Sequence[Turn]) -> Estimate:
+def estimate_summary(turns: Sequence[Turn]) -> Estimate:
     """What :func:`statements_of` will about take."""
     return Estimate(
         calls=1,
-        input_tokens=tokens_of_step(SUMMARIZE) + tokens_of(turns),
-        output_tokens=statements_in(turns) * STATEMENT,
+        input_tokens=count_prompt_tokens(SUMMARIZE) + count_turn_tokens(turns),
+        output_tokens=estimate_statements(turns) * STATEMENT,
     )
 
 
 async def _taken(
-    session: Session, given: Sequence[GivenMemory], context: Context
+    session: Session, given: Sequence[ImportedMemory], context: Context
 ) -> list[NewMemory]:
-    by_key = {turn.key: turn for turn in await context.view.dialogue(session.id) if turn.key}
+    by_key = {turn.key: turn for turn in await context.index.dialogue(session.id) if turn.key}
     memories: list[NewMemory] = []
     for one in given:
         sources = sorted(
@@ -58,7 +63,7 @@ async def _taken(
             NewMemory(
                 text=one.text,
                 at=sources[-1].at if sources else session.ended_at or session.started_at,
-                sources=tuple(turn.id for turn in sources),
+                source_turns=tuple(turn.id for turn in sources),
                 speakers=one.speakers,
                 made_by=GIVEN,
             )

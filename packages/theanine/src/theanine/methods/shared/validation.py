@@ -7,7 +7,7 @@ from theanine.errors import SettingsError
 _NONE = {"query_turns": ", or None for the whole dialogue", "budget": " tokens, or None"}
 
 
-def at_least(config: object, **least: int) -> None:
+def check_minimums(config: object, **least: int) -> None:
     """Raises SettingsError for a setting of the config below its bound; None is no number."""
     for name, bound in least.items():
         value = getattr(config, name)

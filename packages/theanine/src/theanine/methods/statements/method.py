@@ -9,40 +9,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.retrieve import Replying, as_many, query_of, retrieve
-from theanine.methods.shared.statements import embedded, statements_of, summary_estimate
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
+from theanine.methods.shared.statements import embed_memories, estimate_summary, summarize_session
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
-from theanine.retrieval.budget import leading, within
-from theanine.text.formatting import shown
+from theanine.retrieval.budget import fit_budget, fit_prefix
+from theanine.text.formatting import format_memory
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
 )
 
 
-class _Statements(Replying):
+class _Statements(ReplyMixin):
     """Summarizes each session; what tells the two apart is their recall."""
 
     async def remember(
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """The session's statements, or the ready-made memories as they are."""
-        memories = await statements_of(session, turns, given, context)
-        return Remembered(memories=memories, vectors=await embedded(memories, context))
+        memories = await summarize_session(session, turns, given, context)
+        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """One call: the summary."""
-        return summary_estimate(turns)
+        return estimate_summary(turns)
 
 
 class AllMemories(_Statements):
@@ -56,11 +56,13 @@ class AllMemories(_Statements):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Every statement; the newest are kept when a budget cuts."""
-        newest = sorted(context.view.memories, key=lambda memory: memory.order, reverse=True)
-        undated = context.view.undated
-        budget = context.room(self.config.budget)
-        kept = leading(((memory, shown(memory, undated)) for memory in newest), budget)
-        return await _recollection(query_of(dialogue, None), [(one, 0.0) for one in kept], context)
+        newest = sorted(context.index.memories, key=lambda memory: memory.order, reverse=True)
+        undated = context.index.undated
+        budget = context.token_budget(self.config.budget)
+        kept = fit_prefix(((memory, format_memory(memory, undated)) for memory in newest), budget)
+        return await _recollection(
+            query_text(dialogue, None), [(one, 0.0) for one in kept], context
+        )
 
 
 class MemoryRetrieval(_Statements):
@@ -75,12 +77,12 @@ class MemoryRetrieval(_Statements):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The best-fitting statements, in time order, within the budget."""
         config = self.config
-        query = query_of(dialogue, config.query_turns)
-        budget = context.room(config.budget)
-        most = as_many(config.retrieved, budget)
+        query = query_text(dialogue, config.query_turns)
+        budget = context.token_budget(config.budget)
+        most = search_depth(config.retrieved, budget)
         ranked = await retrieve(query, dialogue, most, context, config.retrieval)
-        undated = context.view.undated
-        kept = within([(one, shown(one[0], undated)) for one in ranked], budget)
+        undated = context.index.undated
+        kept = fit_budget([(one, format_memory(one[0], undated)) for one in ranked], budget)
         return await _recollection(query, kept, context)
 
 
@@ -88,12 +90,12 @@ async def _recollection(
     query: str, kept: Sequence[tuple[Memory, float]], context: Context
 ) -> Recollection:
     """The statements in time order, with their scores."""
-    view = context.view
+    view = context.index
     parts = [
         Part(
-            text=shown(memory, view.undated),
+            text=format_memory(memory, view.undated),
             memories=(memory,),
-            sources=tuple(await view.turns(memory.sources)),
+            source_turns=tuple(await view.turns(memory.source_turns)),
             score=score,
         )
         for memory, score in sorted(kept, key=lambda one: one[0].order)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class SummaryBufferConfig:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, sentences=1, query_turns=1, budget=0)
+        check_minimums(self, sentences=1, query_turns=1, budget=0)
         if self.buffer < 0:
             raise SettingsError(f"buffer must be 0 or more {self.unit}, not {self.buffer}")
 

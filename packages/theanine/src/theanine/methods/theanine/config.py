@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class TheanineConfig:
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        at_least(self, associates=1, retrieved=1, samples=1, query_turns=1)
+        check_minimums(self, associates=1, retrieved=1, samples=1, query_turns=1)
 
     @classmethod
     def paper(cls) -> TheanineConfig:

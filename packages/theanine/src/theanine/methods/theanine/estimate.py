@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Estimate
-from theanine.methods.shared.estimates import statements_in, tokens_of, tokens_of_step
-from theanine.methods.shared.statements import summary_estimate
+from theanine.methods.shared.estimates import (
+    count_prompt_tokens,
+    count_turn_tokens,
+    estimate_statements,
+)
+from theanine.methods.shared.statements import estimate_summary
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.relate import PAIRS_PER_CALL, RELATE, RELATE_PAIR
 from theanine.types import Turn
@@ -19,17 +23,17 @@ JUDGEMENT = 35
 
 def estimate(turns: Sequence[Turn], config: TheanineConfig) -> Estimate:
     """Of a session that has earlier ones to be related to, as long as itself."""
-    summary = summary_estimate(turns)
+    summary = estimate_summary(turns)
     if not config.relation_aware:
         return summary
-    memories, said = statements_in(turns), tokens_of(turns)
+    memories, said = estimate_statements(turns), count_turn_tokens(turns)
     pairs = memories * config.associates
     if config.relating == "pairs":
-        calls, each = pairs, tokens_of_step(RELATE_PAIR) + 2 * said
+        calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * said
     elif config.relating == "memory":
-        calls, each = memories, tokens_of_step(RELATE) + said
+        calls, each = memories, count_prompt_tokens(RELATE) + said
     else:
-        calls, each = -(-pairs // PAIRS_PER_CALL), tokens_of_step(RELATE) + said
+        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE) + said
     return summary + Estimate(
         calls=calls, input_tokens=calls * each + pairs * PAIR, output_tokens=pairs * JUDGEMENT
     )

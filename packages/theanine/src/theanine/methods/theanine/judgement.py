@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from theanine.types import LOCAL, Memory, NewMemory, Relation
+from theanine.types import LOCAL_MODEL, Memory, NewMemory, Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,5 +30,5 @@ class Judgement:
 
     relation: Relation | None
     explanation: str = ""
-    made_by: str = LOCAL
+    made_by: str = LOCAL_MODEL
     prompt: str = ""

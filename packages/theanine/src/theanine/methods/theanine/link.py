@@ -10,12 +10,12 @@ from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.judgement import Judgement, Pair
-from theanine.retrieval.scope_index import View
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import NewLink, NewMemory, Session
 
 
 def associate(
-    memories: Sequence[NewMemory], vectors: Vectors, session: Session, view: View, j: int
+    memories: Sequence[NewMemory], vectors: Vectors, session: Session, view: ScopeIndex, j: int
 ) -> list[Pair]:
     """Each new memory with its ``j`` nearest memories of earlier sessions, by new memory.
 
@@ -36,7 +36,7 @@ def associate(
 
 
 def choose_links(
-    pairs: Sequence[Pair], judgements: Sequence[Judgement], view: View, config: TheanineConfig
+    pairs: Sequence[Pair], judgements: Sequence[Judgement], view: ScopeIndex, config: TheanineConfig
 ) -> list[NewLink]:
     """The edges into the new memories, from the graph as it was before this session.
 

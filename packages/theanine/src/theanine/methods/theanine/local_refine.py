@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from theanine.methods.theanine.shorten import Told, told
-from theanine.text.words import day
-from theanine.types import LOCAL, Relation, Timeline, Utterance
+from theanine.methods.theanine.shorten import SelectedStatements, select_statements
+from theanine.text.words import format_date
+from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 
 CONNECTIVES: dict[Relation | None, str] = {
     Relation.CHANGED: "This changed:",
@@ -28,17 +28,17 @@ def local_refine(
 ) -> str:
     """The path in order, near-duplicates dropped, at most ``MOST_STATEMENTS`` of a long one."""
     pieces: list[str] = []
-    for one in told(timeline, dialogue, MOST_STATEMENTS):
+    for one in select_statements(timeline, dialogue, MOST_STATEMENTS):
         if pieces:
             pieces.append(CONNECTIVES[one.relation])
         pieces.append(_statement(one, undated))
     return " ".join(pieces)
 
 
-def _statement(one: Told, undated: Collection[int]) -> str:
+def _statement(one: SelectedStatements, undated: Collection[int]) -> str:
     text = " ".join(one.memory.text.split())
     if text[-1:].isalnum():
         text += "."
-    if one.memory.made_by == LOCAL or one.memory.session in undated:
+    if one.memory.made_by == LOCAL_MODEL or one.memory.session in undated:
         return text  # a local memory names its date itself; an undated one has none to name
-    return f"{day(one.memory.at)}: {text}"
+    return f"{format_date(one.memory.at)}: {text}"

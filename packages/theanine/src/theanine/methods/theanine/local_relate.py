@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theanine.methods.theanine.judgement import Judgement, Pair
-from theanine.summarization.local_summarize import own_words
+from theanine.summarization.local_summarize import without_attribution
 from theanine.text import cues
-from theanine.text.words import contained, content, is_unspaced, sentences, stem, words
+from theanine.text.words import containment, content_words, is_unspaced, sentences, stem, words
 from theanine.types import Relation
 
 CUE_FLOOR = 0.40
@@ -75,9 +75,11 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
 
 
 def _read(text: str, speakers: tuple[str, ...]) -> _Reading:
-    said = cues.normal(_SHOWN.sub("", own_words(text)))
-    common = content(" ".join(speakers)) | _VAGUE | _ROLES
-    pieces = tuple(_Sentence(said[a:b], content(said[a:b]) - common) for a, b in sentences(said))
+    said = cues.normal(_SHOWN.sub("", without_attribution(text)))
+    common = content_words(" ".join(speakers)) | _VAGUE | _ROLES
+    pieces = tuple(
+        _Sentence(said[a:b], content_words(said[a:b]) - common) for a, b in sentences(said)
+    )
     whole = frozenset[str]().union(*(piece.content for piece in pieces))
     return _Reading(pieces, whole, said, is_unspaced(said))
 
@@ -146,8 +148,8 @@ def _by_connective(older: _Reading, sentence: _Sentence) -> _Found | None:
     match = match or cues.CAUSE_THEN_EFFECT.search(text)
     if match is None:
         return None
-    before = len(content(cues.CLAUSE.split(text[: match.start()])[-1]) & older.content)
-    after = len(content(text[match.end() :]) & older.content)
+    before = len(content_words(cues.CLAUSE.split(text[: match.start()])[-1]) & older.content)
+    after = len(content_words(text[match.end() :]) & older.content)
     if before == after:
         return None
     if (before > after) == cause_first:
@@ -176,8 +178,8 @@ def _turned_round(older: _Reading, sentence: _Sentence) -> _Found | None:
     """The same said with a negation on one side only."""
     for earlier in older.sentences:
         alike = min(
-            contained(earlier.content, sentence.content),
-            contained(sentence.content, earlier.content),
+            containment(earlier.content, sentence.content),
+            containment(sentence.content, earlier.content),
         )
         if alike >= 0.5 and len(earlier.content & sentence.content) >= 2:
             now, then = (

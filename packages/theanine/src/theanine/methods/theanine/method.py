@@ -19,25 +19,25 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from theanine.llm.gather import concurrently
+from theanine.llm.gather import gather
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.shared.retrieve import query_of, reply, retrieve
-from theanine.methods.shared.statements import embedded, statements_of
+from theanine.methods.shared.retrieve import query_text, reply, retrieve
+from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.link import associate, choose_links
 from theanine.methods.theanine.refine import raw, refine
 from theanine.methods.theanine.relate import Scene, relate
-from theanine.methods.theanine.shorten import place_of_retrieved
+from theanine.methods.theanine.shorten import retrieved_position
 from theanine.methods.theanine.timeline import longest_paths, sample_timelines
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import fit_budget
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     Part,
     Recollection,
-    Remembered,
     Session,
     Timeline,
     Turn,
@@ -58,16 +58,16 @@ class Theanine:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Phase I: summarize, find associates, relate, link."""
-        memories = await statements_of(session, turns, given, context)
-        vectors = await embedded(memories, context)
-        pairs = associate(memories, vectors, session, context.view, self.config.associates)
+        memories = await summarize_session(session, turns, given, context)
+        vectors = await embed_memories(memories, context)
+        pairs = associate(memories, vectors, session, context.index, self.config.associates)
         judgements = await self._judged(pairs, session, turns, context)
-        links = choose_links(pairs, judgements, context.view, self.config)
-        return Remembered(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
+        links = choose_links(pairs, judgements, context.index, self.config)
+        return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """The summary, and the relations by the way that they are asked for."""
@@ -75,7 +75,7 @@ class Theanine:
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Phase II: retrieve, sample timelines, refine them."""
-        query = query_of(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns)
         found = await retrieve(
             query, dialogue, self.config.retrieved, context, self.config.retrieval
         )
@@ -84,12 +84,14 @@ class Theanine:
         if self.config.shuffle:
             timelines = _alone(timelines, context)
         if context.budget is not None:
-            timelines = told_once(timelines)
-        await context.view.turns([n for t in timelines for m in t.memories for n in m.sources])
+            timelines = deduplicate_timelines(timelines)
+        await context.index.turns(
+            [n for t in timelines for m in t.memories for n in m.source_turns]
+        )
         calls = [partial(self._part, line, dialogue, scores, context) for line in timelines]
         # Tasks only pay where there is something to wait for.
-        parts = await concurrently(calls) if context.chat else [await call() for call in calls]
-        kept = within([(part, part.text) for part in parts], context.budget)
+        parts = await gather(calls) if context.chat else [await call() for call in calls]
+        kept = fit_budget([(part, part.text) for part in parts], context.budget)
         if self.config.shuffle:
             context.rng.shuffle(kept)
         elif context.budget is not None:
@@ -116,14 +118,14 @@ class Theanine:
         scene = Scene(
             session=session.id,
             turns=turns,
-            dialogue=context.view.dialogue,
-            around=context.view.around,
-            undated=context.view.undated,
+            dialogue=context.index.dialogue,
+            around=context.index.around,
+            undated=context.index.undated,
         )
         return await relate(pairs, scene, mode=self.config.relating, caller=context.chat)
 
     def _timelines(self, retrieved: Sequence[Memory], context: Context) -> list[Timeline]:
-        view, given, lines = context.view, set[tuple[int, ...]](), list[Timeline]()
+        view, given, lines = context.index, set[tuple[int, ...]](), list[Timeline]()
         for memory in retrieved:
             paths = sample_timelines(
                 view.graph,
@@ -145,17 +147,17 @@ class Theanine:
         context: Context,
     ) -> Part:
         caller = context.chat if self.config.refine else None
-        undated = context.view.undated
+        undated = context.index.undated
         if self.config.refine:
             whole = self.config.whole
             text = await refine(timeline, dialogue, caller, undated=undated, whole=whole)
         else:
             text = raw(timeline, undated=undated)
-        sources = await context.view.turns([n for m in timeline.memories for n in m.sources])
+        sources = await context.index.turns([n for m in timeline.memories for n in m.source_turns])
         return Part(
             text=text,
             memories=timeline.memories,
-            sources=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
+            source_turns=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
             timeline=timeline,
             score=scores.get(timeline.retrieved, 0.0),
             made_by=caller.model if caller else "local",
@@ -164,15 +166,15 @@ class Theanine:
 
 def timeline_of(path: Sequence[int], retrieved: int, context: Context) -> Timeline:
     """A path of memory numbers as memories and links."""
-    links = context.view.graph.links
+    links = context.index.graph.links
     return Timeline(
-        memories=tuple(context.view[n] for n in path),
+        memories=tuple(context.index[n] for n in path),
         links=tuple(links[pair] for pair in pairwise(path)),
         retrieved=retrieved,
     )
 
 
-def told_once(timelines: Sequence[Timeline]) -> list[Timeline]:
+def deduplicate_timelines(timelines: Sequence[Timeline]) -> list[Timeline]:
     """The timelines, best first, without what a better one tells already.
 
     Of each there remains the run of new memories around its retrieved one; none where that is told.
@@ -180,7 +182,7 @@ def told_once(timelines: Sequence[Timeline]) -> list[Timeline]:
     told, kept = set[int](), list[Timeline]()
     for line in timelines:
         ids = [memory.id for memory in line.memories]
-        centre = place_of_retrieved(line)
+        centre = retrieved_position(line)
         if ids[centre] in told:
             continue
         start = max((n + 1 for n in range(centre) if ids[n] in told), default=0)
@@ -198,12 +200,12 @@ def _alone(timelines: Sequence[Timeline], context: Context) -> list[Timeline]:
     for line in timelines:
         for memory in line.memories:
             alone.setdefault(memory.id, line.retrieved)
-    return [Timeline(memories=(context.view[n],), links=(), retrieved=alone[n]) for n in alone]
+    return [Timeline(memories=(context.index[n],), links=(), retrieved=alone[n]) for n in alone]
 
 
 def longest_timelines(context: Context, memory: int | None = None) -> list[Timeline]:
     """The longest timeline to each end of the graph, or of one memory's component."""
-    view = context.view
+    view = context.index
     nodes = [m.id for m in view.memories] if memory is None else view.graph.members(memory)
     paths = longest_paths(view.graph, view.order, nodes)
     return [timeline_of(path, memory or path[-1], context) for path in paths]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from theanine.llm.prompt import load_step
+from theanine.llm.prompt import load_prompt
 from theanine.methods.theanine.local_refine import local_refine
-from theanine.methods.theanine.shorten import told
-from theanine.text.formatting import dialogue_lines, one_line, sessions_of, when
+from theanine.methods.theanine.shorten import select_statements
+from theanine.text.formatting import dialogue_sessions, format_day, format_dialogue, one_line
 from theanine.types import Memory, Relation, Timeline, Utterance
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 Step = tuple[Memory, Relation | None]
 """A statement with its relation to the one before it."""
 
-REFINE = load_step("theanine.methods.theanine", "refine", 1, str)
+REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
 MOST_STATEMENTS = 40
 """Statements of one path that the model is shown, unless it is shown the whole."""
 WORDS_PER_STATEMENT = 30
@@ -26,7 +26,7 @@ WORDS_PER_STATEMENT = 30
 async def refine(
     timeline: Timeline,
     dialogue: Sequence[Utterance],
-    caller: Caller | None,
+    caller: ScopedChat | None,
     *,
     undated: Collection[int] = (),
     whole: bool = False,
@@ -41,15 +41,16 @@ async def refine(
         return local_refine(timeline, dialogue, undated)
     steps = _whole(timeline)
     if not whole:
-        left = told(timeline, dialogue, MOST_STATEMENTS)
+        left = select_statements(timeline, dialogue, MOST_STATEMENTS)
         steps = [(step.memory, step.relation) for step in left]
     text = await caller.ask(
         REFINE,
-        touches={memory.session for memory in timeline.memories} | sessions_of(dialogue),
+        source_sessions={memory.session for memory in timeline.memories}
+        | dialogue_sessions(dialogue),
         check=lambda reply: None if reply.strip() else "the account is empty",
         chain="\n".join(_chain(steps, undated)),
         most=str(min(150, 20 + WORDS_PER_STATEMENT * len(steps))),
-        dialogue=dialogue_lines(dialogue) or "(nothing said yet)",
+        dialogue=format_dialogue(dialogue) or "(nothing said yet)",
     )
     return text.strip()
 
@@ -71,7 +72,7 @@ def _chain(steps: Sequence[Step], undated: Collection[int]) -> list[str]:
     """``(8 May 2023) statement``, and each after the first behind ``—Relation→``."""
     return [
         (f"—{relation or 'Then'}→ " if position else "")
-        + when(memory.at, memory.session, undated)
+        + format_day(memory.at, memory.session, undated)
         + one_line(memory.text)
         for position, (memory, relation) in enumerate(steps)
     ]

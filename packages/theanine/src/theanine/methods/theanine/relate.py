@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from theanine.llm.gather import concurrently
-from theanine.llm.prompt import load_step
+from theanine.llm.gather import gather
+from theanine.llm.prompt import load_prompt
 from theanine.methods.theanine.judgement import Judgement, Pair
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.text.formatting import (
-    dated_lines,
-    day_of,
+    day_label,
+    estimate_tokens,
+    format_dated_turns,
+    format_day,
+    format_turn,
+    group_by_day,
     one_line,
-    rough_tokens,
-    spoken,
-    under_days,
-    when,
 )
 from theanine.types import Memory, NewMemory, Relation, Turn
 
 if TYPE_CHECKING:
-    from theanine.llm.chat import Caller
+    from theanine.llm.chat import ScopedChat
 
 Relating = Literal["pairs", "memory", "session"]
 """How the model is asked: by pair, by new memory, or by session."""
@@ -93,8 +93,8 @@ class Judgements(BaseModel):
     judgements: list[NumberedJudgement]
 
 
-RELATE = load_step("theanine.methods.theanine", "relate", 1, Judgements)
-RELATE_PAIR = load_step("theanine.methods.theanine", "relate-pair", 1, PairJudgement)
+RELATE = load_prompt("theanine.methods.theanine", "relate", 1, Judgements)
+RELATE_PAIR = load_prompt("theanine.methods.theanine", "relate-pair", 1, PairJudgement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Scene:
 
 
 async def relate(
-    pairs: Sequence[Pair], scene: Scene, *, mode: Relating, caller: Caller | None
+    pairs: Sequence[Pair], scene: Scene, *, mode: Relating, caller: ScopedChat | None
 ) -> list[Judgement]:
     """One judgement for each pair, in the order of ``pairs``.
 
@@ -127,9 +127,9 @@ async def relate(
     if caller is None:
         return local_relate(pairs)
     if mode == "pairs":
-        return await concurrently([partial(_ask_pair, pair, scene, caller) for pair in pairs])
+        return await gather([partial(_ask_pair, pair, scene, caller) for pair in pairs])
     batches = [partial(_ask_batch, batch, scene, caller) for batch in _batches(pairs, mode)]
-    return [judgement for batch in await concurrently(batches) for judgement in batch]
+    return [judgement for batch in await gather(batches) for judgement in batch]
 
 
 def _batches(pairs: Sequence[Pair], mode: Relating) -> list[list[Pair]]:
@@ -142,30 +142,30 @@ def _batches(pairs: Sequence[Pair], mode: Relating) -> list[list[Pair]]:
     return [group[i : i + step] for group in groups for i in range(0, len(group), step)]
 
 
-async def _ask_pair(pair: Pair, scene: Scene, caller: Caller) -> Judgement:
+async def _ask_pair(pair: Pair, scene: Scene, caller: ScopedChat) -> Judgement:
     earlier = await scene.dialogue(pair.older.session)
     answer = await caller.ask(
         RELATE_PAIR,
-        touches={pair.older.session, scene.session},
-        older_session=dated_lines(earlier, scene.undated) or NOT_KEPT,
-        newer_session=dated_lines(scene.turns, scene.undated) or NOT_KEPT,
+        source_sessions={pair.older.session, scene.session},
+        older_session=format_dated_turns(earlier, scene.undated) or NOT_KEPT,
+        newer_session=format_dated_turns(scene.turns, scene.undated) or NOT_KEPT,
         older=_statement(pair.older, pair.older.session, scene),
         newer=_statement(pair.newer, scene.session, scene),
     )
     return answer.judgement(caller.model, RELATE_PAIR.label)
 
 
-async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: Caller) -> list[Judgement]:
+async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: ScopedChat) -> list[Judgement]:
     older = sorted({pair.older.id: pair.older for pair in pairs}.values(), key=lambda m: m.order)
     newer = list({pair.newer_index: pair.newer for pair in pairs}.values())
-    context = await scene.around(sorted({turn for memory in older for turn in memory.sources}))
+    context = await scene.around(sorted({turn for memory in older for turn in memory.source_turns}))
     touched = {memory.session for memory in older} | {turn.session for turn in context}
     answer = await caller.ask(
         RELATE,
-        touches=touched | {scene.session},
+        source_sessions=touched | {scene.session},
         check=partial(_unanswered, len(pairs)),
         earlier=_earlier(older, context, scene),
-        session=dated_lines(_shown(scene.turns, newer), scene.undated) or NOT_KEPT,
+        session=format_dated_turns(_shown(scene.turns, newer), scene.undated) or NOT_KEPT,
         new=_labelled("N", newer, [(scene.session, "")] * len(newer), scene),
         pairs=_pair_lines(pairs, older),
     )
@@ -174,15 +174,16 @@ async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: Caller) -> lis
 
 
 def _statement(memory: Memory | NewMemory, session: int, scene: Scene) -> str:
-    return when(memory.at, session, scene.undated) + one_line(memory.text)
+    return format_day(memory.at, session, scene.undated) + one_line(memory.text)
 
 
 def _earlier(older: Sequence[Memory], context: Sequence[Turn], scene: Scene) -> str:
     """Each older memory, then the turns behind them all, once each, in order."""
-    sources = {source for memory in older for source in memory.sources}
+    sources = {source for memory in older for source in memory.source_turns}
     numbers = {turn.id: number for number, turn in enumerate(context, 1)}
     behind = [
-        [str(numbers[source]) for source in memory.sources if source in numbers] for memory in older
+        [str(numbers[source]) for source in memory.source_turns if source in numbers]
+        for memory in older
     ]
     marks = [
         (memory.session, f" [{','.join(shown)}]" if shown else "")
@@ -191,7 +192,7 @@ def _earlier(older: Sequence[Memory], context: Sequence[Turn], scene: Scene) -> 
     lines = [_labelled("M", older, marks, scene)]
     for turn in context:
         limit = None if turn.id in sources else NEIGHBOUR_LIMIT
-        lines.append(f"[{numbers[turn.id]}] {one_line(spoken(turn), limit)}")
+        lines.append(f"[{numbers[turn.id]}] {one_line(format_turn(turn), limit)}")
     return "\n".join(lines)
 
 
@@ -202,9 +203,9 @@ def _labelled(
     scene: Scene,
 ) -> str:
     """``M1 statement [its turns]`` under its day; ``marks`` are each one's session and turns."""
-    return under_days(
+    return group_by_day(
         (
-            day_of(memory.at, session, scene.undated),
+            day_label(memory.at, session, scene.undated),
             f"{letter}{label} {one_line(memory.text)}{mark}",
         )
         for label, (memory, (session, mark)) in enumerate(zip(memories, marks, strict=True), 1)
@@ -223,9 +224,9 @@ def _pair_lines(pairs: Sequence[Pair], older: Sequence[Memory]) -> str:
 
 def _shown(session: Sequence[Turn], newer: Sequence[NewMemory]) -> Sequence[Turn]:
     """The session, or of a very long one the turns around these memories' sources."""
-    if sum(rough_tokens(turn.words) + 10 for turn in session) <= SESSION_TOKENS:
+    if sum(estimate_tokens(turn.full_text) + 10 for turn in session) <= SESSION_TOKENS:
         return session
-    sources = {source for memory in newer for source in memory.sources}
+    sources = {source for memory in newer for source in memory.source_turns}
     places = [place for place, turn in enumerate(session) if turn.id in sources]
     near = {place + step for place in places for step in (-1, 0, 1)}
     return [turn for place, turn in enumerate(session) if place in near]

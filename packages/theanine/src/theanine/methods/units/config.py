@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.methods.shared.validation import at_least
+from theanine.methods.shared.validation import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class UnitsConfig:
     query_turns: int | None = 6
 
     def __post_init__(self) -> None:
-        at_least(self, retrieved=1, budget=0, query_turns=1)
+        check_minimums(self, retrieved=1, budget=0, query_turns=1)
 
     @classmethod
     def paper(cls) -> UnitsConfig:

@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.retrieve import Replying, as_many, query_of, retrieve
+from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
 from theanine.methods.units.config import UnitsConfig
-from theanine.retrieval.budget import within
+from theanine.retrieval.budget import fit_budget
 from theanine.segmentation.exchanges import exchanges
-from theanine.summarization.local_summarize import own_words
-from theanine.text.formatting import dated_lines, dialogue_lines
+from theanine.summarization.local_summarize import without_attribution
+from theanine.text.formatting import format_dated_turns, format_dialogue
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Memory,
+    MemoryBatch,
     NewMemory,
     Part,
     Recollection,
-    Remembered,
     Session,
     Turn,
     Utterance,
 )
 
 
-class Units(Replying):
+class Units(ReplyMixin):
     """What the three have in common; ``pieces`` tells them apart."""
 
     name = "utterance"
@@ -45,34 +45,36 @@ class Units(Replying):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[GivenMemory],
+        given: Sequence[ImportedMemory],
         context: Context,
-    ) -> Remembered:
+    ) -> MemoryBatch:
         """Every piece of the session becomes a memory. No model is asked."""
         memories = [
             NewMemory(
-                text=dialogue_lines(piece),
+                text=format_dialogue(piece),
                 at=piece[-1].at,
-                sources=tuple(turn.id for turn in piece),
+                source_turns=tuple(turn.id for turn in piece),
                 speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
                 kind=self.name,
             )
             for piece in self.pieces(turns)
-            if any(turn.words.strip() for turn in piece)
+            if any(turn.full_text.strip() for turn in piece)
         ]
         if not memories:
-            return Remembered()
-        vectors = await context.embedder.embed([own_words(memory.text) for memory in memories])
-        return Remembered(memories=memories, vectors=vectors)
+            return MemoryBatch()
+        vectors = await context.embedder.embed(
+            [without_attribution(memory.text) for memory in memories]
+        )
+        return MemoryBatch(memories=memories, vectors=vectors)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The pieces that fit the dialogue best, in time order, within the budget."""
-        query = query_of(dialogue, self.config.query_turns)
-        budget = context.room(self.config.budget)
-        most = as_many(self.config.retrieved, budget)
+        query = query_text(dialogue, self.config.query_turns)
+        budget = context.token_budget(self.config.budget)
+        most = search_depth(self.config.retrieved, budget)
         found = await retrieve(query, dialogue, most, context, self.config.retrieval)
         parts = [await self._part(memory, score, context) for memory, score in found]
-        kept = within([(part, part.text) for part in parts], budget)
+        kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(kept))
 
@@ -81,11 +83,11 @@ class Units(Replying):
         return Estimate()
 
     async def _part(self, memory: Memory, score: float, context: Context) -> Part:
-        turns = await context.view.turns(memory.sources)
+        turns = await context.index.turns(memory.source_turns)
         return Part(
-            text=dated_lines(turns, context.view.undated),
+            text=format_dated_turns(turns, context.index.undated),
             memories=(memory,),
-            sources=tuple(turns),
+            source_turns=tuple(turns),
             score=score,
         )
 

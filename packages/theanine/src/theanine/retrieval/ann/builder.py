@@ -13,10 +13,10 @@ import anyio
 from anyio import to_thread
 
 from theanine.errors import TheanineError
-from theanine.retrieval.ann.index import KeptIndex, Stamp, VectorIndex, available, packed
-from theanine.retrieval.ann.search import Approximate, windows_of
+from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, available, packed
+from theanine.retrieval.ann.search import ApproximateSearch, window_bounds
 from theanine.store.base import Store
-from theanine.store.values import State
+from theanine.store.values import ScopeVersion
 from theanine.types import Scope
 
 BEHIND = 20
@@ -31,7 +31,7 @@ CHUNK = 500
 _log = logging.getLogger(__name__)
 
 
-class Indexer:
+class IndexBuilder:
     """One for all scopes of a store and a method; makes one index at a time."""
 
     def __init__(self, store: Store, method: str, embedder: str) -> None:
@@ -39,7 +39,7 @@ class Indexer:
         self._job: _Job | None = None
         self._failed: set[Stamp] = set()
 
-    def tend(self, scope: Scope, state: State, approximate: Approximate) -> None:
+    def tend(self, scope: Scope, state: ScopeVersion, approximate: ApproximateSearch) -> None:
         """Begin what a scope's index needs, if it needs anything and nothing is under way."""
         ranking = approximate.ranking
         n, exact_upto = len(ranking), ranking.config.exact_upto
@@ -86,7 +86,7 @@ class _Job:
         scope: Scope,
         stamp: Stamp,
         memories: int,
-        approximate: Approximate,
+        approximate: ApproximateSearch,
         failed: set[Stamp],
     ) -> None:
         self.scope, self.stamp, self._memories = scope, stamp, memories
@@ -123,7 +123,7 @@ class _Job:
 
     def _make(self) -> None:
         width = self._vectors.shape[1]
-        found = KeptIndex.read(self._kept(), self.stamp, width)
+        found = StoredIndex.read(self._kept(), self.stamp, width)
         if found and found.rows > self._last:
             if anyio.run(self._store.state, self.scope).memories > self._memories:
                 return  # another process was faster, and this one will see more when next asked
@@ -146,7 +146,7 @@ class _Job:
 
     def _extend(self, index: VectorIndex) -> None:
         stop = min(index.rows + CHUNK, self._last)
-        index.extend(windows_of(self._ranking, self._mean, index.rows, stop))
+        index.extend(window_bounds(self._ranking, self._mean, index.rows, stop))
 
     def _copy(self) -> VectorIndex | None:
         """Of the index in use, where the store keeps no files."""
@@ -155,7 +155,7 @@ class _Job:
 
     def _kept(self) -> bytes | None:
         try:
-            return anyio.run(self._store.kept, self.scope, self.stamp.name)
+            return anyio.run(self._store.read_sidecar, self.scope, self.stamp.name)
         except TheanineError as error:
             _log.warning("the index of %s could not be read: %s", self.scope, error)
             return None
@@ -164,7 +164,9 @@ class _Job:
         """Keep it as it is now, if that can be done; gives of how many units it is."""
         parts = packed(index, self.stamp, self._vectors)
         try:
-            anyio.run(self._store.keep, self.scope, self.stamp.name, self.stamp.epoch, parts)
+            anyio.run(
+                self._store.write_sidecar, self.scope, self.stamp.name, self.stamp.epoch, parts
+            )
         except TheanineError as error:
             _log.warning("the index of %s could not be kept: %s", self.scope, error)
         return index.rows

@@ -105,7 +105,7 @@ def packed(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Se
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptIndex:
+class StoredIndex:
     """What a file holds: an index over the first ``rows`` of vectors with this hash."""
 
     rows: int
@@ -114,7 +114,7 @@ class KeptIndex:
     body: memoryview
 
     @classmethod
-    def read(cls, data: bytes | None, stamp: Stamp, width: int) -> KeptIndex | None:
+    def read(cls, data: bytes | None, stamp: Stamp, width: int) -> StoredIndex | None:
         """None for a file that is missing, torn, stale or of something else."""
         start = len(_MAGIC) + _HASH
         if data is None or not data.startswith(_MAGIC):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from theanine.retrieval.ann.index import VectorIndex
 from theanine.retrieval.lexical import Posting
-from theanine.retrieval.neighbors import Matrix, Places, Windows
+from theanine.retrieval.neighbors import Matrix, NeighborSmoothing, Places
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking
 from theanine.retrieval.scoring import Scores
@@ -40,7 +40,7 @@ SAMPLED_WORDS = 1_024
 Mask = NDArray[np.bool_]
 
 
-def windows_of(
+def window_bounds(
     ranking: Ranking, mean: NDArray[np.float32], start: int, stop: int
 ) -> NDArray[np.float32]:
     """What the index holds of some units, ``(stop - start, d)``: the sum that lends them weight.
@@ -57,7 +57,7 @@ def windows_of(
     return np.ascontiguousarray(shared[:, start - first : stop - first].T)
 
 
-class Approximate:
+class ApproximateSearch:
     """Finds in a ranking by means of an index over the first of its units, later ones by hand."""
 
     def __init__(self, ranking: Ranking, few: int = FEW) -> None:
@@ -134,7 +134,7 @@ class Approximate:
 class _Around:
     """Some units, ascending, beside the neighbours that lend them weight."""
 
-    def __init__(self, windows: Windows, units: Places, n: int) -> None:
+    def __init__(self, windows: NeighborSmoothing, units: Places, n: int) -> None:
         self.places = _spread(units, windows.reach, n)
         self.windows = windows.at(self.places)
         self.units = np.searchsorted(self.places, units)

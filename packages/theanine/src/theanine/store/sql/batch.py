@@ -17,10 +17,10 @@ from theanine.store.sql.rows import chunks, dumps, insert, local, minutes
 from theanine.store.sql.turns import next_number
 from theanine.store.sql.vectors import active_embedder, insert_vectors, need_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, NewMark, Remembered
+from theanine.types import Memory, MemoryBatch, NewMark
 
 
-def check(db: sa.Connection, scope_id: int, remembered: Remembered) -> None:
+def check(db: sa.Connection, scope_id: int, remembered: MemoryBatch) -> None:
     """Raises BadInput for memories, links and marks that don't fit together or into the scope."""
     count = len(remembered.memories)
     rows = 0 if remembered.vectors is None else len(np.asarray(remembered.vectors))
@@ -42,20 +42,22 @@ def check(db: sa.Connection, scope_id: int, remembered: Remembered) -> None:
         raise BadInput(f"{what} memory {number}, which isn't in this scope")
 
 
-def _places(remembered: Remembered) -> Iterator[tuple[str, int, int]]:
+def _places(remembered: MemoryBatch) -> Iterator[tuple[str, int, int]]:
     """Every index into the batch, and what it must stay below."""
     count = len(remembered.memories)
     for position, memory in enumerate(remembered.memories):
-        yield from ((f"memory {position + 1} is made of", one, position) for one in memory.beside)
+        yield from (
+            (f"memory {position + 1} is made of", one, position) for one in memory.derived_from_new
+        )
     yield from (("a link ends at", link.newer, count) for link in remembered.links)
     yield from (("a mark names", m.by, count) for m in remembered.marks if m.by is not None)
 
 
 def _strangers(
-    db: sa.Connection, scope_id: int, remembered: Remembered
+    db: sa.Connection, scope_id: int, remembered: MemoryBatch
 ) -> Iterator[tuple[str, int]]:
     """Every stored memory that is named and isn't there."""
-    origins = [number for memory in remembered.memories for number in memory.origins]
+    origins = [number for memory in remembered.memories for number in memory.derived_from]
     for what, numbers in (
         ("a link begins at", [link.older for link in remembered.links]),
         ("a mark stands on", [mark.memory for mark in remembered.marks]),
@@ -82,18 +84,20 @@ class Batch:
     session: int
     method: str
 
-    def insert(self, remembered: Remembered, embedder: str, made_at: datetime) -> list[Memory]:
+    def insert(self, remembered: MemoryBatch, embedder: str, made_at: datetime) -> list[Memory]:
         """Number and insert everything; gives the memories as they are stored."""
         memories = self._numbered(remembered, made_at)
         rows = [self._memory(memory) for memory in memories]
         insert(self.db, t.memory, rows)
         insert(
-            self.db, t.source, [self._row(memory=m.id, turn=n) for m in memories for n in m.sources]
+            self.db,
+            t.source,
+            [self._row(memory=m.id, turn=n) for m in memories for n in m.source_turns],
         )
         insert(
             self.db,
             t.origin,
-            [self._row(memory=m.id, origin=n) for m in memories for n in m.origins],
+            [self._row(memory=m.id, origin=n) for m in memories for n in m.derived_from],
         )
         self._vectors(memories, remembered.vectors, embedder)
         self._links(memories, remembered)
@@ -103,7 +107,7 @@ class Batch:
     def _row(self, **columns: Any) -> dict[str, Any]:
         return {"scope": self.scope_id, **columns}
 
-    def _numbered(self, remembered: Remembered, made_at: datetime) -> list[Memory]:
+    def _numbered(self, remembered: MemoryBatch, made_at: datetime) -> list[Memory]:
         if not remembered.memories:
             return []
         first = next_number(self.db, self.scope_id, "next_memory", len(remembered.memories))
@@ -113,11 +117,13 @@ class Batch:
                 session=self.session,
                 text=new.text,
                 at=local(micros(new.at), minutes(new.at)),
-                made_at=made_at,
+                session_ended_at=made_at,
                 kind=new.kind,
                 speakers=tuple(new.speakers),
-                sources=tuple(sorted(set(new.sources))),
-                origins=tuple(sorted({*new.origins, *(first + place for place in new.beside)})),
+                source_turns=tuple(sorted(set(new.source_turns))),
+                derived_from=tuple(
+                    sorted({*new.derived_from, *(first + place for place in new.derived_from_new)})
+                ),
                 method=self.method,
                 made_by=new.made_by,
                 prompt=new.prompt,
@@ -134,7 +140,7 @@ class Batch:
             text=memory.text,
             at=micros(memory.at),
             zone=minutes(memory.at),
-            made_at=micros(memory.made_at),
+            made_at=micros(memory.session_ended_at),
             speakers=dumps(memory.speakers),
             made_by=memory.made_by,
             prompt=memory.prompt,
@@ -147,7 +153,7 @@ class Batch:
         number = need_embedder(self.db, embedder, rows.shape[1], active=active_embedder(self.db))
         insert_vectors(self.db, number, [(self.scope_id, memory.id) for memory in memories], rows)
 
-    def _links(self, memories: list[Memory], remembered: Remembered) -> None:
+    def _links(self, memories: list[Memory], remembered: MemoryBatch) -> None:
         rows = [
             self._row(
                 newer=memories[link.newer].id,

@@ -14,7 +14,7 @@ from theanine.store.sql import schema as t
 from theanine.store.sql import tombstones as hashes
 from theanine.store.sql.journal import wordless
 from theanine.store.sql.rows import chunks, find_scope, local, need_session
-from theanine.store.values import Receipt
+from theanine.store.values import ForgetReport
 from theanine.types import Scope
 
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
@@ -190,10 +190,10 @@ class Erasure:
             .values(epoch=t.scope.c.epoch + 1, lease_holder=None, lease_until=None)
         )
 
-    def receipt(self, scope: Scope) -> Receipt:
+    def receipt(self, scope: Scope) -> ForgetReport:
         """What is gone; not verified yet."""
         count = self.counts.get
-        return Receipt(
+        return ForgetReport(
             scope=scope,
             sessions=count("session", 0),
             turns=count("turn", 0),
@@ -225,7 +225,7 @@ def _scope_column(table: sa.Table) -> sa.Column[Any]:
 
 def forget(
     db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-) -> tuple[Receipt, set[str]]:
+) -> tuple[ForgetReport, set[str]]:
     """Erase from the tables; gives the receipt and the texts that must be gone from the files."""
     if session is not None and memory is not None:
         raise BadInput("name a session or a memory to forget, not both")

@@ -28,7 +28,7 @@ _REFERENCES: tuple[tuple[sa.Column[int], sa.Table], ...] = (
 """Columns and the table, of the same scope, in which each of their values must be a number."""
 
 
-def dangling(db: sa.Connection) -> list[str]:
+def dangling_references(db: sa.Connection) -> list[str]:
     """A line for each kind of reference to what isn't there; empty when all is."""
     return [line for one, to in _REFERENCES if (line := _lost(db, one, to))]
 

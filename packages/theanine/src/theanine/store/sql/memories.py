@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
+    SELECT_MEMORIES,
+    SELECT_TURNS,
     chunks,
     find,
     find_scope,
@@ -18,7 +20,7 @@ from theanine.store.sql.rows import (
     scope_names,
     turn_of,
 )
-from theanine.store.values import State
+from theanine.store.values import ScopeVersion
 from theanine.types import Link, Mark, Memory, Scope, Turn
 
 _state = sa.select(
@@ -35,12 +37,12 @@ _state = sa.select(
 )
 
 
-def state(db: sa.Connection, scope: Scope) -> State:
+def state(db: sa.Connection, scope: Scope) -> ScopeVersion:
     """The scope's version, in one select."""
     row = db.execute(_state, scope_names(scope)).one_or_none()
     if row is None:
-        return State()
-    return State(
+        return ScopeVersion()
+    return ScopeVersion(
         scope_id=row.id,
         epoch=row.epoch,
         memories=row.next_memory - 1,
@@ -78,7 +80,7 @@ _Where = Callable[[sa.Column[int]], sa.ColumnElement[bool]]
 
 def _memories(db: sa.Connection, scope_id: int, method: str | None, where: _Where) -> list[Memory]:
     m = t.memory.c
-    query = sa.select(t.memory).where(m.scope == scope_id, where(m.id)).order_by(m.id)
+    query = SELECT_MEMORIES.where(m.scope == scope_id, where(m.id)).order_by(m.id)
     if method is not None:
         query = query.where(m.method == method)
     sources = _by_memory(db, t.source.c.turn, scope_id, where)
@@ -118,7 +120,7 @@ def recalls(db: sa.Connection, scope: Scope, after: int) -> list[Turn]:
     """Turns numbered above ``after`` whose speaker had memories before them."""
     names = scope_names(scope)
     here = (t.turn.c.scope == find.scalar_subquery(), t.turn.c.id > after)
-    query = sa.select(t.turn).where(*here, t.turn.c.recalled != "[]").order_by(t.turn.c.id)
+    query = SELECT_TURNS.where(*here, t.turn.c.recalled != "[]").order_by(t.turn.c.id)
     return [turn_of(row) for row in db.execute(query, names)]
 
 

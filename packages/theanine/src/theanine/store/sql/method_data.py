@@ -50,7 +50,7 @@ def drop(
     return dropped
 
 
-def put_in_place(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
+def promote(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
     """Let what was made under ``stage`` be the method's, instead of what it had made."""
     if pending(db, stage, scope):
         return None

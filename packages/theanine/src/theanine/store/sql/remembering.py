@@ -12,6 +12,7 @@ from theanine.errors import LeaseLost, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.batch import Batch, check
 from theanine.store.sql.rows import (
+    SELECT_TURNS,
     erased_since,
     find_scope,
     given_of,
@@ -22,7 +23,7 @@ from theanine.store.sql.rows import (
     turn_of,
 )
 from theanine.store.values import Pending
-from theanine.types import GivenMemory, Memory, Remembered, Scope, Turn
+from theanine.types import ImportedMemory, Memory, MemoryBatch, Scope, Turn
 
 
 def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending]:
@@ -56,7 +57,7 @@ def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending
 
 def unremembered(
     db: sa.Connection, scope: Scope, session: int, method: str
-) -> tuple[list[Turn], list[GivenMemory]]:
+) -> tuple[list[Turn], list[ImportedMemory]]:
     """Turns and ready-made memories behind the method's mark."""
     scope_id = find_scope(db, scope)
     need_session(db, scope_id, session)
@@ -69,7 +70,7 @@ def unremembered(
 
 def _turns_behind(scope_id: int, session: int, upto: int) -> sa.Select[Any]:
     here = (t.turn.c.scope == scope_id, t.turn.c.session == session)
-    return sa.select(t.turn).where(*here, t.turn.c.id > upto).order_by(t.turn.c.id)
+    return SELECT_TURNS.where(*here, t.turn.c.id > upto).order_by(t.turn.c.id)
 
 
 def _given_behind(scope_id: int, session: int, upto: int) -> sa.Select[Any]:
@@ -91,7 +92,7 @@ def commit(
     scope: Scope,
     session: int,
     method: str,
-    remembered: Remembered,
+    remembered: MemoryBatch,
     embedder: str,
     holder: str,
     at: datetime,

@@ -13,7 +13,7 @@ from theanine.clock import micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Link,
     Mark,
     Memory,
@@ -122,14 +122,25 @@ def turn_row(scope_id: int, session: int, number: int, said: Utterance) -> dict[
         "at": micros(said.at),
         "zone": minutes(said.at),
         "text": said.text,
-        "shared": said.shared,
+        "shared": said.attachment,
         "recalled": dumps(said.recalled),
         "notes": dumps(dict(said.notes)),
     }
 
 
+def _with_dated(table: sa.Table) -> sa.Select[Any]:
+    """Select rows of a table that has sessions, each with ``dated`` of its session."""
+    session = t.session.c
+    same = sa.and_(session.scope == table.c.scope, session.id == table.c.session)
+    return sa.select(table, session.dated).join(t.session, same)
+
+
+SELECT_TURNS = _with_dated(t.turn)
+SELECT_MEMORIES = _with_dated(t.memory)
+
+
 def turn_of(row: Any) -> Turn:
-    """A turn from its row."""
+    """Return a turn from a row of ``SELECT_TURNS``."""
     return Turn(
         id=row.id,
         session=row.session,
@@ -138,9 +149,10 @@ def turn_of(row: Any) -> Turn:
         role=row.role,
         at=local(row.at, row.zone),
         text=row.text,
-        shared=row.shared,
+        attachment=row.shared,
         recalled=tuple(json.loads(row.recalled)) if row.recalled != "[]" else (),
         notes=json.loads(row.notes) if row.notes != "{}" else {},
+        dated=bool(row.dated),
     )
 
 
@@ -154,7 +166,7 @@ def logged(number: int, session: int, said: Utterance) -> Turn:
         role=said.role,
         at=local(micros(said.at), minutes(said.at)),
         text=said.text,
-        shared=said.shared,
+        attachment=said.attachment,
         recalled=tuple(said.recalled),
         notes=dict(said.notes),
     )
@@ -175,9 +187,9 @@ def session_of(row: Any) -> Session:
     )
 
 
-def given_of(row: Any) -> GivenMemory:
+def given_of(row: Any) -> ImportedMemory:
     """A ready-made memory from its row."""
-    return GivenMemory(
+    return ImportedMemory(
         text=row.text,
         speakers=tuple(json.loads(row.speakers)),
         source_keys=tuple(json.loads(row.source_keys)),
@@ -191,14 +203,15 @@ def memory_of(row: Any, sources: Iterable[int], origins: Iterable[int]) -> Memor
         session=row.session,
         text=row.text,
         at=local(row.at, row.zone),
-        made_at=moment(row.made_at),
+        session_ended_at=moment(row.made_at),
         kind=row.kind,
         speakers=tuple(json.loads(row.speakers)),
-        sources=tuple(sources),
-        origins=tuple(origins),
+        source_turns=tuple(sources),
+        derived_from=tuple(origins),
         method=row.method,
         made_by=row.made_by,
         prompt=row.prompt,
+        dated=bool(row.dated),
     )
 
 

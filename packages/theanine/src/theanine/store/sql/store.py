@@ -28,13 +28,20 @@ from theanine.store.sql import integrity as dangling
 from theanine.store.sql import method_data as drop
 from theanine.store.sql import turns as log
 from theanine.store.sql import vectors as embeddings
-from theanine.store.values import CostLine, JournalEntry, Logged, Pending, Receipt, State
+from theanine.store.values import (
+    CostLine,
+    ForgetReport,
+    JournalEntry,
+    Logged,
+    Pending,
+    ScopeVersion,
+)
 from theanine.types import (
-    GivenMemory,
+    ImportedMemory,
     Link,
     Mark,
     Memory,
-    Remembered,
+    MemoryBatch,
     Scope,
     Session,
     Transcript,
@@ -156,7 +163,7 @@ class SqlStore:
             validate.check_name(key, "the session's key", "")
         return await self._write(log.start_session, scope, at, key, holder)
 
-    async def hear(
+    async def append_turns(
         self,
         scope: Scope,
         session: int,
@@ -176,7 +183,7 @@ class SqlStore:
         validate.check_transcript(transcript)
         return await self._write(transcripts.log_transcript, scope, transcript, method)
 
-    async def abandoned(
+    async def orphaned_sessions(
         self, scope: Scope | None = None, *, elsewhere: bool = False
     ) -> list[tuple[Scope, Session]]:
         return await self._read(leases.abandoned, scope, elsewhere)
@@ -206,9 +213,9 @@ class SqlStore:
     async def pending(self, method: str, scope: Scope | None = None) -> list[Pending]:
         return await self._read(remembering.pending, method, scope)
 
-    async def unremembered(
+    async def pending_input(
         self, scope: Scope, session: int, method: str
-    ) -> tuple[list[Turn], list[GivenMemory]]:
+    ) -> tuple[list[Turn], list[ImportedMemory]]:
         return await self._read(remembering.unremembered, scope, session, method)
 
     async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
@@ -225,7 +232,7 @@ class SqlStore:
         scope: Scope,
         session: int,
         method: str,
-        remembered: Remembered,
+        remembered: MemoryBatch,
         *,
         embedder: str,
         holder: str,
@@ -258,7 +265,7 @@ class SqlStore:
     async def methods(self, scope: Scope | None = None) -> dict[str, int]:
         return await self._read(drop.methods, scope)
 
-    async def own_method(self) -> str:
+    async def default_method(self) -> str:
         return await self._read(own_method.own_method)
 
     async def drop(
@@ -266,12 +273,12 @@ class SqlStore:
     ) -> int | None:
         return await self._write(drop.drop, methods, scope, once)
 
-    async def put_in_place(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
-        return await self._write(drop.put_in_place, stage, method, scope)
+    async def promote(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
+        return await self._write(drop.promote, stage, method, scope)
 
     # memories
 
-    async def state(self, scope: Scope) -> State:
+    async def state(self, scope: Scope) -> ScopeVersion:
         return await self._glance(memories.state, scope)
 
     async def memories(
@@ -328,14 +335,16 @@ class SqlStore:
     # upkeep
 
     async def check(self) -> str:
-        return await self._read(lambda db: "; ".join(self._damage(db) or dangling.dangling(db)))
+        return await self._read(
+            lambda db: "; ".join(self._damage(db) or dangling.dangling_references(db))
+        )
 
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
-    ) -> Receipt:
+    ) -> ForgetReport:
         engine = self.engine
 
-        def run() -> Receipt:  # in one go: what is erased must leave the files too
+        def run() -> ForgetReport:  # in one go: what is erased must leave the files too
             with self._writing(engine) as db:
                 receipt, texts = self._erase(db, scope, session, memory)
             return replace(receipt, verified=self._scrub(engine, texts))
@@ -344,14 +353,16 @@ class SqlStore:
 
     def _erase(
         self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-    ) -> tuple[Receipt, set[str]]:
+    ) -> tuple[ForgetReport, set[str]]:
         """Erase from the tables; an adapter may note there that the files come next."""
         return erase.forget(db, scope, session, memory)
 
-    async def keep(self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]) -> bool:
+    async def write_sidecar(
+        self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
+    ) -> bool:
         return False
 
-    async def kept(self, scope: Scope, name: str) -> bytes | None:
+    async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         return None
 
     async def embedder(self) -> tuple[str, int] | None:
@@ -369,7 +380,7 @@ class SqlStore:
     async def use_embedder(self, name: str, dimension: int) -> bool:
         return await self._write(embeddings.use_embedder, name, dimension)
 
-    async def dump(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
+    async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """All records in one state of the database, however long the reader takes."""
         engine = self.engine
         run = anyio.to_thread.run_sync

@@ -21,7 +21,7 @@ def keep(db: sa.Connection, scope_id: int, session: int, things: Iterable[str]) 
     insert(db, t.erased, rows)
 
 
-class Forgotten:
+class Tombstones:
     """What was forgotten of one session."""
 
     def __init__(self, db: sa.Connection, scope_id: int, session: int) -> None:

@@ -11,7 +11,7 @@ from theanine.clock import micros
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import dumps, ensure_scope, given_of, insert, local
-from theanine.store.sql.tombstones import Forgotten
+from theanine.store.sql.tombstones import Tombstones
 from theanine.store.sql.turns import (
     append,
     await_remembering,
@@ -22,7 +22,7 @@ from theanine.store.sql.turns import (
     session_by_key,
 )
 from theanine.store.values import Logged
-from theanine.types import GivenMemory, Scope, Transcript, Turn, Utterance
+from theanine.types import ImportedMemory, Scope, Transcript, Turn, Utterance
 
 
 def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
@@ -44,7 +44,7 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
         if row.ended_at is None:
             raise BadInput("it is being talked in right now; end it first", where)
         session = int(row.id)
-        forgotten = Forgotten(db, scope_id, session)
+        forgotten = Tombstones(db, scope_id, session)
         said = [turn for turn in said if f"turn {turn.key}" not in forgotten]
         given = [one for one in given if f"given {one[1].text}" not in forgotten]
         fresh = _new_end(db, scope_id, session, said, where, dated=bool(row.dated))
@@ -116,7 +116,7 @@ def _difference(old: Turn, new: Utterance, *, dated: bool) -> str:
         return "speaker"
     if old.role != new.role:
         return "role"
-    if old.shared != new.shared:
+    if old.attachment != new.attachment:
         return "shared picture or file"
     if dated and micros(old.at) != micros(new.at):
         return f"time ({old.at.isoformat()}, not {new.at.isoformat()})"
@@ -141,7 +141,7 @@ def _add_given(
     db: sa.Connection,
     scope_id: int,
     session: int,
-    memories: Sequence[tuple[int, GivenMemory]],
+    memories: Sequence[tuple[int, ImportedMemory]],
     where: str,
 ) -> int:
     """Store ready-made memories, by place, that aren't stored yet; gives how many those were.

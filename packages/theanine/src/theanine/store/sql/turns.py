@@ -13,6 +13,7 @@ from theanine.errors import BadInput, NotFound, Stale
 from theanine.store.sql import default_method as own_method
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
+    SELECT_TURNS,
     chunks,
     ensure_scope,
     erased_since,
@@ -138,7 +139,7 @@ def keyed_turns(
     keys = [said.key for said in utterances if said.key is not None]
     found: dict[str, Turn] = {}
     for some in chunks(keys):
-        query = sa.select(t.turn).where(
+        query = SELECT_TURNS.where(
             t.turn.c.scope == scope_id,
             t.turn.c.session == session,
             t.turn.c.key.in_(some),
@@ -287,7 +288,7 @@ def sessions(
     return [session_of(row) for row in db.execute(query)]
 
 
-_turns = sa.select(t.turn).where(t.turn.c.scope == find.scalar_subquery())
+_turns = SELECT_TURNS.where(t.turn.c.scope == find.scalar_subquery())
 # Built once: recall asks it before every reply, and building it takes longer than running it.
 _numbered = _turns.where(t.turn.c.id.in_(sa.bindparam("numbers", expanding=True)))
 

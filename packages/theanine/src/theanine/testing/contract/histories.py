@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import theanine
-from theanine.demo import HARBOUR, questions
+from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 from theanine.types import History, Memory, Transcript, Utterance
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SECRET = "cormorant-4417"
-ASKED = [question.question for question in questions()]
+ASKED = [question.question for question in load_questions()]
 SESSIONS = 4
 IN_FLIGHT = 8
 """Calls under way at once, at most: so many may be lost with the process that made them."""
@@ -91,8 +91,8 @@ def grounds(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
         one = waiting.pop()
         if one not in seen:
             seen.add(one)
-            turns.update(memories[one].sources)
-            waiting += memories[one].origins
+            turns.update(memories[one].source_turns)
+            waiting += memories[one].derived_from
     return turns
 
 

@@ -33,7 +33,7 @@ from theanine.testing.script import Script, by_step, writer
 from theanine.testing.server import ScriptedServer
 from theanine.types import History
 
-Opened = Callable[[Path], theanine.Agent]
+Opened = Callable[[Path], theanine.Client]
 
 
 class MethodContract:
@@ -223,8 +223,8 @@ class MethodContract:
             for question in ASKED:
                 for part in agent.recall(question, "ana").parts:
                     assert part.text
-                    assert part.sources
-                    assert all(known[turn.id] == turn for turn in part.sources)
+                    assert part.source_turns
+                    assert all(known[turn.id] == turn for turn in part.source_turns)
                     assert all(memories[memory.id] == memory for memory in part.memories)
 
     def test_what_no_model_made_says_so(self, method: str, tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ class MethodContract:
             learn(agent, single(f"I keep my {SECRET} under the red boat, and I love it."), "bo")
             found = agent.recall("What is under the red boat?", "ana")
             assert SECRET not in found.text
-            assert all(SECRET not in turn.text for turn in found.sources)
+            assert all(SECRET not in turn.text for turn in found.source_turns)
             assert SECRET not in str(agent.memories("ana"))
             assert not agent.recall("What is under the red boat?", "nobody")
 
