@@ -54,10 +54,10 @@ def test_long_mt_bench_has_exchanges_questions_and_answers(tmp_path: Path, lines
     assert said == [
         [
             ("user", "user", "Which glue holds oak?"),
-            ("assistant", "agent", "Bone glue.\n\n1. Warm it."),
+            ("assistant", "assistant", "Bone glue.\n\n1. Warm it."),
             ("user", "user", "Just this."),
         ],
-        [("user", "user", "Name a gull."), ("assistant", "agent", "Kittiwake.")],
+        [("user", "user", "Name a gull."), ("assistant", "assistant", "Kittiwake.")],
     ]
     assert [(c.id, c.reference) for c in group.cases] == [("c1/1", "Bone glue."), ("c1/2", "")]
     assert group.dropped == {"questions without words": 1}

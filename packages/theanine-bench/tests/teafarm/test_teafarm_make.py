@@ -42,10 +42,10 @@ from theanine_bench.teafarm.verdicts import JUDGE, Judged
 
 pytestmark = pytest.mark.anyio
 
-FIRST = [turn(1, "I work at the shipyard."), turn(2, "For long?", "Theo", role="agent")]
+FIRST = [turn(1, "I work at the shipyard."), turn(2, "For long?", "Theo", role="assistant")]
 LAST = [
     turn(3, "I quit the shipyard because of the overtime.", session=2),
-    turn(4, "What now?", "Theo", session=2, role="agent"),
+    turn(4, "What now?", "Theo", session=2, role="assistant"),
 ]
 STATEMENTS = [
     {"statements": [{"text": "Ana works at the shipyard.", "speakers": [], "turns": [1]}]},

@@ -91,7 +91,7 @@ def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
         "Welcome back!",
         YARD.text,
     ]
-    assert [said.role for said in yard.dialogue] == ["user", "agent", "user"]
+    assert [said.role for said in yard.dialogue] == ["user", "assistant", "user"]
     assert yard.dialogue[0].at == last + timedelta(days=7)
     assert (yard.speaker, yard.reference) == ("Theo", YARD.answer)
     dated = replace(YARD, at=last + timedelta(days=99))

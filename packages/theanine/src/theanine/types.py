@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-Role = Literal["user", "agent"]
+Role = Literal["user", "assistant"]
 """Who speaks: a person (``user``) or the assistant that this memory serves (``agent``)."""
 
 

@@ -99,7 +99,7 @@ async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store
         session,
         [
             said("Grüße, 你好 🛳️\n\ttab", key="a", shared="a ship", recalled=(3, 1)),
-            said("Hm.", 1, speaker="Bot", role="agent"),
+            said("Hm.", 1, speaker="Bot", role="assistant"),
         ],
     )
     assert await store.turns(ANA) == heard

@@ -187,7 +187,7 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
     said = Utterance(
         text="You said so.",
         speaker="assistant",
-        role="agent",
+        role="assistant",
         at=AT + timedelta(days=9),
         recalled=(second.id, other.id, 99),
     )
@@ -218,7 +218,7 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
     talk = await store.start_session(ANA, AT)
     reminded: list[tuple[int, ...]] = [(end, apart, whole), (equal, whole), (apart,)]
     for recalled in reminded:
-        said = Utterance(text="So?", speaker="bot", role="agent", at=AT, recalled=recalled)
+        said = Utterance(text="So?", speaker="bot", role="assistant", at=AT, recalled=recalled)
         await store.append_turns(ANA, talk, [said])
     await store.drop(["old"], ANA, once="new")
     reminded = [turn.recalled for turn in await store.recalls(ANA)]

@@ -128,7 +128,7 @@ async def test_what_is_made_of_nothing_is_refused(
 async def test_turns_keep_notes_and_recalls(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     plain = said("hello")
-    reminded = said("I know", 1, role="agent", recalled=(4, 2), notes={"worth": "yes"})
+    reminded = said("I know", 1, role="assistant", recalled=(4, 2), notes={"worth": "yes"})
     heard = await store.append_turns(ANA, session, [plain, reminded])
     assert await store.turns(ANA) == heard
     assert heard[1].notes == {"worth": "yes"}
@@ -157,7 +157,7 @@ async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store
     await summaries(store, 1)
     session = await store.start_session(ANA, AT)
     await store.append_turns(
-        ANA, session, [said("You told me secret0", 9, role="agent", recalled=(1,))]
+        ANA, session, [said("You told me secret0", 9, role="assistant", recalled=(1,))]
     )
     receipt = await store.forget(ANA, memory=1)
     assert any(f"of session {session}) with this in mind" in kept for kept in receipt.kept)

@@ -65,7 +65,7 @@ async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> Non
     await log(store, "a")
     session = await store.start_session(ANA, AT, holder=process_holder())
     asked = Utterance(text="What did I say?", speaker="Ana", at=AT)
-    reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="agent")
+    reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="assistant")
     epoch = (await store.state(ANA)).epoch
     await store.append_turns(ANA, session, [asked], epoch=epoch)
     await store.forget(ANA, session=1)

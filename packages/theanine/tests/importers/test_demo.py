@@ -26,7 +26,7 @@ def test_it_is_one_year_of_ten_dated_sessions() -> None:
 def test_ana_and_theo_take_turns() -> None:
     for session in SESSIONS:
         said = [(t.speaker, t.role) for t in session.turns]
-        assert said == [("Ana", "user"), ("Theo", "agent")] * (len(said) // 2)
+        assert said == [("Ana", "user"), ("Theo", "assistant")] * (len(said) // 2)
 
 
 def test_every_question_names_turns_of_ana() -> None:

@@ -144,7 +144,7 @@ def test_memorybank_has_a_session_a_day_with_the_assistant(tmp_path: Path) -> No
     history = only(samples.save(tmp_path, "b.json", samples.memorybank()))
     first, second = history.transcripts
     assert (history.name, first.key) == ("Mia", "Mia/2023-04-27")
-    assert [(t.speaker, t.role) for t in first.turns[:2]] == [("Mia", "user"), ("AI", "agent")]
+    assert [(t.speaker, t.role) for t in first.turns[:2]] == [("Mia", "user"), ("AI", "assistant")]
     assert first.at == datetime(2023, 4, 27, 12, tzinfo=UTC)
     assert second.at > first.at
 
@@ -155,7 +155,7 @@ def test_chatgpt_follows_the_current_branch_and_counts_what_it_leaves(tmp_path: 
     assert (history.name, session.key) == ("chatgpt", "Boats (c-1)")
     assert [(t.key, t.role, t.text) for t in session.turns] == [
         ("u1", "user", "See this."),
-        ("a1", "agent", "I see."),
+        ("a1", "assistant", "I see."),
         ("u2", "user", "Thanks."),
     ]
     assert history.notes == {

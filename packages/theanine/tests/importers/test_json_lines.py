@@ -199,7 +199,7 @@ def test_written_and_read_is_the_same(
             text=text,
             speaker=speaker,
             at=when,
-            role="agent" if role == "agent" else "user",
+            role="assistant" if role == "assistant" else "user",
             key=str(len(session_turns) + 1),
         )
         session_turns.append(said)

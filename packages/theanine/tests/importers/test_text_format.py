@@ -59,7 +59,7 @@ def test_an_offset_in_a_header_is_kept() -> None:
 
 def test_assistants_are_agents() -> None:
     (only,) = sessions("Ana: hi\nAssistant: hello\n")
-    assert [t.role for t in only.turns] == ["user", "agent"]
+    assert [t.role for t in only.turns] == ["user", "assistant"]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ ASKED = "What is Ana allergic to?"
 NOTHING: dict[str, list[Any]] = {"events": [], "portrait": [], "relation": []}
 TURNS = [
     turn(1, "My name is Ana and I always carry a pen because I'm allergic to nuts."),
-    turn(2, "I will remember it. You told me about the boat.", "Tea", role="agent", recalled=(1,)),
+    turn(
+        2, "I will remember it. You told me about the boat.", "Tea", role="assistant", recalled=(1,)
+    ),
     turn(3, "A storm broke our mast near Faro.", shared="a boat without a mast"),
     turn(4, "Thanks for listening, Tea."),
 ]
@@ -197,9 +199,9 @@ def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
 
 def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
     said = "I will remind you of the vet on Friday."
-    (made,) = local_notes([turn(1, said, "Tea", role="agent")])
+    (made,) = local_notes([turn(1, said, "Tea", role="assistant")])
     assert made.kind == "session-relation"
-    assert local_notes([turn(1, said, "Tea", role="agent", recalled=(2,))]) == []
+    assert local_notes([turn(1, said, "Tea", role="assistant", recalled=(2,))]) == []
 
 
 WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(

@@ -25,13 +25,13 @@ START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 Said = tuple[Role, str]
 TALK: list[Said] = [
     ("user", "Hello!"),
-    ("agent", "Hello Ana."),
+    ("assistant", "Hello Ana."),
     ("user", "Capitalize this title for me: sea and storm."),
-    ("agent", "Sea And Storm"),
+    ("assistant", "Sea And Storm"),
     ("user", "No, I mean every letter has to be a capital."),
-    ("agent", "SEA AND STORM"),
+    ("assistant", "SEA AND STORM"),
     ("user", "What is the capital of Norway?"),
-    ("agent", "Oslo."),
+    ("assistant", "Oslo."),
 ]
 FEEDBACK = TALK[4][1]
 
@@ -322,7 +322,7 @@ def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> Non
         ScriptedServer(by_step(steps)) as server,
         opened(tmp_path, server, kinds="history,summary,conditional") as agent,
     ):
-        learn(agent, session(("user", f"I hid the {secret} of my boat."), ("agent", "Good.")))
+        learn(agent, session(("user", f"I hid the {secret} of my boat."), ("assistant", "Good.")))
         with agent.session("ana") as talk:
             talk.hear("What of my boat?")
             talk.reply()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 STEPS: list[PromptTemplate[Any]] = [DECIDE, RECORD, REFLECT, REPLY, SUMMARIZE_SESSION]
 NOW = [
     turn(1, "Capitalize this title for me: sea and storm."),
-    turn(2, "Sea And Storm", "Tea", role="agent", recalled=(1,)),
+    turn(2, "Sea And Storm", "Tea", role="assistant", recalled=(1,)),
     replace(turn(3, "No, every letter.", shared="a title"), at=turn(3, "", session=2).at),
 ]
 ANSWERS: dict[str, Any] = {

@@ -25,7 +25,7 @@ from theanine.types import Memory
 pytestmark = pytest.mark.anyio
 
 SAID = turn(1, "I moved to Lisbon in May.")
-REPLY = turn(2, "How is it there?", "Tea", role="agent")
+REPLY = turn(2, "How is it there?", "Tea", role="assistant")
 
 
 # deciding
@@ -145,7 +145,7 @@ def test_every_turn_is_asked_about_once(texts: list[str], ids: set[int], most: i
 # recording
 
 SESSION = [
-    turn(1, "Where do you live?", "Tea", role="agent"),
+    turn(1, "Where do you live?", "Tea", role="assistant"),
     turn(2, "In Lisbon, since May."),
     turn(3, "I like the trams."),
 ]
@@ -224,9 +224,9 @@ def _asked(prompt: str) -> list[int]:
 async def test_local_records_quote_and_never_what_was_recalled() -> None:
     session = [
         turn(1, "I like trams."),
-        turn(2, "You told me of boats.", "Tea", role="agent", recalled=(4,)),
+        turn(2, "You told me of boats.", "Tea", role="assistant", recalled=(4,)),
         turn(3, "I live in Lisbon."),
-        turn(4, f"I remember: boats. {NO_MODEL_NOTICE}", "Tea", role="agent"),
+        turn(4, f"I remember: boats. {NO_MODEL_NOTICE}", "Tea", role="assistant"),
         turn(5, "Always call me Captain."),
     ]
     made = await record([session[0], session[2], session[4]], session, None, PLAIN)

@@ -31,12 +31,12 @@ pytestmark = pytest.mark.anyio
 
 ASKED = "Why did Ana leave the shipyard?"
 TURNS = [
-    turn(1, "Hi there!", "Tea", role="agent"),
+    turn(1, "Hi there!", "Tea", role="assistant"),
     turn(2, "A storm broke our mast near Faro.", shared="a boat without a mast"),
-    turn(3, "You told me about the boat.", "Tea", role="agent", recalled=(1,)),
+    turn(3, "You told me about the boat.", "Tea", role="assistant", recalled=(1,)),
     turn(4, "Yes. The yard asks 900 euros for a new one."),
     turn(5, "My sister Bea marries in June."),
-    turn(6, "Bye!", "Tea", role="agent"),
+    turn(6, "Bye!", "Tea", role="assistant"),
 ]
 MAST = {"topic": "the broken mast", "summary": "A storm broke it.", "first": 2, "last": 4}
 BEA = {"topic": "Bea's wedding", "summary": "Bea marries in June.", "first": 5, "last": 5}
@@ -173,7 +173,7 @@ def test_a_local_memo_has_telling_words_for_a_topic_and_quotes_for_a_summary() -
 
 def test_a_local_memo_never_repeats_what_an_agent_recalled() -> None:
     told = "Your sister Bea marries in the old harbour church."
-    only = [turn(1, told, "Tea", role="agent", recalled=(4,))]
+    only = [turn(1, told, "Tea", role="assistant", recalled=(4,))]
     assert _local(only) == []
     (both,) = _local([turn(1, "What was it?"), *[replace(one, id=2) for one in only]])
     assert "harbour" not in f"{both.topic} {both.summary}"

@@ -91,7 +91,7 @@ def test_a_recall_adds_strength_and_sets_the_days_back() -> None:
 
 TURNS = [
     turn(1, "We adopted a dog yesterday, Bura."),
-    turn(2, "Wonderful! Is she big?", "Tea", role="agent"),
+    turn(2, "Wonderful! Is she big?", "Tea", role="assistant"),
     turn(3, "I love big dogs, always did."),
 ]
 BEFORE = (["Ana's boat was sold."], ["Ana likes the sea."])
@@ -218,7 +218,7 @@ def test_the_telling_lines_are_those_that_say_most() -> None:
 def test_a_local_page_quotes_what_was_said() -> None:
     said = [
         turn(1, "I adopted a dog from the shelter on Thursday, a brown mongrel called Bura."),
-        turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="agent"),
+        turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="assistant"),
         turn(3, "I always carry my pen, because I am afraid of hazelnuts.", shared="a pen"),
     ]
     events, traits = local_day(said, (["Ana sold her boat."], []), dated=True)
@@ -424,7 +424,7 @@ def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> No
         recalled = Utterance(
             text="The blue one?",
             speaker="assistant",
-            role="agent",
+            role="assistant",
             at=START + timedelta(days=3),
             recalled=(older,),
         )

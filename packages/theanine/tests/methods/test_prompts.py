@@ -29,7 +29,7 @@ EARLIER = [
 ]
 NOW = [
     turn(4, "I'm terrified of ships now.", session=2),
-    turn(5, "You told me about the storm.", "Tea", session=2, role="agent", recalled=(1,)),
+    turn(5, "You told me about the storm.", "Tea", session=2, role="assistant", recalled=(1,)),
     replace(turn(6, "Next week I take the train.", session=2), at=turn(6, "", session=3).at),
 ]
 STORM = memory(1, "A storm broke the mast of Ana's boat near Faro.", sources=(2,))

@@ -295,7 +295,7 @@ def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
             asked, _, answered = exchange.partition("\n[bot]: ")
             words = asked.partition("[human]: ")[2]
             turns.append(Utterance(text=words, speaker="human", at=at))
-            turns.append(Utterance(text=answered, speaker="bot", at=at, role="agent"))
+            turns.append(Utterance(text=answered, speaker="bot", at=at, role="assistant"))
         transcripts.append(Transcript(key=str(day), turns=turns, at=at))
     with opened(tmp_path, retrieved=3) as agent:
         memories = learned(agent, History(name="ana", transcripts=transcripts))

@@ -42,12 +42,12 @@ pytestmark = pytest.mark.anyio
 
 TURNS = [
     turn(1, "Hi Theo!"),
-    turn(2, "Good morning, Ana.", "Theo", role="agent"),
+    turn(2, "Good morning, Ana.", "Theo", role="assistant"),
     turn(3, "My boat lost its mast.", shared="a boat without a mast"),
-    turn(4, "You told me about the storm.", "Theo", role="agent", recalled=(1,)),
+    turn(4, "You told me about the storm.", "Theo", role="assistant", recalled=(1,)),
     turn(5, "Which train goes to Split?"),
     turn(6, "And how long does it take?"),
-    turn(7, "The one at nine; five hours.", "Theo", role="agent"),
+    turn(7, "The one at nine; five hours.", "Theo", role="assistant"),
 ]
 LEARNED = Guidance(
     made_by="scripted:test",

@@ -26,7 +26,7 @@ def said(speaker: str, role: Role, minute: int) -> Utterance:
     )
 
 
-@given(st.lists(st.sampled_from([("Ana", "user"), ("Theo", "agent"), ("Bo", "user")])))
+@given(st.lists(st.sampled_from([("Ana", "user"), ("Theo", "assistant"), ("Bo", "user")])))
 def test_exchanges_tile_the_turns_in_order(who: list[tuple[str, Role]]) -> None:
     turns = [said(speaker, role, i) for i, (speaker, role) in enumerate(who)]
     found = exchanges(turns)
@@ -37,7 +37,7 @@ def test_exchanges_tile_the_turns_in_order(who: list[tuple[str, Role]]) -> None:
 def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
     two = [said(name, "user", i) for i, name in enumerate("AABABB")]
     assert [len(one) for one in exchanges(two)] == [3, 3]
-    roles: list[Role] = ["agent", "user", "agent", "agent", "user"]
+    roles: list[Role] = ["assistant", "user", "assistant", "assistant", "user"]
     mixed = [said(role, role, i) for i, role in enumerate(roles)]
     assert [len(one) for one in exchanges(mixed)] == [1, 3, 1]
 

@@ -129,7 +129,7 @@ async def test_a_view_weighs_what_it_has_read(store: Store) -> None:
 async def test_reminders_are_of_any_method(store: Store) -> None:
     await take(store, 1, "a b a")
     other = await ScopeCache(store, "other", "e").get(ANA)
-    at = Utterance(text="so", speaker="tea", at=AT, role="agent", recalled=(1, 3, 99))
+    at = Utterance(text="so", speaker="tea", at=AT, role="assistant", recalled=(1, 3, 99))
     session = await store.start_session(ANA, AT)
     said = await store.append_turns(ANA, session, [at])
     assert await other.reminders(said) == {1: WORDS[0], 3: WORDS[2]}
@@ -157,7 +157,7 @@ async def test_recalls_are_the_times_of_replies_that_had_them(store: Store) -> N
     times = [AT + timedelta(days=day) for day in (4, 5)]
     session = await store.start_session(ANA, times[0])
     for at, recalled in zip(times, [(1,), (2, 1)], strict=True):
-        said = Utterance(text="yes", speaker="tea", at=at, role="agent", recalled=recalled)
+        said = Utterance(text="yes", speaker="tea", at=at, role="assistant", recalled=recalled)
         await store.append_turns(ANA, session, [said])
         view = await views.get(ANA)
         await view.recalls()

@@ -55,8 +55,8 @@ def test_what_was_shown_stands_beside_the_words() -> None:
 
 def test_an_agent_with_recalled_memories_is_not_remembered() -> None:
     said = "I remember that my sister moved to Lisbon last year."
-    assert local_summarize([turn(1, said, "Tea", role="agent", recalled=(3,))]) == []
-    assert len(local_summarize([turn(1, said, "Tea", role="agent")])) == 1
+    assert local_summarize([turn(1, said, "Tea", role="assistant", recalled=(3,))]) == []
+    assert len(local_summarize([turn(1, said, "Tea", role="assistant")])) == 1
 
 
 def test_other_languages_are_judged_by_form() -> None:

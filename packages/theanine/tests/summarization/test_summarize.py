@@ -77,7 +77,13 @@ async def test_a_long_session_goes_in_windows_and_a_huge_turn_in_pieces() -> Non
 async def test_recalled_words_are_no_news_but_additions_are() -> None:
     texts = {7: "Ana said on 1 May 2023: “I'm terrified of ships since the storm.”"}
     turns = [
-        turn(1, "You were terrified of ships since the storm.", "Tea", role="agent", recalled=(7,)),
+        turn(
+            1,
+            "You were terrified of ships since the storm.",
+            "Tea",
+            role="assistant",
+            recalled=(7,),
+        ),
         turn(2, "I booked a train to Lisbon instead."),
     ]
     repeats = NewMemory(text="Ana is terrified of ships since the storm.", at=turns[0].at,
@@ -90,7 +96,7 @@ async def test_recalled_words_are_no_news_but_additions_are() -> None:
 
 
 async def test_the_model_is_told_which_turns_were_recalled() -> None:
-    turns = [turn(1, "You fear ships.", "Tea", role="agent", recalled=(7,)), turn(2, "I did.")]
+    turns = [turn(1, "You fear ships.", "Tea", role="assistant", recalled=(7,)), turn(2, "I did.")]
     caller = Answering([{"statements": []}])
     await summarize(turns, caller, dated=False)
     assert "[1] Tea (agent, recalled): You fear ships." in caller.asked[0].prompt

@@ -36,7 +36,7 @@ BEFORE = [
 ]
 NOW = [
     turn(7, "I moved to Lisbon last Friday.", session=2),
-    turn(8, "So the Tern stays with Bo?", "Tea", session=2, role="agent", recalled=(12,)),
+    turn(8, "So the Tern stays with Bo?", "Tea", session=2, role="assistant", recalled=(12,)),
     turn(9, "Yes, Bo looks after it.", session=2),
 ]
 ANSWER = {

@@ -13,7 +13,7 @@ from theanine.text.numbering import WINDOW_TOKENS, format_numbered, split_window
 def test_a_session_reads_under_its_days_with_numbers_names_and_roles() -> None:
     turns = [
         turn(7, "I sail."),
-        turn(8, "You told me.", "Tea", role="agent", recalled=(1,)),
+        turn(8, "You told me.", "Tea", role="assistant", recalled=(1,)),
         turn(9, "Look", shared="a boat"),
     ]
     (window,) = split_windows(turns)

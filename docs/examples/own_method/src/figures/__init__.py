@@ -59,7 +59,7 @@ class Figures:
         query, parts = query_text(dialogue, turns=6), list[tuple[Part, str]]()
         k = self.config.retrieved
         for memory, score in await retrieve(query, dialogue, k, context, "hybrid"):
-            text = format_day(memory.at, memory.session, context.index.undated) + memory.text
+            text = format_day(memory.at, memory.dated) + memory.text
             sources = tuple(await context.index.turns(memory.source_turns))
             parts.append(
                 (Part(text=text, memories=(memory,), source_turns=sources, score=score), text)

@@ -93,7 +93,7 @@ def _lines(dialogue: Any, dropped: Counter[str]) -> Iterator[Line]:
         if not text:
             dropped["empty turns"] += 1
         elif turn.get("role") == ASSISTANT:
-            yield Line(speaker=ASSISTANT, text=text, role="agent")
+            yield Line(speaker=ASSISTANT, text=text, role="assistant")
         else:
             yield Line(speaker=USER, text=text)
 
@@ -101,9 +101,9 @@ def _lines(dialogue: Any, dropped: Counter[str]) -> Iterator[Line]:
 def _pairs(turns: list[Line], dropped: Counter[str]) -> Iterator[tuple[Line, Line]]:
     """Each turn of the user's with the assistant's right after it."""
     for place, turn in enumerate(turns):
-        if turn.role == "agent":
+        if turn.role == "assistant":
             continue
-        if place + 1 < len(turns) and turns[place + 1].role == "agent":
+        if place + 1 < len(turns) and turns[place + 1].role == "assistant":
             yield turn, turns[place + 1]
         else:
             dropped["test turns without a reference"] += 1

@@ -94,7 +94,7 @@ def _asked(
             extra={"gold": gold, "answerable": known},
         )
         before.append(Line(speaker=USER, text=text))
-        before.append(Line(speaker=ASSISTANT, text=answer, role="agent"))
+        before.append(Line(speaker=ASSISTANT, text=answer, role="assistant"))
 
 
 def _gold(answer: Record, spans: Sequence[tuple[int, int]]) -> Iterator[str]:

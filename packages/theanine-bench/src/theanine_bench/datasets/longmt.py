@@ -82,7 +82,7 @@ def _lines(session: Any, notes: Counter[str]) -> Iterator[Line]:
         if asks:
             yield Line(speaker=USER, text=asks)
         if says:
-            yield Line(speaker=ASSISTANT, text=says, role="agent")
+            yield Line(speaker=ASSISTANT, text=says, role="assistant")
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -60,7 +60,7 @@ def _turn(row: Mapping[str, object], number: int) -> Utterance:
     return Utterance(
         text=str(row["value"]),
         speaker="user" if person else "assistant",
-        role="user" if person else "agent",
+        role="user" if person else "assistant",
         at=START + timedelta(minutes=number),
         key=f"t{number}",
     )

@@ -171,7 +171,7 @@ def _records(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
 class _Said(BaseModel):
     speaker: str
     text: str
-    role: Literal["user", "agent"] = "user"
+    role: Literal["user", "assistant"] = "user"
     at: str = DEFAULT_START.isoformat()
 
 

@@ -185,7 +185,7 @@ class OutsideAgent(Tested):
         ]
         for session in sessions:
             turns: Sequence[Turn] = await self._agent.turns(user, session=session.id)
-            day = day_label(session.started_at, session.id, undated)
+            day = day_label(session.started_at, session.id not in undated)
             parts.append(f"-- {day}\n{format_dialogue(turns)}")
         return {"role": "system", "content": "\n\n".join(parts)}
 

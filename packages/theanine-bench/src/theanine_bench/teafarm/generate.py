@@ -163,7 +163,7 @@ def pairs_of(turns: Sequence[Turn]) -> list[Pair]:
     Raises BadInput where there is nobody to ask.
     """
     spoke = Counter(turn.speaker for turn in turns)
-    agents = {turn.speaker for turn in turns if turn.role == "agent"}
+    agents = {turn.speaker for turn in turns if turn.role == "assistant"}
     order = [name for name, _ in spoke.most_common()]
     asking = [name for name in order if name not in agents]
     pairs: list[Pair] = []
@@ -207,7 +207,7 @@ def _numbered(statements: Sequence[NewMemory], talks: Talks) -> str:
     session = {turn.id: turn.session for turn in talks.all_turns}
     return group_by_day(
         (
-            day_label(one.at, session[one.source_turns[0]], talks.undated),
+            day_label(one.at, session[one.source_turns[0]] not in talks.undated),
             f"[{number}] {one_line(one.text)}",
         )
         for number, one in enumerate(statements, 1)

@@ -94,7 +94,7 @@ def case_of(question: Question, end: Any = None) -> Case:
             Utterance(
                 text=words,
                 speaker=speaker,
-                role="agent" if speaker == question.answers else "user",
+                role="assistant" if speaker == question.answers else "user",
                 at=start + place * TURN,
             )
             for place, (speaker, words) in enumerate(said)

@@ -335,7 +335,7 @@ class AsyncLiveSession:
     async def _answer(self, at: datetime | None) -> Reply:
         name = self._scope.agent if self._scope.agent != "default" else "assistant"
         answer, epoch = await self._agent.answer(self._turns, self._scope, name)
-        said = Utterance(text=answer.text, speaker=name, at=at or self._now(), role="agent")
+        said = Utterance(text=answer.text, speaker=name, at=at or self._now(), role="assistant")
         recalled = tuple(memory.id for memory in answer.recollection.memories)
         await self._log(replace(said, recalled=recalled, notes=answer.notes), epoch)
         return answer

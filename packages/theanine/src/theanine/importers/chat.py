@@ -11,7 +11,7 @@ from theanine.types import Role
 
 ROLES: dict[str, tuple[str, Role]] = {
     "user": ("User", "user"),
-    "assistant": ("Assistant", "agent"),
+    "assistant": ("Assistant", "assistant"),
 }
 """Speaker and role for the roles of a chat with an assistant."""
 

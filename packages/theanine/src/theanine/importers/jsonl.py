@@ -128,8 +128,10 @@ def _follow(person: _Person, turn: Utterance, where: str) -> None:
 
 def _role(record: Mapping[str, object], where: str) -> Role:
     role = record.get("role", "user")
-    if role not in ("user", "agent"):
-        raise BadInput(f'the role {str(role)[:40]!r} is neither "user" nor "agent"', where)
+    if role == "agent":  # the assistant's role before 0.2
+        return "assistant"
+    if role not in ("user", "assistant"):
+        raise BadInput(f'the role {str(role)[:40]!r} is neither "user" nor "assistant"', where)
     return role
 
 

@@ -68,7 +68,7 @@ def _sittings(
                     turns.append(UntimedTurn(name, query, place, key=str(2 * i + 1)))
                     answer = text_in(exchange, "response", place)
                     turns.append(
-                        UntimedTurn(_ASSISTANT, answer, place, "agent", key=str(2 * i + 2))
+                        UntimedTurn(_ASSISTANT, answer, place, "assistant", key=str(2 * i + 2))
                     )
             yield UntimedSession(f"{name}/{day}", turns, spot, at)
 

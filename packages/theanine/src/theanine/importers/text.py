@@ -130,7 +130,7 @@ def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
             text = require_storable("\n".join(words).strip(), where)
             if not text:
                 raise BadInput("an empty turn; give it words or leave it out", where)
-            role: Role = "agent" if speaker.lower() in _AGENTS else "user"
+            role: Role = "assistant" if speaker.lower() in _AGENTS else "user"
             turns.append(UntimedTurn(speaker, text, where, role, str(i)))
     return turns
 

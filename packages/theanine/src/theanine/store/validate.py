@@ -14,7 +14,7 @@ MAX_TEXT = 4 * 1024 * 1024
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Years outside are a mistake in the source, such as milliseconds read as seconds."""
 
-ROLES = ("user", "agent")
+ROLES = ("user", "assistant")
 
 
 def check_scope(scope: Scope) -> None:

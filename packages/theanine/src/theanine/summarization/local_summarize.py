@@ -47,7 +47,7 @@ class _Sentence:
 
 def only_repeats(turn: Turn) -> bool:
     """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
-    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
+    return turn.role == "assistant" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
 def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]:

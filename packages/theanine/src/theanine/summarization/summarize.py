@@ -81,7 +81,7 @@ def drop_recalled(
 
 def _repeats(memory: NewMemory, by_id: Mapping[int, Turn], texts: Mapping[int, str]) -> bool:
     sources = [by_id[source] for source in memory.source_turns]
-    if not sources or any(turn.role != "agent" or not turn.recalled for turn in sources):
+    if not sources or any(turn.role != "assistant" or not turn.recalled for turn in sources):
         return False
     said = content_words(memory.text) - content_words(" ".join(memory.speakers))
     reminded = {id for turn in sources for id in turn.recalled if id in texts}

@@ -7,7 +7,7 @@ through :func:`one_line`, so no quoted word can close a fence, open one, or star
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 
 from theanine.text.words import format_date
@@ -62,26 +62,24 @@ def group_by_day(lines: Iterable[tuple[str, str]]) -> str:
     return "\n".join(found)
 
 
-def day_label(at: datetime, session: int, undated: Collection[int]) -> str:
-    """The day, or what to say of an undated session."""
-    return "date unknown" if session in undated else format_date(at)
+def day_label(at: datetime, dated: bool) -> str:
+    """Return the day as ``8 May 2023``, or ``date unknown`` where there is none."""
+    return format_date(at) if dated else "date unknown"
 
 
-def format_dated_turns(turns: Iterable[Turn], undated: Collection[int] = ()) -> str:
-    """Turns, one a line, under their days."""
-    return group_by_day(
-        (day_label(turn.at, turn.session, undated), format_turn(turn)) for turn in turns
-    )
+def format_dated_turns(turns: Iterable[Turn]) -> str:
+    """Return turns, one a line, grouped under their days."""
+    return group_by_day((day_label(turn.at, turn.dated), format_turn(turn)) for turn in turns)
 
 
-def format_day(at: datetime, session: int, undated: Collection[int]) -> str:
-    """The day in round brackets with a space after it, or nothing for an undated session."""
-    return "" if session in undated else f"({format_date(at)}) "
+def format_day(at: datetime, dated: bool) -> str:
+    """Return ``(8 May 2023) `` with its trailing space, or an empty string without a date."""
+    return f"({format_date(at)}) " if dated else ""
 
 
-def format_memory(memory: Memory, undated: Collection[int], limit: int | None = None) -> str:
-    """``(8 May 2023) statement`` on one line; what was made locally names its day itself."""
-    date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.session, undated)
+def format_memory(memory: Memory, limit: int | None = None) -> str:
+    """Return ``(8 May 2023) statement`` on one line; local statements name their day themselves."""
+    date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.dated)
     return date + one_line(memory.text, limit)
 
 

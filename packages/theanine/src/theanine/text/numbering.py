@@ -38,7 +38,7 @@ class Line:
     def shown(self) -> str:
         """``[3] Ana (user): the words``; an agent's turn that had memories says ``recalled``."""
         turn = self.turn
-        recalled = ", recalled" if turn.role == "agent" and turn.recalled else ""
+        recalled = ", recalled" if turn.role == "assistant" and turn.recalled else ""
         return (
             f"[{self.number}] {format_speaker(turn.speaker)} ({turn.role}{recalled}): {self.text}"
         )

@@ -91,14 +91,14 @@ class FullHistory(_Keepless):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """The turns of all sessions but the one at hand, in time order, a part a session."""
         budget = context.token_budget(self.config.budget)
-        at_hand, undated = dialogue_sessions(dialogue), context.index.undated
+        at_hand = dialogue_sessions(dialogue)
         turns = [turn for turn in await context.index.log() if turn.session not in at_hand]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
         # Counted turn by turn with its day, which is more than a session's lines together take.
-        kept = fit_prefix(((turn, format_dated_turns([turn], undated)) for turn in turns), budget)
+        kept = fit_prefix(((turn, format_dated_turns([turn])) for turn in turns), budget)
         kept.sort(key=lambda turn: (turn.at, turn.id))
         parts = [
-            Part(text=format_dated_turns(said, undated), memories=(), source_turns=tuple(said))
+            Part(text=format_dated_turns(said), memories=(), source_turns=tuple(said))
             for _, run in groupby(kept, key=lambda turn: turn.session)
             if (said := list(run))
         ]

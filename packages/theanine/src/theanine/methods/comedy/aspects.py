@@ -31,7 +31,7 @@ def aspect_of(kind: str) -> Aspect:
 def about(aspect: Aspect, supporting: Sequence[Turn], session: Sequence[Turn]) -> tuple[str, ...]:
     """Who a session memory is about: who said it; of a portrait the users; of a relation all."""
     if aspect == "relation":
-        chosen = sorted(session, key=lambda turn: turn.role == "agent")
+        chosen = sorted(session, key=lambda turn: turn.role == "assistant")
     elif aspect == "portrait":
         chosen = _users(supporting) or _users(session) or supporting
     else:

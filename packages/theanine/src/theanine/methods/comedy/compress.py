@@ -168,7 +168,9 @@ def _lines(shown: Sequence[Piece], undated: Collection[int]) -> str:
 
 
 def _date(piece: Piece, undated: Collection[int]) -> str:
-    return "" if piece.made_by == LOCAL_MODEL else format_day(piece.at, piece.session, undated)
+    return (
+        "" if piece.made_by == LOCAL_MODEL else format_day(piece.at, piece.session not in undated)
+    )
 
 
 def _fault(answer: Compressed, shown: int, most: int) -> str | None:

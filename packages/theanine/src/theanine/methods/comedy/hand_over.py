@@ -75,7 +75,7 @@ def _fitting(
 
 def _line(memory: Memory, view: ScopeIndex) -> str:
     """The words; a note that a model made of one session with its day, which it may not name."""
-    return one_line(memory.text) if memory.kind in ASPECTS else format_memory(memory, view.undated)
+    return one_line(memory.text) if memory.kind in ASPECTS else format_memory(memory)
 
 
 def _heading(aspect: Aspect, memories: Sequence[Memory]) -> str:

@@ -61,7 +61,11 @@ def local_notes(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]
     for made in local_summarize(turns, dated=dated):
         turn = by_id[made.source_turns[0]]
         found.append(
-            (local_aspect(without_attribution(made.text), turn.role == "agent"), turn, made.text)
+            (
+                local_aspect(without_attribution(made.text), turn.role == "assistant"),
+                turn,
+                made.text,
+            )
         )
     telling = {turn.id for _, turn, _ in found}
     for turn in turns:

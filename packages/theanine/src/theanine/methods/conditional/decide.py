@@ -110,7 +110,7 @@ async def _ask(call: Call, caller: ScopedChat, dated: bool) -> set[int]:
 
 def _decision(turn: Turn) -> str | None:
     worth = turn.notes.get(_WORTH)
-    made = turn.role == "agent" and turn.notes.get(_BY) != LOCAL_MODEL
+    made = turn.role == "assistant" and turn.notes.get(_BY) != LOCAL_MODEL
     return worth if made and worth in (YES, NO) else None
 
 

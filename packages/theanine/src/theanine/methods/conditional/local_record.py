@@ -50,7 +50,7 @@ def _before(session: Sequence[Turn], place: int) -> Turn | None:
 
 
 def _repeats(turn: Turn) -> bool:
-    return turn.role == "agent" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
+    return turn.role == "assistant" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
 def _quoted(turn: Turn) -> str:

@@ -117,7 +117,7 @@ class Conditional:
             )
             for turn in turns
             if turn.full_text.strip()
-            and not (turn.role == "agent" and NO_MODEL_NOTICE in turn.text)
+            and not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
         ]
         return drop_recalled(memories, turns, await context.index.reminders(turns))
 
@@ -157,7 +157,7 @@ async def _sessions_behind(context: Context, memory: Memory) -> set[int]:
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     return Part(
-        text=format_day(memory.at, memory.session, context.index.undated) + one_line(memory.text),
+        text=format_day(memory.at, memory.dated) + one_line(memory.text),
         memories=(memory,),
         source_turns=tuple(await context.index.turns(memory.source_turns)),
         score=score,

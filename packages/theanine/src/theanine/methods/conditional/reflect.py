@@ -97,7 +97,7 @@ async def _ask(found: Found, scene: Scene, caller: ScopedChat) -> Reflection:
     for memory, _ in found:
         touches |= await scene.sessions_behind(memory)
     shown = "\n".join(
-        f"[{number}] {format_day(memory.at, memory.session, scene.undated)}{one_line(memory.text)}"
+        f"[{number}] {format_day(memory.at, memory.dated)}{one_line(memory.text)}"
         for number, (memory, _) in enumerate(found, 1)
     )
     return await caller.ask(

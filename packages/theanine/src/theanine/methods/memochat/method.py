@@ -137,7 +137,7 @@ class MemoChat(ReplyMixin):
     ) -> tuple[Part | None, int | None]:
         """The memo with its turns, or without them where they don't fit; and what is left."""
         sources = tuple(await context.index.turns(memory.source_turns))
-        text = format_memory(memory, context.index.undated)
+        text = format_memory(memory)
         whole = f"{text}\n{format_dialogue(sources)}" if self.config.evidence and sources else text
         part = Part(
             text=whole,

@@ -49,7 +49,7 @@ async def pick_memos(
         source_sessions={memo.session for memo in memos} | dialogue_sessions(dialogue),
         check=check,
         memos="\n".join(
-            f"[{number}] {format_memory(memo, undated, LONGEST_SHOWN)}"
+            f"[{number}] {format_memory(memo, LONGEST_SHOWN)}"
             for number, memo in enumerate(memos, 1)
         ),
         dialogue=format_dialogue(dialogue),

@@ -137,11 +137,14 @@ class _Asking:
         ]
 
     def _dated(self, memory: Memory | NewMemory, session: int) -> str:
-        return format_day(memory.at, session, self._undated) + one_line(memory.text)
+        return format_day(memory.at, session not in self._undated) + one_line(memory.text)
 
     def _labelled(self, letter: str, memories: Sequence[tuple[Memory | NewMemory, int]]) -> str:
         return group_by_day(
-            (day_label(memory.at, session, self._undated), f"{letter}{n} {one_line(memory.text)}")
+            (
+                day_label(memory.at, session not in self._undated),
+                f"{letter}{n} {one_line(memory.text)}",
+            )
             for n, (memory, session) in enumerate(memories, 1)
         )
 

@@ -104,7 +104,7 @@ def _lines(groups: Sequence[Group], session: int, undated: Collection[int]) -> s
     lines: list[str] = []
     for number, group in enumerate(groups, 1):
         for memory, whence in [*((m, m.session) for m in group.older), (group.newer, session)]:
-            date = day_label(memory.at, whence, undated)
+            date = day_label(memory.at, whence not in undated)
             lines.append(f"[{number}] {date}: {one_line(memory.text)}")
     return "\n".join(lines)
 

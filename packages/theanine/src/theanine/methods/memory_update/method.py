@@ -186,6 +186,6 @@ def _marks(fates: Sequence[Fate]) -> list[NewMark]:
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     """One statement, with the turns behind it and behind what it was made of."""
-    text = format_memory(memory, context.index.undated)
+    text = format_memory(memory)
     sources = await context.index.turns(context.index.grounds(memory))
     return Part(text=text, memories=(memory,), source_turns=tuple(sources), score=score)

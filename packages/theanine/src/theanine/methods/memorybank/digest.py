@@ -131,7 +131,7 @@ def lines_of(
     memory: Memory | NewMemory, session: int, undated: Collection[int] = ()
 ) -> list[DayLine]:
     """A stored or new daily digest, line by line."""
-    day = day_label(memory.at, session, undated)
+    day = day_label(memory.at, session not in undated)
     return [DayLine(day, line) for line in memory.text.splitlines() if line.strip()]
 
 

@@ -165,9 +165,7 @@ async def _piece(memory: Memory, score: float, context: Context) -> Part:
     view = context.index
     sources = await view.turns(quoted_turns(memory, view))
     said = memory.kind == EXCHANGE
-    text = (
-        format_dated_turns(sources, view.undated) if said else format_memory(memory, view.undated)
-    )
+    text = format_dated_turns(sources) if said else format_memory(memory)
     return Part(
         text=text,
         memories=(memory,),

@@ -119,9 +119,7 @@ class RecursiveSummary:
         parts: list[Part] = []
         for memory, score in found:
             turns = tuple(await view.turns(memory.source_turns))
-            text = format_day(memory.at, memory.session, view.undated) + " ".join(
-                map(format_turn, turns)
-            )
+            text = format_day(memory.at, memory.dated) + " ".join(map(format_turn, turns))
             parts.append(Part(text=text, memories=(memory,), source_turns=turns, score=score))
         return parts
 

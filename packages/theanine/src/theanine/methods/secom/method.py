@@ -113,10 +113,9 @@ class Secom(ReplyMixin):
         query = query_text(dialogue, self.config.query_turns)
         budget = context.token_budget(self.config.budget)
         found = await self._found(query, dialogue, budget, context)
-        undated = context.index.undated
         parts = [
             Part(
-                text=format_dated_turns(turns, undated),
+                text=format_dated_turns(turns),
                 memories=(memory,),
                 source_turns=tuple(turns),
                 score=score,

@@ -52,7 +52,7 @@ def best_turns(
 
 def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
     """For each turn, how many times the day has changed before it."""
-    days = [day_label(turn.at, turn.session, undated) for turn in turns]
+    days = [day_label(turn.at, turn.dated) for turn in turns]
     runs = [0]
     for before, today in pairwise(days):
         runs.append(runs[-1] + (before != today))
@@ -61,7 +61,7 @@ def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
 
 def _day_cost(turn: Turn, undated: Collection[int]) -> int:
     """With what parts a segment from the next."""
-    line = group_by_day([(day_label(turn.at, turn.session, undated), "")])
+    line = group_by_day([(day_label(turn.at, turn.dated), "")])
     return _line_cost(line.rstrip()) + 1
 
 

@@ -114,7 +114,7 @@ def local_respond(
         turn = max(
             part.source_turns, key=lambda turn: containment(asked, content_words(turn.full_text))
         )
-        quoted = f"{format_day(turn.at, turn.session, undated)}{turn.speaker}: “{turn.full_text.strip()}”"
+        quoted = f"{format_day(turn.at, turn.dated)}{turn.speaker}: “{turn.full_text.strip()}”"
     else:
         quoted = part.text
     return Spoken(text=f"I remember: {quoted}\n{NO_MODEL_NOTICE}")

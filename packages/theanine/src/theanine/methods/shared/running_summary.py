@@ -186,7 +186,7 @@ async def _part(memory: Memory, score: float, context: Context) -> Part:
     sources = await view.turns(memory.source_turns)
     text = one_line(memory.text)
     if memory.made_by != LOCAL_MODEL:  # a local sentence names its day itself
-        text = format_day(memory.at, await _session_of(memory, view), view.undated) + text
+        text = format_day(memory.at, await _session_of(memory, view) not in view.undated) + text
     return Part(
         text=text,
         memories=(memory,),

@@ -57,9 +57,8 @@ class AllMemories(_Statements):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Every statement; the newest are kept when a budget cuts."""
         newest = sorted(context.index.memories, key=lambda memory: memory.order, reverse=True)
-        undated = context.index.undated
         budget = context.token_budget(self.config.budget)
-        kept = fit_prefix(((memory, format_memory(memory, undated)) for memory in newest), budget)
+        kept = fit_prefix(((memory, format_memory(memory)) for memory in newest), budget)
         return await _recollection(
             query_text(dialogue, None), [(one, 0.0) for one in kept], context
         )
@@ -81,8 +80,7 @@ class MemoryRetrieval(_Statements):
         budget = context.token_budget(config.budget)
         most = search_depth(config.retrieved, budget)
         ranked = await retrieve(query, dialogue, most, context, config.retrieval)
-        undated = context.index.undated
-        kept = fit_budget([(one, format_memory(one[0], undated)) for one in ranked], budget)
+        kept = fit_budget([(one, format_memory(one[0])) for one in ranked], budget)
         return await _recollection(query, kept, context)
 
 
@@ -93,7 +91,7 @@ async def _recollection(
     view = context.index
     parts = [
         Part(
-            text=format_memory(memory, view.undated),
+            text=format_memory(memory),
             memories=(memory,),
             source_turns=tuple(await view.turns(memory.source_turns)),
             score=score,

@@ -132,7 +132,7 @@ async def _verbatim(query: str, dialogue: Sequence[Utterance], context: Context)
         turns = tuple(await view.turns(memory.source_turns))
         parts.append(
             Part(
-                text=format_dated_turns(turns, view.undated),
+                text=format_dated_turns(turns),
                 memories=(memory,),
                 source_turns=turns,
                 score=scores.get(memory.id, 0.0),
@@ -149,7 +149,7 @@ def _by_session(parts: Sequence[Part], view: ScopeIndex) -> list[Part]:
         turns = tuple(turn for part in several for turn in part.source_turns)
         joined.append(
             Part(
-                text=format_dated_turns(turns, view.undated),
+                text=format_dated_turns(turns),
                 memories=tuple(memory for part in several for memory in part.memories),
                 source_turns=turns,
                 score=max(part.score for part in several),

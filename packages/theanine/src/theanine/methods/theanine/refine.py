@@ -72,7 +72,7 @@ def _chain(steps: Sequence[Step], undated: Collection[int]) -> list[str]:
     """``(8 May 2023) statement``, and each after the first behind ``—Relation→``."""
     return [
         (f"—{relation or 'Then'}→ " if position else "")
-        + format_day(memory.at, memory.session, undated)
+        + format_day(memory.at, memory.dated)
         + one_line(memory.text)
         for position, (memory, relation) in enumerate(steps)
     ]

@@ -147,8 +147,8 @@ async def _ask_pair(pair: Pair, scene: Scene, caller: ScopedChat) -> Judgement:
     answer = await caller.ask(
         RELATE_PAIR,
         source_sessions={pair.older.session, scene.session},
-        older_session=format_dated_turns(earlier, scene.undated) or NOT_KEPT,
-        newer_session=format_dated_turns(scene.turns, scene.undated) or NOT_KEPT,
+        older_session=format_dated_turns(earlier) or NOT_KEPT,
+        newer_session=format_dated_turns(scene.turns) or NOT_KEPT,
         older=_statement(pair.older, pair.older.session, scene),
         newer=_statement(pair.newer, scene.session, scene),
     )
@@ -165,7 +165,7 @@ async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: ScopedChat) ->
         source_sessions=touched | {scene.session},
         check=partial(_unanswered, len(pairs)),
         earlier=_earlier(older, context, scene),
-        session=format_dated_turns(_shown(scene.turns, newer), scene.undated) or NOT_KEPT,
+        session=format_dated_turns(_shown(scene.turns, newer)) or NOT_KEPT,
         new=_labelled("N", newer, [(scene.session, "")] * len(newer), scene),
         pairs=_pair_lines(pairs, older),
     )
@@ -174,7 +174,7 @@ async def _ask_batch(pairs: Sequence[Pair], scene: Scene, caller: ScopedChat) ->
 
 
 def _statement(memory: Memory | NewMemory, session: int, scene: Scene) -> str:
-    return format_day(memory.at, session, scene.undated) + one_line(memory.text)
+    return format_day(memory.at, session not in scene.undated) + one_line(memory.text)
 
 
 def _earlier(older: Sequence[Memory], context: Sequence[Turn], scene: Scene) -> str:
@@ -205,7 +205,7 @@ def _labelled(
     """``M1 statement [its turns]`` under its day; ``marks`` are each one's session and turns."""
     return group_by_day(
         (
-            day_label(memory.at, session, scene.undated),
+            day_label(memory.at, session not in scene.undated),
             f"{letter}{label} {one_line(memory.text)}{mark}",
         )
         for label, (memory, (session, mark)) in enumerate(zip(memories, marks, strict=True), 1)

@@ -85,7 +85,7 @@ class Units(ReplyMixin):
     async def _part(self, memory: Memory, score: float, context: Context) -> Part:
         turns = await context.index.turns(memory.source_turns)
         return Part(
-            text=format_dated_turns(turns, context.index.undated),
+            text=format_dated_turns(turns),
             memories=(memory,),
             source_turns=tuple(turns),
             score=score,

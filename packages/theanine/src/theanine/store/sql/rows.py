@@ -146,7 +146,7 @@ def turn_of(row: Any) -> Turn:
         session=row.session,
         key=row.key,
         speaker=row.speaker,
-        role=row.role,
+        role="assistant" if row.role == "agent" else row.role,  # as written before 0.2
         at=local(row.at, row.zone),
         text=row.text,
         attachment=row.shared,
