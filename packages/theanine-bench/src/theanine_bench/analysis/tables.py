@@ -143,7 +143,7 @@ def _measured(name: str, category: str, summary: Mapping[str, Any]) -> float | N
 
 
 def _read(paper: str) -> list[dict[str, Any]]:
-    file = files("theanine_bench") / FOLDER / f"{paper}.toml"
+    file = files("theanine_bench.analysis") / FOLDER / f"{paper}.toml"
     return tomllib.loads(file.read_text("utf-8"))["table"]
 
 
