@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from theanine.errors import BadInput, EmbedderMismatch, LeaseLost, NotFound
 from theanine.store import Store, open_store
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 from theanine.store.values import JournalEntry, ScopeVersion
 from theanine.types import (
     ImportedMemory,

@@ -11,7 +11,7 @@ import pytest
 
 from theanine.errors import LeaseLost
 from theanine.store import Store
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 from theanine.store.values import JournalEntry
 from theanine.types import (
     ImportedMemory,

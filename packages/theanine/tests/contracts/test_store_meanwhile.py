@@ -8,7 +8,7 @@ import pytest
 
 from theanine.errors import LeaseLost, Stale
 from theanine.store import Store
-from theanine.store.sql.leases import is_dead, lease_holder, process_holder
+from theanine.store.processes import is_dead, lease_holder, process_holder
 from theanine.types import MemoryBatch, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from theanine.store import Store
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 from theanine.store.values import JournalEntry
 from theanine.types import (
     ImportedMemory,

@@ -14,7 +14,7 @@ from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.scope_index import EMPTY, RetrievalMode, ScopeCache
 from theanine.store import Store, open_store
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 from theanine.types import MemoryBatch, NewMark, NewMemory, Scope, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio

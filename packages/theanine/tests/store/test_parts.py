@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from theanine.clock import micros
 from theanine.store import residue_scan as traces
-from theanine.store.sql.leases import is_dead, process_holder
+from theanine.store.processes import is_dead, process_holder
 from theanine.store.sql.rows import keepable, local, minutes
 
 _moments = st.datetimes(datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2199-12-30"))

@@ -380,7 +380,7 @@ _WRITER = """
     from theanine.types import Scope, Utterance
     from theanine.types import NewMemory, Remembered
     from theanine.store import open_store
-    from theanine.store.sql.leases import process_holder
+    from theanine.store.processes import process_holder
     at, me = datetime(2024, 1, 1, tzinfo=UTC), process_holder()
     async def main(path, name):
         ana, own = Scope("ana"), Scope(name)

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from theanine.errors import SettingsError
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 
 LOCK = "lock.db"
 

@@ -26,7 +26,7 @@ from theanine.remembering.remember import Progress, RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.store.base import Store
-from theanine.store.sql.leases import process_holder
+from theanine.store.processes import process_holder
 from theanine.store.validate import check_time, check_utterance
 from theanine.types import LOCAL_MODEL, History, Recollection, Scope, Turn, Utterance
 

@@ -25,7 +25,7 @@ from theanine.llm.usage import Usage
 from theanine.methods.base import Context, Method
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
-from theanine.store.sql.leases import lease_holder
+from theanine.store.processes import lease_holder
 from theanine.store.values import Pending
 from theanine.types import MemoryBatch, Scope
 

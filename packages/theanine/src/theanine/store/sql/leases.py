@@ -2,85 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 from datetime import datetime
-from pathlib import Path
 
 import sqlalchemy as sa
 
 from theanine.clock import micros
+from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import find_scope, scope_names, scope_of, session_of
 from theanine.types import Scope, Session
-
-_ENDED = -1
-_OF_A_PROCESS = "/"
-
-
-def process_holder() -> str:
-    """This process as ``host:pid:starttime``, the name under which it holds leases and sessions.
-
-    The start time tells it from a later process with the same number; 0 where ``/proc`` is missing.
-    """
-    pid = os.getpid()
-    return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
-
-
-def lease_holder() -> str:
-    """A name of this process that nobody else in it has: two who remember here are told apart."""
-    return f"{process_holder()}{_OF_A_PROCESS}{secrets.token_hex(4)}"
-
-
-def is_dead(holder: str) -> bool:
-    """True when the holder is a process of this machine that has ended.
-
-    False for processes of other machines and for names of another form: nothing can be told.
-    """
-    host, *numbers = holder.partition(_OF_A_PROCESS)[0].rsplit(":", 2)
-    if host != socket.gethostname() or len(numbers) != 2:
-        return False
-    if not all(number.isdigit() for number in numbers):
-        return False
-    pid, started = map(int, numbers)
-    now = _start_time(pid)
-    if now is not None:
-        return now == _ENDED or started not in (0, now)
-    return not _alive(pid)
-
-
-def _here(holder: str) -> bool:
-    return holder.partition(_OF_A_PROCESS)[0].rsplit(":", 2)[0] == socket.gethostname()
-
-
-def _start_time(pid: int) -> int | None:
-    """Clock ticks between boot and the start of the process; None when it can't be read.
-
-    ``_ENDED`` for a zombie, which only waits to be reaped.
-    """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name in brackets may hold blanks
-    if len(fields) < 20:
-        return None
-    return _ENDED if fields[0] == "Z" else int(fields[19])
-
-
-def _alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    if os.name == "nt":
-        return True  # there, asking would interrupt it
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # it exists and belongs to somebody else
-    return True
 
 
 def lease(db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
@@ -144,7 +74,7 @@ def abandoned(
     return [
         (scope_of(row), session_of(row))
         for row in rows
-        if is_dead(row.holder) or (elsewhere and not _here(row.holder))
+        if is_dead(row.holder) or (elsewhere and not is_local(row.holder))
     ]
 
 

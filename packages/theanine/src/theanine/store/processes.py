@@ -1,0 +1,82 @@
+"""Process identities, under which leases and open sessions are held."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from pathlib import Path
+
+_ZOMBIE = -1
+_SUFFIX = "/"
+
+
+def process_holder() -> str:
+    """Return this process as ``host:pid:start``, the holder of its open sessions.
+
+    The start time, in clock ticks since boot, distinguishes it from a later process with the same
+    id; it is 0 where ``/proc`` is missing.
+    """
+    pid = os.getpid()
+    return f"{socket.gethostname()}:{pid}:{_start_time(pid) or 0}"
+
+
+def lease_holder() -> str:
+    """Return a new holder name: this process with a random suffix, so that two workers differ."""
+    return f"{process_holder()}{_SUFFIX}{secrets.token_hex(4)}"
+
+
+def is_dead(holder: str) -> bool:
+    """Return whether the holder is a process of this machine that has ended.
+
+    False for processes of other machines and for names of another form.
+    """
+    host, *numbers = _process(holder)
+    if host != socket.gethostname() or len(numbers) != 2:
+        return False
+    if not all(number.isdigit() for number in numbers):
+        return False
+    pid, started = map(int, numbers)
+    now = _start_time(pid)
+    if now is not None:
+        return now == _ZOMBIE or started not in (0, now)
+    return not _is_alive(pid)
+
+
+def is_local(holder: str) -> bool:
+    """Return whether the holder is a process of this machine."""
+    return _process(holder)[0] == socket.gethostname()
+
+
+def _process(holder: str) -> list[str]:
+    """Split a holder into host, process id and start time."""
+    return holder.partition(_SUFFIX)[0].rsplit(":", 2)
+
+
+def _start_time(pid: int) -> int | None:
+    """Return the start time in clock ticks since boot; None when it can't be read.
+
+    ``_ZOMBIE`` for a process that has ended but isn't reaped yet.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name in parentheses may hold blanks
+    if len(fields) < 20:
+        return None
+    return _ZOMBIE if fields[0] == "Z" else int(fields[19])
+
+
+def _is_alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    if os.name == "nt":
+        return True  # os.kill would terminate it there
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it belongs to another user
+    return True
