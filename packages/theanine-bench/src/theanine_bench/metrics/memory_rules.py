@@ -43,7 +43,8 @@ class Written:
     def said(self) -> list[str]:
         """Its source turns, ``Ana said on 8 May 2023: …``, as memories attribute them."""
         return [
-            f"{one['speaker']} said on {format_date(datetime.fromisoformat(one['at']))}: {one['text']}"
+            f"{one['speaker']} said on {format_date(datetime.fromisoformat(one['at']))}: "
+            f"{one['text']}"
             for one in self.sources
         ]
 

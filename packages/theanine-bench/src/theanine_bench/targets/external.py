@@ -181,7 +181,8 @@ class OutsideAgent(Tested):
     async def _told(self, user: str, speaker: str, sessions: Sequence[Session]) -> dict[str, str]:
         undated = {one.id for one in sessions if not one.dated}
         parts = [
-            f"You are {format_speaker(speaker)}. These are your earlier conversations, oldest first."
+            f"You are {format_speaker(speaker)}. These are your earlier conversations, "
+            "oldest first."
         ]
         for session in sessions:
             turns: Sequence[Turn] = await self._agent.turns(user, session=session.id)

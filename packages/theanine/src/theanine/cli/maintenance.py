@@ -88,7 +88,8 @@ def forget(
         show_json(asdict(receipt))
     else:
         print(
-            f"erased {pluralize(receipt.sessions, 'sessions')}, {pluralize(receipt.turns, 'turns')}, "
+            f"erased {pluralize(receipt.sessions, 'sessions')}, "
+            f"{pluralize(receipt.turns, 'turns')}, "
             f"{pluralize(receipt.memories, 'memories')}, {pluralize(receipt.links, 'links')}, "
             f"{pluralize(receipt.vectors, 'vectors')}, "
             f"the words of {pluralize(receipt.journal, 'model calls')}"

@@ -95,7 +95,8 @@ def _foretell(forecast: RebuildEstimate) -> None:
         print(f"every session is remembered by {forecast.method}; --again makes it anew")
     else:
         print(
-            f"{pluralize(forecast.sessions, 'sessions')} ({pluralize(forecast.turns, 'turns')}) to be "
+            f"{pluralize(forecast.sessions, 'sessions')} ({pluralize(forecast.turns, 'turns')}) "
+            f"to be "
             f"remembered by {forecast.method}"
         )
         print(_takes(forecast))

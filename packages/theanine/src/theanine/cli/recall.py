@@ -72,7 +72,8 @@ def recall(
         parts = with_dated([asdict(part) for part in found.parts], hidden)
         show_json({"query": found.query, "text": found.text, "parts": parts})
     else:
-        tight = f"Nothing remembered fits in {pluralize(budget or 0, 'tokens')}: give a larger --budget."
+        fits = pluralize(budget or 0, "tokens")
+        tight = f"Nothing remembered fits in {fits}: give a larger --budget."
         show_recollection(found, hidden, NOTHING if budget is None else tight)
     if waiting:
         _hint(waiting, by)

@@ -197,6 +197,7 @@ def _show_spent(summary: Mapping[str, Any]) -> None:
         cost = "of unknown price" if sums["cost"] is None else f"${sums['cost']:,.4f}"
         console().print(
             f"{what}: {pluralize(sums['calls'], 'calls')}, "
-            f"{pluralize(sums['input_tokens'], 'tokens')} in, {sums['output_tokens']:,} out, {cost}",
+            f"{pluralize(sums['input_tokens'], 'tokens')} in, {sums['output_tokens']:,} out, "
+            f"{cost}",
             markup=False,
         )
