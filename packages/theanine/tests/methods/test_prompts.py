@@ -116,7 +116,9 @@ async def test_a_session_of_twenty_turns_costs_at_most_4000_prompt_tokens() -> N
     earlier = [turn(i, _said(i), "Ana" if i % 2 else "Bo") for i in range(1, 61)]
     now = [turn(i, _said(i), "Ana" if i % 2 else "Tea", session=2) for i in range(61, 81)]
     older = [memory(i, f"Ana {_said(i)[:55]}", sources=(7 * i % 59 + 1,)) for i in range(1, 25)]
-    new = [replace(NEW[0], text=f"Ana {_said(i)[:55]}", sources=(60 + i,)) for i in range(1, 9)]
+    new = [
+        replace(NEW[0], text=f"Ana {_said(i)[:55]}", source_turns=(60 + i,)) for i in range(1, 9)
+    ]
     pairs = [Pair(older[(3 * n + k) % 24], n, new[n], 0.5) for n in range(8) for k in range(3)]
     answer = {"judgements": [{**JUDGED, "pair": n} for n in range(1, 25)]}
     caller = Answering([{"statements": []}, answer])

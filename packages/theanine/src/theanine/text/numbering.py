@@ -36,12 +36,12 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """``[3] Ana (user): the words``; an agent's turn that had memories says ``recalled``."""
+        """``[3] Ana (user): the words``; prompts call the assistant's role ``agent``."""
         turn = self.turn
-        recalled = ", recalled" if turn.role == "assistant" and turn.recalled else ""
-        return (
-            f"[{self.number}] {format_speaker(turn.speaker)} ({turn.role}{recalled}): {self.text}"
-        )
+        role = "agent" if turn.role == "assistant" else "user"
+        if turn.role == "assistant" and turn.recalled:
+            role += ", recalled"
+        return f"[{self.number}] {format_speaker(turn.speaker)} ({role}): {self.text}"
 
 
 def split_windows(turns: Sequence[Turn]) -> list[list[Line]]:

@@ -67,7 +67,9 @@ async def plain_reply(
 def _of_itself(part: Part) -> Part:
     (memory,) = part.memories
     own = [turn for turn in part.source_turns if turn.speaker in memory.speakers]
-    return replace(part, sources=tuple(own[-1:])) if memory.kind == CONDITIONAL and own else part
+    return (
+        replace(part, source_turns=tuple(own[-1:])) if memory.kind == CONDITIONAL and own else part
+    )
 
 
 async def ask_for_both(

@@ -144,14 +144,14 @@ async def _merged(
         undated=context.index.undated,
     )
     memories = [
-        replace(memory, kind=fate.kind, origins=fate.origins, beside=fate.beside)
+        replace(memory, kind=fate.kind, derived_from=fate.origins, derived_from_new=fate.beside)
         for memory, fate in zip(made, fates, strict=True)
     ]
     shown = tuple(sorted({origin for index in chosen for origin in fates[index].origins}))
     for index, text in zip(chosen, texts, strict=True):
         memory = _rewritten(memories[index], fates[index], text, context)
         # A model had all of them before it at once, and may have carried words from one to another.
-        memories[index] = replace(memory, origins=shown) if context.chat else memory
+        memories[index] = replace(memory, derived_from=shown) if context.chat else memory
     if chosen:
         vectors = np.array(vectors)
         vectors[chosen] = await embed_memories([memories[index] for index in chosen], context)

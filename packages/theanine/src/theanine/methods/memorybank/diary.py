@@ -68,8 +68,8 @@ class Pages:
     def bound(self, memories: list[NewMemory], exchanges: int) -> list[NewMark]:
         """Add both to a batch whose first ``exchanges`` memories the day is made of; the marks."""
         place = len(memories)
-        memories.append(replace(self.day, beside=tuple(range(exchanges))))
-        memories.append(replace(self.whole, beside=(place,)))
+        memories.append(replace(self.day, derived_from_new=tuple(range(exchanges))))
+        memories.append(replace(self.whole, derived_from_new=(place,)))
         marks: list[NewMark] = []
         for before, by, reason in (
             (self.day_before, place, "the day went on"),

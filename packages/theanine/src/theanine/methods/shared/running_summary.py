@@ -155,7 +155,7 @@ def _memory(sentence: Sentence) -> NewMemory:
 def _made_of(before: Sequence[Memory], memories: Sequence[NewMemory]) -> list[NewMemory]:
     """Made of the whole summary before, since whoever worded them had all of it at hand."""
     origins = tuple(memory.id for memory in before)
-    return [replace(memory, origins=origins) for memory in memories]
+    return [replace(memory, derived_from=origins) for memory in memories]
 
 
 def _marks(
