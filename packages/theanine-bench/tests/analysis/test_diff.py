@@ -16,7 +16,7 @@ from support.running import Terminal
 from theanine.errors import BadInput, SettingsError
 from theanine_bench.analysis.diff import Diff, diff_runs, losses
 from theanine_bench.metrics.corpus_metrics import UNTESTED, Whole
-from theanine_bench.metrics.intervals import mcnemar, paired_bootstrap
+from theanine_bench.metrics.intervals import mcnemar_p_value, paired_bootstrap_p_value
 from theanine_bench.metrics.overlap_measures import CORPUS_BLEU
 from theanine_bench.runs.item import Item
 from theanine_bench.runs.saved_run import Kept, read_run, read_runs
@@ -46,8 +46,10 @@ def test_means_differences_and_p_are_of_the_same_cases(tmp_path: Path) -> None:
     assert after.mean == pytest.approx(0.9)
     assert before.mean == pytest.approx(sum(item.measures["f1"] for item in ours) / 12)
     p = {one.measure: one.p for one in found.comparisons[0]}
-    assert p["right"] == mcnemar([True] * 12, [item.measures["right"] == 1 for item in ours])
-    assert p["f1"] == paired_bootstrap([0.9] * 12, [item.measures["f1"] for item in ours])
+    assert p["right"] == mcnemar_p_value(
+        [True] * 12, [item.measures["right"] == 1 for item in ours]
+    )
+    assert p["f1"] == paired_bootstrap_p_value([0.9] * 12, [item.measures["f1"] for item in ours])
 
 
 def test_a_case_in_other_words_is_another_case(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from theanine_bench.analysis.tables import Row, Table, tables
+from theanine_bench.analysis.tables import Row, Table, load_tables
 
 PAPERS = Path(os.environ.get("THEANINE_PAPERS") or Path(__file__).parents[3] / "shared" / "papers")
 FILES = {
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("table", tables(), ids=lambda table: table.id)
+@pytest.mark.parametrize("table", load_tables(), ids=lambda table: table.id)
 def test_figures_are_as_printed(table: Table) -> None:
     lines = _lines(table)
     found = {row.label: [one for one in lines if _printed(row, one)] for row in table.rows}
@@ -42,7 +42,7 @@ def test_figures_are_as_printed(table: Table) -> None:
         assert [label for label, there in found.items() if not _named(label, there)] == []
 
 
-@pytest.mark.parametrize("table", tables(), ids=lambda table: table.id)
+@pytest.mark.parametrize("table", load_tables(), ids=lambda table: table.id)
 def test_rows_are_in_the_printed_order(table: Table) -> None:
     lines = _lines(table)
     places = [[n for n, one in enumerate(lines) if _printed(row, one)] for row in table.rows]
@@ -54,7 +54,7 @@ def _lines(table: Table) -> list[str]:
     text = (PAPERS / FILES[table.paper]).read_text("utf-8").splitlines()
     if table.paper == "SeCom":
         return [line.replace("Ours", "SeCom") for line in text if line.endswith("|")]
-    caption = f"{table.place.capitalize()}:"
+    caption = f"{table.location.capitalize()}:"
     [end] = [place for place, line in enumerate(text) if line.startswith(caption)]
     return text[max(0, end - REACH) : end]
 

@@ -12,7 +12,7 @@ import pytest
 
 from support.running import Terminal
 from theanine.errors import SettingsError
-from theanine_bench.analysis.tables import lacking, ours, tables, with_ours
+from theanine_bench.analysis.tables import insert_rows, load_tables, missing_inputs, run_row
 
 
 def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
@@ -30,7 +30,7 @@ def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[An
 
 
 def test_figures_that_the_design_names_are_there() -> None:
-    by = {table.id: {row.label: row.values for row in table.rows} for table in tables()}
+    by = {table.id: {row.label: row.values for row in table.rows} for table in load_tables()}
     assert by["teafarm"]["Theanine"] == (0.18, 0.24, 0.21)
     assert by["teafarm"]["RSum-LLM"][2] == 0.06
     assert by["theanine-msc"]["Theanine"] == (1.80, 15.37, 18.62, 86.70)
@@ -42,32 +42,32 @@ def test_figures_that_the_design_names_are_there() -> None:
     assert by["segmentation-dialseg711"]["DialSTART"] == (0.178, 0.198, None, None)
 
 
-@pytest.mark.parametrize("table", tables(), ids=lambda table: table.id)
+@pytest.mark.parametrize("table", load_tables(), ids=lambda table: table.id)
 def test_every_row_has_a_figure_for_every_column(table: Any) -> None:
     assert all(len(row.values) == len(table.columns) for row in table.rows)
     assert len({row.label for row in table.rows}) == len(table.rows)
 
 
 def test_ours_stands_behind_the_same_method() -> None:
-    [table] = tables(["teafarm"])
-    comedy, unknown = ours(table, *a_run("comedy")), ours(table, *a_run("my-own"))
+    [table] = load_tables(["teafarm"])
+    comedy, unknown = run_row(table, *a_run("comedy")), run_row(table, *a_run("my-own"))
     assert comedy and unknown
     assert comedy.values == (None, 0.75, 0.5)
-    labels = [row.label for row in with_ours(table, [comedy, unknown])]
+    labels = [row.label for row in insert_rows(table, [comedy, unknown])]
     assert labels.index("ours: comedy, openai:m") == labels.index("COMEDY") + 1
     assert labels[-1] == "ours: my-own, openai:m"
-    assert ours(table, *a_run("comedy", bench="qa")) is None
+    assert run_row(table, *a_run("comedy", bench="qa")) is None
     with pytest.raises(SettingsError, match="no table 'x'; there are: theanine-msc"):
-        tables(["x"])
+        load_tables(["x"])
 
 
 def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
-    [table] = tables(["theanine-session-4"])
-    row = ours(table, *a_run("theanine", bench="responses"))
+    [table] = load_tables(["theanine-session-4"])
+    row = run_row(table, *a_run("theanine", bench="responses"))
     assert row
     assert row.values == (None, 25.0, 12.5, None)
-    [other] = tables(["theanine-session-3"])
-    nothing = ours(other, *a_run("theanine", bench="responses"))
+    [other] = load_tables(["theanine-session-3"])
+    nothing = run_row(other, *a_run("theanine", bench="responses"))
     assert nothing
     assert set(nothing.values) == {None}
 
@@ -79,37 +79,37 @@ def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any,
 
 
 def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
-    [table] = tables(["theanine-msc"])
+    [table] = load_tables(["theanine-msc"])
     values = {f"corpus-bleu-4/session {n}": n / 100 for n in (3, 4, 5)}
     asked = ["rouge-l", "corpus-bleu-4", "mauve:gpt2"]
     run = responses("345", asked, {"corpus-bleu-4": 0.9, "mauve": 0.9, **values})
-    row = ours(table, *run)
+    row = run_row(table, *run)
     assert row
     assert row.values[:2] == pytest.approx((4.0, 4.0))  # not 90 over all, and not 50
     assert row.values[2:] == (None, None)
-    assert lacking(table, *run) == ["BertScore comes with --measure bertscore=FOLDER"]
+    assert missing_inputs(table, *run) == ["BertScore comes with --measure bertscore=FOLDER"]
     alone = responses("3", ["rouge-l"], {"corpus-bleu-4": 0.03})
-    row = ours(table, *alone)
+    row = run_row(table, *alone)
     assert row
     assert set(row.values) == {None}
-    assert lacking(table, *alone) == ["no session 4, session 5 in the run"]
-    [third] = tables(["theanine-session-3"])
-    row = ours(third, *alone)
+    assert missing_inputs(table, *alone) == ["no session 4, session 5 in the run"]
+    [third] = load_tables(["theanine-session-3"])
+    row = run_row(third, *alone)
     assert row
     assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
 
 
 def test_runs_head_to_head_have_their_row() -> None:
-    [table] = tables(["theanine-g-eval"])
+    [table] = load_tables(["theanine-g-eval"])
     settings, summary = a_run("nobody", bench="pairwise")
     settings["setup"]["settings"] = {"A": "mine", "B": "theirs"}
     settings["measures"] = ["specificity"]
     summary["corpus"] = {"specificity/rate": 0.625}
-    row = ours(table, settings, summary)
+    row = run_row(table, settings, summary)
     assert row
     assert (row.label, row.values) == ("ours: mine against theirs", (62.5, None, None))
-    assert with_ours(table, [row])[-1] == row
-    assert lacking(table, settings, summary)[0] == "Mem comes with --criteria memorability"
+    assert insert_rows(table, [row])[-1] == row
+    assert missing_inputs(table, settings, summary)[0] == "Mem comes with --criteria memorability"
 
 
 def test_the_command_prints_them(run: Terminal, tmp_path: Path) -> None:

@@ -16,13 +16,13 @@ from support.running import Terminal
 from support.shelf import Shelf
 from theanine_bench.datasets.fetching import fetch
 from theanine_bench.datasets.registry import (
+    PublicDataset,
     PublicFile,
-    PublicSet,
-    folder_of,
-    located,
-    public_sets,
-    set_named,
-    state_of,
+    dataset_folder,
+    dataset_state,
+    get_dataset,
+    public_datasets,
+    resolve_data_path,
 )
 
 BENCHES = {"retrieval", "qa", "responses", "segmentation", "teafarm", "memory"}
@@ -44,24 +44,24 @@ def cache(tmp_path: Path) -> Iterator[Path]:
 
 def test_every_set_says_what_it_is_and_where(run: Terminal) -> None:
     shown = run.bare("bench", "data").out
-    for one in public_sets().values():
+    for one in public_datasets().values():
         assert one.name in shown
-        assert one.what and one.licence and one.page.startswith("https://")
+        assert one.description and one.license and one.page.startswith("https://")
         assert one.benches and set(one.benches) <= BENCHES
-        assert bool(one.files) != bool(one.by_hand)
+        assert bool(one.files) != bool(one.manual_instructions)
 
 
 def test_every_file_is_pinned_or_held_to_a_known_checksum() -> None:
-    for one in public_sets().values():
-        places = [file.place for file in one.files]
+    for one in public_datasets().values():
+        places = [file.path for file in one.files]
         assert len(places) == len(set(places))
         for file in one.files:
             assert PINNED.search(file.url) or one.name in UNPINNED
             assert file.sha256 or one.name not in UNPINNED
             assert re.fullmatch(r"|[0-9a-f]{64}", file.sha256)
-            assert not Path(file.place).is_absolute() and ".." not in file.place
+            assert not Path(file.path).is_absolute() and ".." not in file.path
             assert file.unpack in ("", "tar", "zip")
-            assert "{" not in file.url + file.place
+            assert "{" not in file.url + file.path
 
 
 def test_a_set_is_shown_with_its_place_and_how_to_get_it(run: Terminal, cache: Path) -> None:
@@ -111,7 +111,7 @@ def test_without_a_network_a_fetch_says_so_and_how_else(run: Terminal, cache: Pa
     assert ran.code == 1
     assert "raw.githubusercontent.com can't be reached" in ran.err
     assert f"By hand: put what https://github.com/snap-research/locomo has in {cache}" in ran.err
-    assert state_of(set_named("locomo")) == "absent"
+    assert dataset_state(get_dataset("locomo")) == "absent"
 
 
 def test_a_set_that_can_not_be_fetched_says_how_to_get_it(run: Terminal) -> None:
@@ -120,7 +120,7 @@ def test_a_set_that_can_not_be_fetched_says_how_to_get_it(run: Terminal) -> None
 
 
 def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -> None:
-    one = set_named("mt-bench-plus")  # no checksum of it is known
+    one = get_dataset("mt-bench-plus")  # no checksum of it is known
     rows = [
         ("human", "I adopted a grey parrot called Pixel.", "pets-1-0"),
         ("human", "Who is Pixel?", "pets-1-Q"),
@@ -128,9 +128,9 @@ def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -
     said = [{"from": who, "value": text, "turn-info": info} for who, text, info in rows]
     record = {"id": "m1", "type": "retrospection", "conversations": said}
     save(cache / one.name, "other.txt", "")
-    assert state_of(one) == "incomplete"
-    save(cache / one.name, one.reads, [record])
-    assert state_of(one) == "by hand"
+    assert dataset_state(one) == "incomplete"
+    save(cache / one.name, one.data_path, [record])
+    assert dataset_state(one) == "by hand"
     assert "1 question, unit turn" in run.bare("bench", "retrieval", one.name).out
     checked = run.bare("bench", "data", "--check").out
     assert "mt-bench-plus, as `bench qa` reads it: 1 history, 1 session, 1 turn" in checked
@@ -148,35 +148,40 @@ def test_what_is_put_there_by_hand_must_be_the_published_one(run: Terminal, cach
 
 def test_what_was_fetched_is_verified_at_every_use(cache: Path) -> None:
     with Shelf({"/a": b'{"words": 1}'}) as shelf:
-        one = PublicSet(
+        one = PublicDataset(
             name="locomo",
-            what="",
-            licence="",
+            description="",
+            license="",
             page="",
             benches=("qa",),
-            reads="a.json",
-            files=(PublicFile(url=f"{shelf.url}/a", place="a.json"),),
+            data_path="a.json",
+            files=(PublicFile(url=f"{shelf.url}/a", path="a.json"),),
         )
-        fetch(one, folder_of(one))
-    listed = set_named("locomo")
-    assert folder_of(one) == folder_of(listed) == cache / "locomo"
-    assert state_of(one) == "fetched"
-    assert state_of(listed) == "incomplete"
+        fetch(one, dataset_folder(one))
+    listed = get_dataset("locomo")
+    assert dataset_folder(one) == dataset_folder(listed) == cache / "locomo"
+    assert dataset_state(one) == "fetched"
+    assert dataset_state(listed) == "incomplete"
     ran = Terminal(cache / "none").bare("bench", "qa", "locomo", fine=False)
     assert "locomo is not all in" in ran.err
 
 
 def test_a_fetched_file_that_changed_is_refused(run: Terminal, cache: Path) -> None:
-    one = set_named("mt-bench-plus")
+    one = get_dataset("mt-bench-plus")
     with Shelf({"/mt": b"[]"}) as shelf:
-        same = PublicFile(url=f"{shelf.url}/mt", place=one.reads)
-        fetched = PublicSet(
-            name=one.name, what="", licence="", page="", benches=("qa",), reads=one.reads,
+        same = PublicFile(url=f"{shelf.url}/mt", path=one.data_path)
+        fetched = PublicDataset(
+            name=one.name,
+            description="",
+            license="",
+            page="",
+            benches=("qa",),
+            data_path=one.data_path,
             files=(same,),
-        )  # fmt: skip
-        fetch(fetched, folder_of(one))
-    assert located(Path(one.name)) == cache / one.name / one.reads
-    (cache / one.name / one.reads).write_text("[1]")
+        )
+        fetch(fetched, dataset_folder(one))
+    assert resolve_data_path(Path(one.name)) == cache / one.name / one.data_path
+    (cache / one.name / one.data_path).write_text("[1]")
     ran = run.bare("bench", "qa", one.name, fine=False)
     assert (ran.code, "no longer what was fetched" in ran.err) == (2, True)
 
@@ -186,10 +191,10 @@ def test_a_path_of_the_same_name_wins(tmp_path: Path) -> None:
     os.chdir(tmp_path)
     try:
         (tmp_path / "locomo").mkdir()
-        assert located(Path("locomo")) == Path("locomo")
+        assert resolve_data_path(Path("locomo")) == Path("locomo")
     finally:
         os.chdir(before)
-    assert located(Path("a/locomo")) == Path("a/locomo")
+    assert resolve_data_path(Path("a/locomo")) == Path("a/locomo")
 
 
 def test_only_so_many_histories_are_taken(run: Terminal, tmp_path: Path) -> None:

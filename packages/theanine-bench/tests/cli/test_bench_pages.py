@@ -19,7 +19,7 @@ from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.segmentation import SegmentedDialogue
 from theanine_bench.metrics.intervals import Interval
-from theanine_bench.metrics.paired import Comparison, compare
+from theanine_bench.metrics.paired import PairedComparison, compare_paired
 from theanine_bench.report import retrieval_page, segmentation_page
 from theanine_bench.tasks.retrieval_items import Evidence, Item, Run, lines_of_run, read_retrieved
 from theanine_bench.tasks.segmentation import SegmentationRun, bench_segmentation
@@ -71,7 +71,9 @@ def whole() -> Run:
     """With two parts: one that is worth much, and one that is worth nothing."""
     run = sample(0.5)
     parts = {"lexical": sample().items, "date": run.items}
-    return replace(run, ablations={name: compare(one, run.items) for name, one in parts.items()})
+    return replace(
+        run, ablations={name: compare_paired(one, run.items) for name, one in parts.items()}
+    )
 
 
 def written(folder: Path, run: Run, name: str) -> Path:
@@ -88,7 +90,7 @@ def test_a_kept_run_is_read_as_it_was(
     one = replace(
         item(1, found=share), asked=words, evidence=[Evidence(speaker="A", text=words, rank=rank)]
     )
-    parts = {words: [Comparison(words, share, 0.5, Interval(0.1, -0.2, 0.3, 2), 0.04, 2)]}
+    parts = {words: [PairedComparison(words, share, 0.5, Interval(0.1, -0.2, 0.3, 2), 0.04, 2)]}
     run = sample(items=[one, item(2)], dropped={words: 1}, ablations=parts)
     assert read_retrieved(written(tmp_path_factory.getbasetemp(), run, "items.jsonl")) == run
 

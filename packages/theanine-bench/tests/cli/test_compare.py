@@ -17,7 +17,7 @@ from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 from theanine.testing import ScriptedServer, answer, by_step, status
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.datasets.questions import Ask, read_asked
+from theanine_bench.datasets.questions import UserQuestion, read_questions
 from theanine_bench.report import compare_page
 from theanine_bench.tasks.compare import compare_methods
 from theanine_bench.tasks.comparison import Entrant, With
@@ -93,7 +93,7 @@ def test_a_model_that_fails_is_a_failure_beside_the_others(run: Terminal, tmp_pa
 
 
 def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
-    histories, asked = read_asked(HARBOUR, HARBOUR.with_name("questions.json"), 2)
+    histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"), 2)
     with ScriptedServer(by_step({"refine": status(400)})) as server:
         common = With(model="openai:scripted", base_url=server.base_url)
         entrant = Entrant(label="theanine", method="theanine")
@@ -157,7 +157,7 @@ def test_mistakes_are_told_before_anything_is_done(
     ],
 )
 def test_questions_come_in_three_forms(tmp_path: Path, text: str, asked: list[str]) -> None:
-    histories, found = read_asked(HARBOUR, save(tmp_path, "q", text))
+    histories, found = read_questions(HARBOUR, save(tmp_path, "q", text))
     assert [ask.text for ask in found] == asked
     assert {ask.user for ask in found} == {histories[0].name}
     assert found[0].dialogue[0].at == histories[0].transcripts[-1].turns[-1].at
@@ -178,7 +178,7 @@ def test_questions_that_make_no_sense_name_their_place(
     tmp_path: Path, text: str, said: str
 ) -> None:
     with pytest.raises(theanine.UserError, match=said):
-        read_asked(HARBOUR, save(tmp_path, "q", text))
+        read_questions(HARBOUR, save(tmp_path, "q", text))
 
 
 def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path) -> None:
@@ -199,7 +199,8 @@ def test_a_source_of_one_history_is_known_to_a_question_of_all() -> None:
     key = read_histories(HARBOUR).histories[0].transcripts[0].turns[0].key or ""
     said = Utterance(text="Which boat?", speaker="Ana", at=two()[0].transcripts[-1].at)
     asked = [
-        Ask(user=name, dialogue=(said,), gold=frozenset({("", key)})) for name in ("ana", "bo")
+        UserQuestion(user=name, dialogue=(said,), gold=frozenset({("", key)}))
+        for name in ("ana", "bo")
     ]
     found = compare_methods([Entrant(label="turn", method="turn")], two(), asked)
     assert not found.unknown
@@ -207,7 +208,7 @@ def test_a_source_of_one_history_is_known_to_a_question_of_all() -> None:
 
 
 def test_data_without_questions_is_asked_before_each_session_is_remembered() -> None:
-    histories, asked = read_asked(HARBOUR)
+    histories, asked = read_questions(HARBOUR)
     transcripts = histories[0].transcripts
     assert [ask.before for ask in asked] == [one.key for one in transcripts[1:]]
     for ask, transcript in zip(asked, transcripts[1:], strict=True):
@@ -236,9 +237,9 @@ def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str
         data = save(tmp_path, "all.jsonl", run("export").out)
     with theanine.open(str(run.store)) as agent:
         before = list(agent.export())
-    histories, asked = read_asked(data)
+    histories, asked = read_questions(data)
     assert [history.name for history in histories] == ["ana", "bo"]
-    theirs, same = read_asked(HARBOUR)
+    theirs, same = read_questions(HARBOUR)
     assert [ask.text for ask in asked] == [ask.text for ask in same]
     for ours, original in zip(histories[0].transcripts, theirs[0].transcripts, strict=True):
         assert [turn.full_text for turn in ours.turns] == [
@@ -260,12 +261,12 @@ def test_a_store_without_a_session_has_nothing_to_compare(run: Terminal) -> None
 
 def test_one_session_alone_has_nothing_to_ask(tmp_path: Path) -> None:
     with pytest.raises(theanine.UserError, match="--questions"):
-        read_asked(save(tmp_path, "a.jsonl", line(text="I sold the boat.")))
+        read_questions(save(tmp_path, "a.jsonl", line(text="I sold the boat.")))
 
 
 def test_a_limit_spreads_over_all(tmp_path: Path) -> None:
-    _, all_of_them = read_asked(HARBOUR)
-    _, few = read_asked(HARBOUR, limit=3)
+    _, all_of_them = read_questions(HARBOUR)
+    _, few = read_questions(HARBOUR, limit=3)
     assert few == [all_of_them[0], all_of_them[3], all_of_them[6]]
 
 
@@ -279,8 +280,8 @@ def two() -> list[History]:
 
 
 def test_users_are_kept_apart(tmp_path: Path) -> None:
-    _, asked = read_asked(HARBOUR, HARBOUR.with_name("questions.json"), 1)
-    both = [*asked, *(Ask(user="bo", dialogue=ask.dialogue) for ask in asked)]
+    _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"), 1)
+    both = [*asked, *(UserQuestion(user="bo", dialogue=ask.dialogue) for ask in asked)]
     found = compare_methods([Entrant(label="turn", method="turn")], two(), both)
     for question, answered in zip(found.questions, found.columns[0].answers, strict=True):
         said = {turn for piece in answered.pieces for turn in piece.sources}
@@ -294,7 +295,7 @@ def evil() -> tuple[list[History], Any]:
     turns = [Utterance(text=f"I love {EVIL}", speaker=EVIL, at=at)]
     said = Utterance(text=f"{EVIL}?", speaker="Ana", at=at)
     history = History(name=EVIL, transcripts=[Transcript(key="a", turns=turns, at=at, dated=False)])
-    return [history], [Ask(user=EVIL, dialogue=(said,))]
+    return [history], [UserQuestion(user=EVIL, dialogue=(said,))]
 
 
 def test_words_never_become_markup_on_the_page() -> None:

@@ -13,7 +13,7 @@ from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine.testing import ScriptedServer
-from theanine_bench.datasets.answer_key import REJECTED, corrected, read_key
+from theanine_bench.datasets.answer_key import REJECTED, apply_answer_key, read_answer_key
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.tasks.rescoring import NOT_ASKED, rescore_plan
@@ -46,7 +46,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def told(data: Path, key: object, tmp_path: Path) -> dict[str, str]:
-    groups = corrected(read_qa(data), read_key(save(tmp_path, "key.json", key)))
+    groups = apply_answer_key(read_qa(data), read_answer_key(save(tmp_path, "key.json", key)))
     return {case.id: case.reference for group in groups for case in group.cases}
 
 
@@ -72,7 +72,7 @@ def test_keys_of_every_form_say_the_same(data: Path, tmp_path: Path, key: object
 
 def test_what_a_key_changes_is_kept_beside_it_and_counted(data: Path, tmp_path: Path) -> None:
     key = {"pair/1": None, "pair/2": 2022, "pair/3": "Ana's cousin"}
-    [group] = corrected(read_qa(data), read_key(save(tmp_path, "key.json", key)))
+    [group] = apply_answer_key(read_qa(data), read_answer_key(save(tmp_path, "key.json", key)))
     assert group.dropped[REJECTED] == 1
     same, new = group.cases
     assert "published" not in same.extra

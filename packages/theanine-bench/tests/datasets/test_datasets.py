@@ -16,12 +16,12 @@ from tasks.test_retrieval_bench import locomo
 from support.history_samples import msc, save
 from support.running import Terminal
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check
+from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.longmt import ONE_SIDED
 from theanine_bench.datasets.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
-from theanine_bench.datasets.reading import around, load
+from theanine_bench.datasets.reading import load_json, surrounding_indices
 from theanine_bench.datasets.responses import read_responses
 
 DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -260,7 +260,7 @@ def test_the_samples_around_are_the_nearest_and_never_itself(
     count: int, others: int, data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, count - 1))
-    found = around(place, count, others)
+    found = surrounding_indices(place, count, others)
     assert place not in found
     assert len(found) == min(others, count - 1)
     assert sorted({*found, place}) == list(range(min([*found, place]), max([*found, place]) + 1))
@@ -268,13 +268,13 @@ def test_the_samples_around_are_the_nearest_and_never_itself(
 
 def test_a_file_that_is_broken_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="line 2: can't be read as JSON"):
-        load(save(tmp_path, "a.jsonl", '{"a": 1}\n{"a"\n'))
+        load_json(save(tmp_path, "a.jsonl", '{"a": 1}\n{"a"\n'))
     with pytest.raises(BadInput, match="can't be read as JSON"):
-        load(save(tmp_path, "b.json", "words"))
+        load_json(save(tmp_path, "b.json", "words"))
     with pytest.raises(BadInput, match="nested too deeply"):
-        load(save(tmp_path, "deep.json", "[" * 100_000))
+        load_json(save(tmp_path, "deep.json", "[" * 100_000))
     with pytest.raises(BadInput, match="can't be read: "):
-        load(tmp_path / "missing.json")
+        load_json(tmp_path / "missing.json")
 
 
 EMPTY: list[tuple[object, str]] = [
@@ -293,25 +293,25 @@ def test_what_a_set_holds_is_counted(tmp_path: Path) -> None:
     record = locomo([["D2:1", "nowhere"], ["D2:2"], []])
     record[0]["qa"][1]["question"] = record[0]["qa"][0]["question"]
     record[0]["qa"][2].update(category=5)
-    [found] = check(save(tmp_path, "pair.json", record), ["retrieval", "qa", "memory"])
+    [found] = check_dataset(save(tmp_path, "pair.json", record), ["retrieval", "qa", "memory"])
     assert found.bench == "qa"
-    assert dict(found.held) == {
+    assert dict(found.contents) == {
         "histories": 1, "sessions": 2, "turns": 4, "memories of their own": 1,
     }  # fmt: skip
-    assert found.asked == {"single-hop": 2, "adversarial": 1}
+    assert found.samples == {"single-hop": 2, "adversarial": 1}
     assert found.dropped == {"labels that can't be read": 1}
-    assert found.odd == {
+    assert found.warnings == {
         "dates without a zone": 2,
         "questions asked twice": 1,
         "questions without a reference answer": 2,
         "questions without evidence": 1,
     }
     with pytest.raises(BadInput, match="no bench can read it"):
-        check(save(tmp_path, "other.json", {"weather": "fine"}))
+        check_dataset(save(tmp_path, "other.json", {"weather": "fine"}))
     nothing: list[object] = [{}, []]
     for document in nothing:
         with pytest.raises(BadInput, match="finds nothing in it"):
-            check(save(tmp_path, "empty.json", document))
+            check_dataset(save(tmp_path, "empty.json", document))
 
 
 REAL: list[tuple[str, int, dict[str, int]]] = [
@@ -333,8 +333,8 @@ def test_the_faults_of_real_files_are_counted(
 ) -> None:
     if not (DATA / path).exists():
         pytest.skip(f"{path} is not among the real data")
-    [found] = check(DATA / path)
-    assert (sum(found.asked.values()), dict(found.dropped)) == (asked, dropped)
+    [found] = check_dataset(DATA / path)
+    assert (sum(found.samples.values()), dict(found.dropped)) == (asked, dropped)
 
 
 @pytest.mark.data

@@ -16,29 +16,29 @@ from hypothesis import strategies as st
 
 from support.shelf import Shelf
 from theanine.errors import BadInput, FetchFailed, NotFound
+from theanine_bench.datasets.checksums import FILE_NAME, Checksums
 from theanine_bench.datasets.fetching import fetch
-from theanine_bench.datasets.registry import PublicFile, PublicSet
-from theanine_bench.datasets.sums import NAME, Sums
+from theanine_bench.datasets.registry import PublicDataset, PublicFile
 from theanine_bench.datasets.unpacking import unpack
 
 TALK = b'{"talk": "The boat is sold."}\n' * 2_000
 
 
-def a_set(*files: PublicFile, reads: str = "talk.json", by_hand: str = "") -> PublicSet:
-    return PublicSet(
+def a_set(*files: PublicFile, reads: str = "talk.json", by_hand: str = "") -> PublicDataset:
+    return PublicDataset(
         name="talks",
-        what="talks",
-        licence="none",
+        description="talks",
+        license="none",
         page="the talks' page",
         benches=("qa",),
-        reads=reads,
+        data_path=reads,
         files=files,
-        by_hand=by_hand,
+        manual_instructions=by_hand,
     )
 
 
 def talk(shelf: Shelf, path: str = "/talk.json", **known: object) -> PublicFile:
-    return PublicFile(url=shelf.url + path, place="talk.json", **known)  # pyright: ignore[reportArgumentType]
+    return PublicFile(url=shelf.url + path, path="talk.json", **known)  # pyright: ignore[reportArgumentType]
 
 
 def left(folder: Path) -> set[str]:
@@ -53,29 +53,33 @@ def test_a_file_comes_whole_and_is_not_fetched_again(tmp_path: Path) -> None:
 
     with Shelf({"/talk.json": TALK}) as shelf:
         one = a_set(talk(shelf, sha256=sha256(TALK).hexdigest(), size=len(TALK)))
-        first = fetch(one, tmp_path, told=tell)
+        first = fetch(one, tmp_path, on_progress=tell)
         again = fetch(one, tmp_path)
         assert len(shelf.asked) == 1
     assert (tmp_path / "talk.json").read_bytes() == TALK
-    assert (first.came, first.first, again.there) == (("talk.json",), (), ("talk.json",))
+    assert (first.fetched, first.first_seen, again.unchanged) == (
+        ("talk.json",),
+        (),
+        ("talk.json",),
+    )
     assert told[-1] == ("talk.json", len(TALK), len(TALK))
-    assert left(tmp_path) == {"talk.json", NAME}
+    assert left(tmp_path) == {"talk.json", FILE_NAME}
 
 
 def test_a_checksum_that_was_not_known_is_kept_and_holds(tmp_path: Path) -> None:
     with Shelf({"/talk.json": TALK}) as shelf:
         one = a_set(talk(shelf))
-        assert fetch(one, tmp_path).first == ("talk.json",)
-        assert Sums.of(tmp_path).files == {"talk.json": sha256(TALK).hexdigest()}
+        assert fetch(one, tmp_path).first_seen == ("talk.json",)
+        assert Checksums.load(tmp_path).files == {"talk.json": sha256(TALK).hexdigest()}
         (tmp_path / "talk.json").write_bytes(b"changed")
         with pytest.raises(BadInput, match=r"talk\.json.*no longer what was fetched"):
-            Sums.of(tmp_path).verify(tmp_path)
+            Checksums.load(tmp_path).verify(tmp_path)
         shelf.files = {"/talk.json": b"others"}
         with pytest.raises(FetchFailed, match="gave other bytes than expected"):
             fetch(one, tmp_path)
         shelf.files = {"/talk.json": TALK}
-        assert fetch(one, tmp_path).came == ("talk.json",)
-    Sums.of(tmp_path).verify(tmp_path)
+        assert fetch(one, tmp_path).fetched == ("talk.json",)
+    Checksums.load(tmp_path).verify(tmp_path)
 
 
 def test_a_wrong_checksum_or_size_keeps_nothing(tmp_path: Path) -> None:
@@ -88,7 +92,7 @@ def test_a_wrong_checksum_or_size_keeps_nothing(tmp_path: Path) -> None:
             fetch(a_set(talk(shelf, size=59_999)), tmp_path)
         shelf.lengths = False
         with pytest.raises(FetchFailed, match="over 1,000 bytes"):
-            fetch(a_set(talk(shelf)), tmp_path, limit=1_000)
+            fetch(a_set(talk(shelf)), tmp_path, max_bytes=1_000)
     assert not {file for file in left(tmp_path) if "part" not in file}
 
 
@@ -149,9 +153,9 @@ def test_a_passing_failure_is_tried_again_and_a_lasting_one_is_told(tmp_path: Pa
 
 def test_what_is_not_there_is_told_unless_it_is_optional(tmp_path: Path) -> None:
     with Shelf({"/talk.json": TALK}) as shelf:
-        extra = PublicFile(url=f"{shelf.url}/cut.json", place="cut.json", optional=True)
+        extra = PublicFile(url=f"{shelf.url}/cut.json", path="cut.json", optional=True)
         assert fetch(a_set(talk(shelf), extra), tmp_path).missing == ("cut.json",)
-        gone = a_set(PublicFile(url=f"{shelf.url}/gone.json", place="gone.json"))
+        gone = a_set(PublicFile(url=f"{shelf.url}/gone.json", path="gone.json"))
         with pytest.raises(FetchFailed, match=r"gone\.json is not there.*the talks' page"):
             fetch(gone, tmp_path)
 
@@ -190,7 +194,7 @@ def test_a_silent_server_is_not_waited_for_forever(tmp_path: Path) -> None:
 
         shelf.answer = silent
         with pytest.raises(FetchFailed, match=r"can't be reached: timed out"):
-            fetch(a_set(talk(shelf)), tmp_path, patience=0.1)
+            fetch(a_set(talk(shelf)), tmp_path, timeout=0.1)
 
 
 def test_what_was_put_there_by_hand_is_left_alone(tmp_path: Path) -> None:
@@ -200,9 +204,9 @@ def test_what_was_put_there_by_hand_is_left_alone(tmp_path: Path) -> None:
             fetch(a_set(talk(shelf)), tmp_path)
         (tmp_path / "talk.json").write_bytes(TALK)
         known = a_set(talk(shelf, sha256=sha256(TALK).hexdigest()))
-        assert fetch(known, tmp_path).there == ("talk.json",)
+        assert fetch(known, tmp_path).unchanged == ("talk.json",)
         assert shelf.asked == []
-    assert Sums.of(tmp_path).files == {"talk.json": sha256(TALK).hexdigest()}
+    assert Checksums.load(tmp_path).files == {"talk.json": sha256(TALK).hexdigest()}
 
 
 def test_a_set_without_a_place_says_how_to_get_it(tmp_path: Path) -> None:
@@ -235,13 +239,13 @@ def test_an_archive_is_unpacked_and_each_file_of_it_held_to_its_sum(
     pack = tarred if kind == "tar" else zipped
     archive = pack(**{"talks/a.json": TALK, "talks/b/c.json": b"{}", "__MACOSX/x": b"noise"})
     with Shelf({"/talks": archive}) as shelf:
-        file = PublicFile(url=f"{shelf.url}/talks", place="talks.packed", unpack=kind)
+        file = PublicFile(url=f"{shelf.url}/talks", path="talks.packed", unpack=kind)
         one = a_set(file, reads="talks")
         fetch(one, tmp_path)
-        assert fetch(one, tmp_path).there == ("talks.packed",)
-        assert left(tmp_path) == {"talks/a.json", "talks/b/c.json", NAME}
+        assert fetch(one, tmp_path).unchanged == ("talks.packed",)
+        assert left(tmp_path) == {"talks/a.json", "talks/b/c.json", FILE_NAME}
         (tmp_path / "talks/a.json").unlink()
-        assert fetch(one, tmp_path).came == ("talks.packed",)
+        assert fetch(one, tmp_path).fetched == ("talks.packed",)
     assert (tmp_path / "talks/a.json").read_bytes() == TALK
 
 
@@ -254,7 +258,7 @@ def test_an_archive_that_reaches_outside_is_refused_whole(
 ) -> None:
     pack = tarred if kind == "tar" else zipped
     with Shelf({"/talks": pack(**{"fine.json": b"{}", name: b"out"})}) as shelf:
-        file = PublicFile(url=f"{shelf.url}/talks", place="talks.packed", unpack=kind)
+        file = PublicFile(url=f"{shelf.url}/talks", path="talks.packed", unpack=kind)
         with pytest.raises(FetchFailed, match="reaches outside its folder"):
             fetch(a_set(file), tmp_path / "data" / "talks")
     assert left(tmp_path) == set()
@@ -285,7 +289,7 @@ def test_an_archive_that_is_too_much_or_broken_is_refused(tmp_path: Path) -> Non
     archive = tmp_path / "talks.tar"
     archive.write_bytes(tarred(a=b"x" * 600, b=b"x" * 600))
     with pytest.raises(FetchFailed, match="holds more than expected"):
-        unpack(archive, "tar", tmp_path / "out", limit=1_000)
+        unpack(archive, "tar", tmp_path / "out", max_bytes=1_000)
     archive.write_bytes(archive.read_bytes()[:-40])
     with pytest.raises(FetchFailed, match="is no whole tar archive"):
         unpack(archive, "tar", tmp_path / "out")

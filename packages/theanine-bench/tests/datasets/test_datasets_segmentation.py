@@ -9,7 +9,7 @@ import pytest
 
 from support.history_samples import save
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check
+from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.segmentation import read_segmented
 
 
@@ -54,8 +54,8 @@ def test_what_can_not_be_used_is_left_out_and_counted(tmp_path: Path) -> None:
     [one] = read_segmented(file, dropped)
     assert (one.texts, one.lengths) == (("a", "b", "c"), (1, 2))
     assert dropped == {"empty turns": 2, "dialogues that can't be read": 3}
-    [found] = check(file, ["segmentation"])
-    assert (dict(found.held), dict(found.dropped)) == (
+    [found] = check_dataset(file, ["segmentation"])
+    assert (dict(found.contents), dict(found.dropped)) == (
         {"dialogues": 1, "turns": 3, "segments": 2},
         dict(dropped),
     )

@@ -16,7 +16,7 @@ from tasks.test_retrieval_bench import locomo
 
 from support.history_samples import beam, msc, save
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check
+from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.gold import read_gold
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
@@ -100,7 +100,7 @@ SETS: Mapping[str, tuple[object, Put, Read]] = {
     "beam probes": (
         PROBES,
         lambda folder, text: _beam(folder, "probing_questions/probing_questions.json", text),
-        check,
+        check_dataset,
     ),
     "mt-bench-plus": (MT_BENCH, partial(_file, "a.json"), read_qa),
     "long-mt-bench-plus": (long_mt(), partial(_file, "a.json"), read_qa),
@@ -218,7 +218,7 @@ def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
     with pytest.raises(
         BadInput, match=r"probing_questions\.json, abstention\[0\]: expected an obj"
     ):
-        check(path)
+        check_dataset(path)
 
 
 def test_the_folder_of_one_chat_is_a_set_of_one(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.agreement import agreement, cohen_kappa, fleiss_kappa, majority
+from theanine_bench.metrics.agreement import cohen_kappa, fleiss_kappa, majority, observed_agreement
 
 # Fleiss (1971), table 1: 30 patients, each with the diagnoses of six psychiatrists.
 DIAGNOSES = """
@@ -36,7 +36,7 @@ def test_cohen_kappa_by_hand() -> None:
     # Of 50: both yes 20, both no 15, yes and no 5, no and yes 10: (0.7 - 0.5) / (1 - 0.5)
     one = [*"y" * 25, *"n" * 25]
     other = [*"y" * 20, *"n" * 5, *"y" * 10, *"n" * 15]
-    assert agreement(one, other) == 0.7
+    assert observed_agreement(one, other) == 0.7
     assert cohen_kappa(one, other) == pytest.approx(0.4)
 
 
@@ -48,7 +48,7 @@ def test_cohen_kappa_is_nltks(rated: list[tuple[str, str]]) -> None:
          for row, label in enumerate(said)]
     )  # fmt: skip
     kappa = cohen_kappa(one, other)
-    assert task.avg_Ao() == pytest.approx(agreement(one, other))
+    assert task.avg_Ao() == pytest.approx(observed_agreement(one, other))
     if kappa is None:
         assert {*one, *other} == {one[0]}
     else:
@@ -58,7 +58,7 @@ def test_cohen_kappa_is_nltks(rated: list[tuple[str, str]]) -> None:
 @given(pairs)
 def test_two_raters_agree_as_much_either_way(rated: list[tuple[str, str]]) -> None:
     one, other = [a for a, _ in rated], [b for _, b in rated]
-    assert 0 <= agreement(one, other) == agreement(other, one) <= 1
+    assert 0 <= observed_agreement(one, other) == observed_agreement(other, one) <= 1
     kappa = cohen_kappa(one, other)
     assert kappa == cohen_kappa(other, one)
     assert kappa is None or -1 <= kappa <= 1
@@ -91,7 +91,11 @@ def test_of_three_two_decide() -> None:
 
 
 def test_nothing_and_unequal_numbers_have_no_agreement() -> None:
-    for nothing in (lambda: majority([]), lambda: agreement([], []), lambda: fleiss_kappa([])):
+    for nothing in (
+        lambda: majority([]),
+        lambda: observed_agreement([], []),
+        lambda: fleiss_kappa([]),
+    ):
         with pytest.raises(ValueError, match=r"nobody rated|two raters of nothing|there are items"):
             nothing()
     with pytest.raises(ValueError, match="items with 2, 3"):

@@ -18,10 +18,10 @@ from theanine_bench.metrics.library import library
 from theanine_bench.metrics.ordering import (
     OrderByWords,
     align,
-    events_of,
-    found_score,
+    event_f1,
     kendall_tau_b,
     order_score,
+    split_events,
 )
 
 pytestmark = pytest.mark.anyio
@@ -72,15 +72,15 @@ def test_a_score_is_beams(answer: tuple[int, list[int | None]]) -> None:
     points, events = answer
     wanted = published(points, events)
     assert order_score(points, events) == (0 if math.isnan(wanted) else pytest.approx(wanted))
-    assert 0 <= found_score(points, events) <= 1
+    assert 0 <= event_f1(points, events) <= 1
 
 
 @given(st.integers(2, 8))
 def test_the_true_order_scores_one_and_its_reverse_nothing(points: int) -> None:
     assert order_score(points, [*range(points)]) == 1
     assert order_score(points, [*reversed(range(points))]) == pytest.approx(0)
-    assert found_score(points, [*range(points)]) == 1
-    assert order_score(points, []) == found_score(points, []) == 0
+    assert event_f1(points, [*range(points)]) == 1
+    assert order_score(points, []) == event_f1(points, []) == 0
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_true_order_scores_one_and_its_reverse_nothing(points: int) -> None:
     ],
 )  # fmt: skip
 def test_what_an_answer_lists(answer: str, events: list[str]) -> None:
-    assert events_of(answer) == events
+    assert split_events(answer) == events
 
 
 def test_an_event_is_the_point_with_most_of_its_words_and_each_once() -> None:
@@ -125,7 +125,7 @@ def test_the_references_of_beam_are_in_order_by_their_words() -> None:
         for question in json.loads(Path(file).read_text("utf-8"))["event_ordering"]
     ]
     scores = [
-        order_score(len(one["rubric"]), align(one["rubric"], events_of(one["answer"])))
+        order_score(len(one["rubric"]), align(one["rubric"], split_events(one["answer"])))
         for one in asked
     ]
     assert sum(scores) / len(scores) > 0.95

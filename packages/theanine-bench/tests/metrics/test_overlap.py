@@ -20,7 +20,7 @@ from theanine_bench.metrics.overlap import (
     SacreBleu,
     exact_match,
     locomo_f1,
-    normalized,
+    normalize,
     rouge,
     token_f1,
 )
@@ -127,9 +127,9 @@ def test_rouge_of_the_example_that_rouge_score_publishes() -> None:
 )
 def test_words_are_what_each_script_takes_for_words(norm: Norm, shown: str) -> None:
     text = "The well known cats, and a dogs: it's 1,000!"
-    assert normalized(text, norm) == shown
+    assert normalize(text, norm) == shown
     hyphened = "wellknown" if norm != "parlai" else "well known"
-    assert normalized("An well-known", norm) == hyphened
+    assert normalize("An well-known", norm) == hyphened
 
 
 def test_f1_by_hand() -> None:
@@ -165,7 +165,7 @@ def test_f1_keeps_to_its_bounds_and_takes_no_side(norm: Norm, answer: str, refer
     assert 0 <= f1 <= 1
     assert f1 == token_f1(reference, answer, norm)
     assert exact_match(answer, reference, norm) <= token_f1(answer, reference, norm) or not (
-        normalized(answer, norm)
+        normalize(answer, norm)
     )
     assert token_f1(answer, answer) == exact_match(answer, answer) == 1
     assert 0 <= locomo_f1(answer, reference, "multi-hop") <= 1
@@ -192,7 +192,7 @@ def test_bleu_of_all_is_what_the_counts_of_each_add_up_to(pairs: list[tuple[str,
     for smoothing in get_args(Smoothing):
         bleu = SacreBleu(smoothing=smoothing)
         counts = zip(*(bleu.counts(*pair) for pair in pairs), strict=True)
-        assert bleu.of_counts([*map(sum, counts)]) == bleu.corpus(answers, references)
+        assert bleu.from_counts([*map(sum, counts)]) == bleu.corpus(answers, references)
 
 
 @given(text=sentences.filter(lambda text: len(text.split()) >= 4))

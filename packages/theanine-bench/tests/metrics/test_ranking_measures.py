@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.intervals import interval, mcnemar, paired_bootstrap
+from theanine_bench.metrics.intervals import (
+    bootstrap_interval,
+    mcnemar_p_value,
+    paired_bootstrap_p_value,
+)
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 
 RANKED = [[4], [1], [7], [2]]
@@ -34,7 +38,7 @@ def test_without_evidence_there_is_no_figure() -> None:
         with pytest.raises(ValueError, match="without evidence"):
             measure([], [], 5)
     with pytest.raises(ValueError, match="nothing"):
-        interval([])
+        bootstrap_interval([])
 
 
 @given(st.permutations(list(range(8))), st.sets(st.integers(0, 7), min_size=1), st.integers(1, 8))
@@ -49,11 +53,11 @@ def test_bounds(order: list[int], gold: set[int], k: int) -> None:
 
 def test_intervals_hold_the_mean_and_runs_are_told_apart() -> None:
     values = [0.0, 1.0] * 100
-    found = interval(values)
+    found = bootstrap_interval(values)
     assert found.low < found.mean == 0.5 < found.high
     assert found.n == 200
-    assert interval(values) == found
-    assert paired_bootstrap(values, values) == 1
-    assert paired_bootstrap([1.0] * 50, [0.0] * 50) < 0.01
-    assert mcnemar([True] * 9, [True] * 9) == 1
-    assert mcnemar([True] * 9, [False] * 9) == pytest.approx(2 / 2**9)
+    assert bootstrap_interval(values) == found
+    assert paired_bootstrap_p_value(values, values) == 1
+    assert paired_bootstrap_p_value([1.0] * 50, [0.0] * 50) < 0.01
+    assert mcnemar_p_value([True] * 9, [True] * 9) == 1
+    assert mcnemar_p_value([True] * 9, [False] * 9) == pytest.approx(2 / 2**9)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.intervals import mcnemar
+from theanine_bench.metrics.intervals import mcnemar_p_value
 from theanine_bench.metrics.significance import binomial_p, win_rate
 
 counts = st.integers(0, 60)
@@ -33,7 +33,7 @@ def test_p_values_are_scipys_and_take_no_side(wins: int, losses: int) -> None:
         assert f"{p:.6g}" == f"{stats.binomtest(wins, wins + losses, 0.5).pvalue:.6g}"
     ours, theirs = [True] * wins + [False] * losses, [False] * wins + [True] * losses
     if wins + losses:
-        assert mcnemar(ours, theirs) == pytest.approx(p)
+        assert mcnemar_p_value(ours, theirs) == pytest.approx(p)
 
 
 def test_ties_are_half_a_win_and_say_nothing_of_luck() -> None:

@@ -16,17 +16,17 @@ from theanine_bench.rating.forms import (
     HELPFULNESS,
     LINKING,
     PERSPECTIVES,
-    form_named,
+    get_form,
 )
 from theanine_bench.rating.ratings import Rating, Ratings
-from theanine_bench.rating.tasks import Block, Task, place_of, tasks_of
+from theanine_bench.rating.tasks import Block, RatingTask, place_of, tasks_of
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.item import Item
 
 
-def tasks(count: int, sides: tuple[str, ...] = ()) -> list[Task]:
+def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
     block = Block(title="Dialogue", lines=("Ana: hello",))
-    return [Task(id=f"t{n}", blocks=(block,), sides=sides) for n in range(count)]
+    return [RatingTask(id=f"t{n}", blocks=(block,), sides=sides) for n in range(count)]
 
 
 def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
@@ -41,8 +41,10 @@ def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     return run
 
 
-def drawn(*runs: RunFolder, form: str = "entailment", sample: int = 5, seed: int = 0) -> list[Task]:
-    return anyio.run(tasks_of, runs, form_named(form), sample, seed)
+def drawn(
+    *runs: RunFolder, form: str = "entailment", sample: int = 5, seed: int = 0
+) -> list[RatingTask]:
+    return anyio.run(tasks_of, runs, get_form(form), sample, seed)
 
 
 def test_all_raters_see_the_same_tasks_drawn_once(tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path, count: int, form: str, compla
     with pytest.raises((SettingsError, BadInput), match=complaint):
         drawn(*runs, form=form)
     with pytest.raises(SettingsError, match="unknown form 'x'; there are: linking, refinement"):
-        form_named("x")
+        get_form("x")
 
 
 def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ def test_the_last_word_of_each_rater_counts_and_shares_sum_to_one(
     ratings = Ratings(tmp_path_factory.mktemp("r"), ENTAILMENT, tasks(4))
     last: dict[tuple[str, int], str] = {}
     for rater, task, choice in said:
-        last[rater, task] = ENTAILMENT.asks[0].choices[choice].value
+        last[rater, task] = ENTAILMENT.questions[0].choices[choice].value
         ratings.add(rater, Rating(task=f"t{task}", answers={"entailment": last[rater, task]}))
     [result] = ratings.results()
     assert len(ratings.rows()) == len(last)
@@ -180,7 +182,7 @@ def test_the_last_word_of_each_rater_counts_and_shares_sum_to_one(
 def test_forms_are_whole() -> None:
     for form in FORMS.values():
         assert form.title.endswith("?")
-        for ask in form.asks:
+        for ask in form.questions:
             values = [choice.value for choice in ask.choices]
             assert len(set(values)) == len(values) <= 9
             assert set(ask.counted) <= set(values)

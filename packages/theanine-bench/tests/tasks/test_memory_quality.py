@@ -20,16 +20,16 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.cli.app import app
 from theanine.errors import BadInput, UnusableReply
 from theanine.testing import ScriptedServer
-from theanine_bench.datasets.gold import UNTRACED, Wanted, read_gold
+from theanine_bench.datasets.gold import UNTRACED, GoldMemory, read_gold
 from theanine_bench.judges.memories import MATCH, SUPPORT, match, supports
 from theanine_bench.metrics.memory_rules import (
-    Written,
+    WrittenMemory,
     bag_overlap,
-    grounded,
+    content_stems,
+    coverage,
+    find_duplicates,
+    grounding,
     overlap,
-    said_twice,
-    says,
-    stems,
 )
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.item import Item
@@ -58,10 +58,10 @@ def turn(number: int, words: str, speaker: str = "Ana") -> dict[str, Any]:
 STORM = turn(1, "A storm sank my yellow boat in March.")
 SONS = turn(2, "My two sons play chess.", "Bo")
 WRITTEN = [
-    Written(id=11, text="Ana's yellow boat sank in a storm.", sources=[STORM]),
-    Written(id=12, text="A storm sank Ana's yellow boat.", sources=[STORM]),
-    Written(id=13, text="Bo wants a parrot.", sources=[SONS]),
-    Written(id=14, text="Ana!", sources=[STORM]),
+    WrittenMemory(id=11, text="Ana's yellow boat sank in a storm.", sources=[STORM]),
+    WrittenMemory(id=12, text="A storm sank Ana's yellow boat.", sources=[STORM]),
+    WrittenMemory(id=13, text="Bo wants a parrot.", sources=[SONS]),
+    WrittenMemory(id=14, text="Ana!", sources=[STORM]),
 ]
 GOLD: list[dict[str, Any]] = [
     {"text": "Ana's yellow boat sank.", "speaker": "Ana", "session": "s", "turns": []},
@@ -69,7 +69,7 @@ GOLD: list[dict[str, Any]] = [
 ]
 
 
-def item(written: Sequence[Written] = WRITTEN) -> Item:
+def item(written: Sequence[WrittenMemory] = WRITTEN) -> Item:
     parts = [{"text": w.text, "memories": [w.id], "sources": w.sources} for w in written]
     extra = {"gold": GOLD, "speakers": ["Ana", "Bo"]}
     return Item(id="h", group="h", asked="?", answer="", recalled=parts, extra=extra)
@@ -114,7 +114,7 @@ def data(tmp_path: Path) -> Path:
 def test_gold_comes_with_the_history_and_never_goes_into_it(data: Path) -> None:
     one, _ = read_gold(data)
     assert [transcript.memories for transcript in one.history.transcripts] == [(), ()]
-    assert one.wanted[0] == Wanted(
+    assert one.memories[0] == GoldMemory(
         text="A storm sank Ana's yellow boat.",
         speaker="Ana",
         session="1",
@@ -134,9 +134,9 @@ def test_gold_of_persona_summaries_is_a_sentence_each(tmp_path: Path) -> None:
     (one,) = read_gold(tmp_path)
     assert one.history.name == "valid_7"
     assert [t.key for t in one.history.transcripts] == ["valid_7/session_1", "valid_7/session_2"]
-    assert [w.text for w in one.wanted] == ["I have a boat.", "It is yellow.", "I like ships."]
-    assert {w.speaker for w in one.wanted} == {"Speaker 2"}
-    assert one.wanted[2].turns == ("Speaker 2: Boats!",)
+    assert [w.text for w in one.memories] == ["I have a boat.", "It is yellow.", "I like ships."]
+    assert {w.speaker for w in one.memories} == {"Speaker 2"}
+    assert one.memories[2].turns == ("Speaker 2: Boats!",)
     lines(tmp_path / "session_3", "valid.jsonl", [{"dialog": []}])
     with pytest.raises(BadInput, match=r'valid\.jsonl, line 1: the field "initial_data_id" is'):
         read_gold(tmp_path)
@@ -155,7 +155,7 @@ def test_gold_of_a_second_file_goes_by_name_and_session(tmp_path: Path, data: Pa
     file.write_text(json.dumps([{"dataID": "v", "summary": summary}]), "utf-8")
     (one,) = read_gold(data, file)
     assert one.history.name == "v"
-    assert [(w.session, w.text) for w in one.wanted] == [
+    assert [(w.session, w.text) for w in one.memories] == [
         ("1", "She sails."),
         ("2", "Her son plays chess."),
         ("2", "On Fridays."),
@@ -189,7 +189,7 @@ async def test_the_rule_counts_what_is_said_supported_repeated_and_empty() -> No
 
 
 async def test_what_rests_on_nothing_is_unsupported_and_nothing_is_no_fault() -> None:
-    bare = [Written(id=1, text="Ana's yellow boat sank.", sources=[])]
+    bare = [WrittenMemory(id=1, text="Ana's yellow boat sank.", sources=[])]
     scored = await ByRule().of(item(bare), None)
     assert scored.values["rule/unsupported"] == 1.0
     assert scored.values["rule/precision"] == 1.0
@@ -199,15 +199,15 @@ async def test_what_rests_on_nothing_is_unsupported_and_nothing_is_no_fault() ->
 
 def test_a_memory_says_nothing_of_whom_its_turns_are_not_of() -> None:
     names = frozenset[str]()
-    assert says(WRITTEN[:1], [("The yellow boat sank", "Ana")], names) == [[1.0]]
-    assert says(WRITTEN[:1], [("The yellow boat sank", "Bo")], names) == [[0.0]]
-    assert says(WRITTEN[:1], [("The yellow boat sank", "")], names) == [[1.0]]
+    assert coverage(WRITTEN[:1], [("The yellow boat sank", "Ana")], names) == [[1.0]]
+    assert coverage(WRITTEN[:1], [("The yellow boat sank", "Bo")], names) == [[0.0]]
+    assert coverage(WRITTEN[:1], [("The yellow boat sank", "")], names) == [[1.0]]
 
 
 @settings(deadline=None)
 @given(st.lists(st.frozensets(st.sampled_from("abcdef")), max_size=6))
 def test_repeats_point_back_to_what_is_said_once(memories: list[frozenset[str]]) -> None:
-    found = said_twice(memories)
+    found = find_duplicates(memories)
     assert all(earlier < place and earlier not in found for place, earlier in found.items())
     assert all(overlap(memories[a], memories[b]) >= 0.8 for a, b in found.items())
 
@@ -215,7 +215,7 @@ def test_repeats_point_back_to_what_is_said_once(memories: list[frozenset[str]])
 @settings(deadline=None)
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=4))
 def test_shares_are_shares(text: str, others: list[str]) -> None:
-    assert 0 <= grounded(stems(text), others) <= 1
+    assert 0 <= grounding(content_stems(text), others) <= 1
     assert all(0 <= value <= 1 for value in bag_overlap([text], others))
     precision, recall, f1 = bag_overlap([text], [text])
     assert precision == recall == f1
@@ -293,7 +293,7 @@ async def test_match_gives_precision_and_recall_with_its_rows() -> None:
 
 
 async def test_support_is_judged_against_the_memories_own_turns() -> None:
-    bare = Written(id=15, text="Nobody said this.", sources=[])
+    bare = WrittenMemory(id=15, text="Nobody said this.", sources=[])
     labels = ["supported", "partly", "unsupported", "empty"]
     said = [{"memory": n, "explanation": "x", "label": label} for n, label in enumerate(labels, 1)]
     caller = Answering([{"verdicts": said[:3]}, {"verdicts": said}])
@@ -326,7 +326,7 @@ async def test_long_histories_are_asked_about_in_parts() -> None:
     caller = Answering(some)
     assert await match(wanted, memories, near_all(wanted, memories), caller) == [[0]] * 25
     long = [turn(n, "word " * 900) for n in range(4)]
-    resting = [Written(id=n, text=f"m{n}", sources=[one]) for n, one in enumerate(long)]
+    resting = [WrittenMemory(id=n, text=f"m{n}", sources=[one]) for n, one in enumerate(long)]
     labels = {"explanation": "", "label": "supported"}
     caller = Answering([{"verdicts": [{"memory": n, **labels} for n in (1, 2)]} for _ in range(2)])
     assert len(await supports(resting, caller)) == 4
@@ -400,5 +400,5 @@ def test_the_command_measures_without_a_key_and_with_a_judge(tmp_path: Path, dat
 @pytest.mark.skipif(not (DATA / "locomo").is_dir(), reason="no real data; set THEANINE_DATA")
 def test_observations_of_locomo_name_their_turns() -> None:
     found = read_gold(DATA / "locomo" / "locomo5_dev.json")
-    assert sum(len(one.wanted) for one in found) == 1128
-    assert all(wanted.turns for one in found for wanted in one.wanted)
+    assert sum(len(one.memories) for one in found) == 1128
+    assert all(wanted.turns for one in found for wanted in one.memories)

@@ -11,7 +11,7 @@ from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.evidence import read_evidence
-from theanine_bench.metrics.paired import compare
+from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report import retrieval_page
 from theanine_bench.runs.setup import hash_of
 from theanine_bench.tasks.retrieval import UNITS, ablations, bench_retrieval
@@ -78,7 +78,7 @@ def test_the_best_turn_comes_first(data: Path) -> None:
     run = bench_retrieval(read_evidence(data))
     assert run.measures()["MRR"].mean == 1
     lexical = bench_retrieval(read_evidence(data), retrieval="lexical")
-    assert all(0 <= one.p <= 1 for one in compare(run.items, lexical.items))
+    assert all(0 <= one.p <= 1 for one in compare_paired(run.items, lexical.items))
 
 
 def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine_bench.metrics.corpus_metrics import Whole, wholes
-from theanine_bench.metrics.intervals import Interval, interval
-from theanine_bench.metrics.paired import Comparison, compare
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
+from theanine_bench.metrics.paired import PairedComparison, compare_paired
 from theanine_bench.runs.item import ANSWER, Item, value_names
 from theanine_bench.runs.saved_run import Kept, common, ordered
 
@@ -62,7 +62,7 @@ class Diff:
     left: Mapping[str, int]
     warnings: Sequence[str]
     means: Mapping[str, Sequence[Interval]]
-    comparisons: Sequence[Sequence[Comparison]]
+    comparisons: Sequence[Sequence[PairedComparison]]
     failing: Mapping[str, Sequence[int]]
     wholes: Mapping[str, Whole]
 
@@ -127,7 +127,7 @@ def diff_runs(runs: Sequence[Kept]) -> Diff:
         left=left,
         warnings=_warnings(runs),
         means={name: average[name] for name in ordered(average, measures)},
-        comparisons=[compare(other, first) for other in others],
+        comparisons=[compare_paired(other, first) for other in others],
         failing={name: failing[name] for name in ordered(failing, measures)},
         wholes=wholes(runs, found),
     )
@@ -138,7 +138,9 @@ def means(cases: Sequence[Case]) -> dict[str, list[Interval]]:
     names = dict.fromkeys(name for case in cases for name in case.measures[0])
     return {
         name: [
-            interval([case.measures[run][name] for case in cases if name in case.measures[0]])
+            bootstrap_interval(
+                [case.measures[run][name] for case in cases if name in case.measures[0]]
+            )
             for run in range(len(cases[0].items))
         ]
         for name in names

@@ -62,8 +62,8 @@ class Table:
 
     id: str
     paper: str
-    place: str
-    what: str
+    location: str
+    description: str
     bench: str
     category: str
     columns: tuple[Column, ...]
@@ -71,7 +71,7 @@ class Table:
     mean_of: tuple[str, ...] = ()
 
 
-def tables(names: Sequence[str] = ()) -> list[Table]:
+def load_tables(names: Sequence[str] = ()) -> list[Table]:
     """All tables, or those of these ids. Raises SettingsError for an unknown one."""
     found = {one["id"]: _table(one) for paper in PAPERS for one in _read(paper)}
     if unknown := [name for name in names if name not in found]:
@@ -79,7 +79,7 @@ def tables(names: Sequence[str] = ()) -> list[Table]:
     return [found[name] for name in names] if names else list(found.values())
 
 
-def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row | None:
+def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row | None:
     """A run's figures as a row of the table; None where it is another bench's.
 
     A column without a figure of the run's is None. Only the reader can know whether the run's data
@@ -95,7 +95,9 @@ def ours(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) 
     return Row(label, setup["method"], values)
 
 
-def lacking(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+def missing_inputs(
+    table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]
+) -> list[str]:
     """What a run of the table's bench would need for its row to be whole; what is known of it."""
     wanted = (table.category,) if table.category else table.mean_of
     if absent := [name for name in wanted if name not in summary["categories"]]:
@@ -113,7 +115,7 @@ def lacking(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any
     return found
 
 
-def with_ours(table: Table, rows: Sequence[Row]) -> list[Row]:
+def insert_rows(table: Table, rows: Sequence[Row]) -> list[Row]:
     """The table's rows, each of ours behind the last one of the same method, else at the end."""
     found = list(table.rows)
     for row in rows:
@@ -151,8 +153,8 @@ def _table(read: Mapping[str, Any]) -> Table:
     return Table(
         id=read["id"],
         paper=read["paper"],
-        place=read["place"],
-        what=read["what"],
+        location=read["place"],
+        description=read["what"],
         bench=read["bench"],
         category=read["category"],
         columns=tuple(Column(**one) for one in read["columns"]),

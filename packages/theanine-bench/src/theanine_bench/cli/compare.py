@@ -26,7 +26,7 @@ from theanine.cli.rendering import console, pluralize, show_table, visible
 
 if TYPE_CHECKING:
     from theanine.types import History
-    from theanine_bench.datasets.questions import Ask
+    from theanine_bench.datasets.questions import UserQuestion
     from theanine_bench.tasks.comparison import Answer, Column, Comparison, Entrant, With
 
 PLAIN = "theanine,memory-retrieval,turn,full-history,no-memory"
@@ -113,7 +113,7 @@ def compare(
     """
     from theanine.demo import HARBOUR
     from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-    from theanine_bench.datasets.questions import read_asked
+    from theanine_bench.datasets.questions import read_questions
     from theanine_bench.tasks.comparison import With
 
     if data is None:
@@ -122,7 +122,7 @@ def compare(
     entrants = _entrants(methods, settings or [])
     for file in filter(None, (html, json_)):
         check_place(file)
-    histories, asked = read_asked(data, questions, limit)
+    histories, asked = read_questions(data, questions, limit)
     notify_if_local(model, base_url)
     common = With(
         model=model, base_url=base_url, embedder=embedder, budget=budget,
@@ -135,7 +135,10 @@ def compare(
 
 
 def _compared(
-    entrants: Sequence[Entrant], histories: Sequence[History], asked: Sequence[Ask], common: With
+    entrants: Sequence[Entrant],
+    histories: Sequence[History],
+    asked: Sequence[UserQuestion],
+    common: With,
 ) -> Comparison:
     from theanine_bench.tasks.compare import compare_methods
 

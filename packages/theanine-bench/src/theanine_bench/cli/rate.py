@@ -14,7 +14,7 @@ from theanine.cli.options import JsonOption, show_json
 from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
-    from theanine_bench.rating.forms import Form
+    from theanine_bench.rating.forms import RatingForm
     from theanine_bench.rating.ratings import Ratings
     from theanine_bench.runs.folder import RunFolder
 
@@ -66,14 +66,14 @@ def _ratings(
     import anyio
 
     from theanine.errors import BadInput
-    from theanine_bench.rating.forms import FORMS, form_named
+    from theanine_bench.rating.forms import FORMS, get_form
     from theanine_bench.rating.ratings import Ratings
     from theanine_bench.rating.tasks import place_of, tasks_of
 
     for run in runs:
         run.settings()  # says what is wrong where it is no run
     fitting = [form for form in FORMS.values() if form.runs == len(runs)]
-    forms: list[Form] = [form_named(name) for name in names] if names else fitting
+    forms: list[RatingForm] = [get_form(name) for name in names] if names else fitting
     found: dict[str, Ratings] = {}
     for form in forms:
         try:

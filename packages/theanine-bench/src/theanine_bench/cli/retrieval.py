@@ -26,9 +26,9 @@ from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
 if TYPE_CHECKING:
-    from theanine_bench.datasets.evidence import Labelled
+    from theanine_bench.datasets.evidence import LabeledHistory
     from theanine_bench.metrics.intervals import Interval
-    from theanine_bench.metrics.paired import Comparison
+    from theanine_bench.metrics.paired import PairedComparison
     from theanine_bench.tasks.retrieval_items import Run
 
 DataArgument = Annotated[
@@ -121,13 +121,13 @@ def _check(out: Path | None, html: Path | None, ablated: str) -> None:
         raise SettingsError("--ablate takes parts from hybrid retrieval: leave --retriever out")
 
 
-def _read(data: Path) -> tuple[list[Labelled], str]:
+def _read(data: Path) -> tuple[list[LabeledHistory], str]:
     """The labelled conversations, and the hash of where they come from."""
     from theanine_bench.datasets.evidence import read_evidence
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.runs.setup import hash_of
 
-    path = located(data)
+    path = resolve_data_path(data)
     return read_evidence(path), hash_of(path)
 
 
@@ -154,13 +154,15 @@ def _keep(run: Run, file: Path | None) -> None:
         write_text(file, lines_of_run(run))
 
 
-def _ablated(whole: Run, measured: Callable[..., Run], length: int) -> dict[str, list[Comparison]]:
+def _ablated(
+    whole: Run, measured: Callable[..., Run], length: int
+) -> dict[str, list[PairedComparison]]:
     """The run without each part of the ranking, held against the whole."""
-    from theanine_bench.metrics.paired import compare
+    from theanine_bench.metrics.paired import compare_paired
     from theanine_bench.tasks.retrieval import ablations
 
     return {
-        part: compare(
+        part: compare_paired(
             _with_bar(measured, length, f"without {part}", budgets=(), ranking=ranking).items,
             whole.items,
         )
@@ -169,10 +171,10 @@ def _ablated(whole: Run, measured: Callable[..., Run], length: int) -> dict[str,
 
 
 def _show(run: Run, other: Run | None, against: Path | None, *, as_json: bool) -> None:
-    from theanine_bench.metrics.paired import compare
+    from theanine_bench.metrics.paired import compare_paired
 
     whole = run.measures()
-    compared = [] if other is None else compare(run.items, other.items)
+    compared = [] if other is None else compare_paired(run.items, other.items)
     if as_json:
         found: dict[str, Any] = {name: asdict(value) for name, value in whole.items()}
         if other is not None:
@@ -211,7 +213,7 @@ def _show_measures(run: Run, whole: Mapping[str, Interval]) -> None:
     )
 
 
-def _show_compared(compared: Sequence[Comparison], file: Path | None) -> None:
+def _show_compared(compared: Sequence[PairedComparison], file: Path | None) -> None:
     console().print(f"\nagainst {file}", markup=False)
     show_table(
         ["measure", "this run", "that run", "difference", "p", "n"],

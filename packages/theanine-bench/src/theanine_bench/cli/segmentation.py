@@ -79,14 +79,14 @@ def segmentation(
     theanine bench segmentation train.json --segmenter llm --model openai:gpt-4o --reflect g.json
     theanine bench segmentation test.json --segmenter llm --model openai:gpt-4o --guidance g.json
     """
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.tasks.segmentation import bench_segmentation
     from theanine_bench.tasks.segmentation import segmenter as segmenter_named
 
     _check(segmenter, guidance, reflect, journal)
     for file in filter(None, (html, reflect)):
         check_place(file)
-    path = located(data)
+    path = resolve_data_path(data)
     dialogues = _read(path)
     asked, learned = None, 0
     if segmenter == LLM:

@@ -113,12 +113,14 @@ def make(
 
     from theanine.errors import SettingsError
     from theanine.llm.open import open_chat
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
 
     if (data is None) == (store is None):
         raise SettingsError("name either a history file or a store with --store")
     chat = open_chat(model, base_url=base_url, temperature=temperature)
-    made = anyio.run(_make, out, data and located(data), store, user or [], chat, questions)
+    made = anyio.run(
+        _make, out, data and resolve_data_path(data), store, user or [], chat, questions
+    )
     blank = "" if chat else " to fill in: no language model is configured (--model)"
     _show_made(made, out, blank)
 
@@ -232,13 +234,13 @@ def _of_outside(options: RunOptions, url: str, model: str, history: str) -> RunO
 async def _farm(
     file: Path, options: RunOptions, data: Path | None, store: Path | None, known: Known | None
 ) -> Any:
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.teafarm.run import farm_of
 
     return await farm_of(
-        located(file),
+        resolve_data_path(file),
         judge=options.judge,
-        data=data and located(data),
+        data=data and resolve_data_path(data),
         store=None if store is None else str(store),
         limit=options.limit,
         known=known,
@@ -299,17 +301,17 @@ def report(
 
 def _show_paper(found: Report) -> None:
     """The paper's table, with the run in it where its questions are of the same sets."""
-    from theanine_bench.analysis.tables import Row, tables, with_ours
+    from theanine_bench.analysis.tables import Row, insert_rows, load_tables
 
-    (table,) = tables(["teafarm"])
+    (table,) = load_tables(["teafarm"])
     sets = {line.of: line.success for line in found.sets}
     own = [sets.get(column.name) for column in table.columns]
     values = tuple(None if one is None else one.mean for one in own)
     rows = [Row(f"this run ({found.method})", found.method, values)] if any(own) else []
-    print(f"{table.paper}, {table.place}: {table.what}")
+    print(f"{table.paper}, {table.location}: {table.description}")
     show_table(
         ["", *(column.name for column in table.columns)],
-        ([row.label, *map(_figure, row.values)] for row in with_ours(table, rows)),
+        ([row.label, *map(_figure, row.values)] for row in insert_rows(table, rows)),
     )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine_bench.datasets.reading import load
+from theanine_bench.datasets.reading import load_json
 from theanine_bench.samples import Case, Group, Stage
 
 REJECTED = "questions that the answer key rejects"
@@ -31,7 +31,7 @@ _ABOUT_THE_OLD = ("rubric", "ordered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class KeyQuestion:
     """A question as a key may name it, and the answer that is published for it."""
 
     id: str
@@ -41,7 +41,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class KeyEntry:
     """What a key says of a question: its answer, or None where it rejects the question.
 
     Attributes:
@@ -59,9 +59,9 @@ class Entry:
     where: str
 
 
-def read_key(file: Path) -> list[Entry]:
+def read_answer_key(file: Path) -> list[KeyEntry]:
     """The entries of a key. Raises BadInput, naming the place, for one that can't be taken."""
-    document = load(file)
+    document = load_json(file)
     if isinstance(document, dict) and not {"id", "question"} & document.keys():
         answers = cast("dict[str, Any]", document)
         rows = [_row(id, value) for id, value in answers.items()]
@@ -73,14 +73,14 @@ def read_key(file: Path) -> list[Entry]:
     return [entry for entry in entries if entry is not None]
 
 
-def corrected(groups: Sequence[Group], key: Iterable[Entry]) -> list[Group]:
+def apply_answer_key(groups: Sequence[Group], key: Iterable[KeyEntry]) -> list[Group]:
     """The groups with the key's answers, without the questions that it rejects, counted.
 
     Raises BadInput for an entry about no question of the groups, about several, or about one whose
     published answer is another, and where two entries are about the same question.
     """
     asked = [
-        Asked(
+        KeyQuestion(
             id=case.id,
             words=case.dialogue[-1].text,
             conversation=group.id,
@@ -89,20 +89,20 @@ def corrected(groups: Sequence[Group], key: Iterable[Entry]) -> list[Group]:
         for group in groups
         for case in group.cases
     ]
-    answers = answers_of(asked, key)
+    answers = match_answers(asked, key)
     return [_group(group, answers) for group in groups]
 
 
-def about(asked: Iterable[Asked], key: Iterable[Entry]) -> list[Entry]:
+def relevant_entries(asked: Iterable[KeyQuestion], key: Iterable[KeyEntry]) -> list[KeyEntry]:
     """The entries that name one of these questions, by id or words."""
     known = {name for one in asked for name in (one.id, _plain(one.words))}
     return [entry for entry in key if known & {entry.id, _plain(entry.words)}]
 
 
-def answers_of(asked: Iterable[Asked], key: Iterable[Entry]) -> dict[str, str | None]:
+def match_answers(asked: Iterable[KeyQuestion], key: Iterable[KeyEntry]) -> dict[str, str | None]:
     """The answers by the questions' ids; None where the key rejects one. Raises as above."""
-    ids: dict[str, Asked] = {}
-    words: dict[str, list[Asked]] = defaultdict(list)
+    ids: dict[str, KeyQuestion] = {}
+    words: dict[str, list[KeyQuestion]] = defaultdict(list)
     for one in asked:
         ids[one.id] = one
         words[_plain(one.words)].append(one)
@@ -121,7 +121,7 @@ def answers_of(asked: Iterable[Asked], key: Iterable[Entry]) -> dict[str, str | 
     return found
 
 
-def with_answer(extra: Mapping[str, Any], published: str, answer: str) -> dict[str, Any]:
+def replace_answer(extra: Mapping[str, Any], published: str, answer: str) -> dict[str, Any]:
     """A case's ``extra`` under a new answer, which is right by itself and so answerable."""
     kept = {name: value for name, value in extra.items() if name not in _ABOUT_THE_OLD}
     if "answerable" in kept:
@@ -136,7 +136,7 @@ def _row(id: str, value: object) -> object:
     }  # fmt: skip
 
 
-def _entry(row: object, where: str) -> Entry | None:
+def _entry(row: object, where: str) -> KeyEntry | None:
     """The entry; None for one that finds fault with a question's evidence and not its answer."""
     if not isinstance(row, dict):
         raise BadInput('an entry is an object with "id" or "question", and "answer"', where)
@@ -151,7 +151,7 @@ def _entry(row: object, where: str) -> Entry | None:
     if isinstance(answer, dict | list) or not isinstance(words, str):
         raise BadInput('"question" is a text, and "answer" a text, a number or null', where)
     conversation = next((str(fields[one]) for one in _CONVERSATIONS if one in fields), "")
-    return Entry(
+    return KeyEntry(
         id=id,
         words=words,
         conversation=conversation,
@@ -161,7 +161,7 @@ def _entry(row: object, where: str) -> Entry | None:
     )
 
 
-def _by_words(entry: Entry, asked: Sequence[Asked]) -> Asked:
+def _by_words(entry: KeyEntry, asked: Sequence[KeyQuestion]) -> KeyQuestion:
     """The question with the entry's words, by its conversation and its published answer."""
     name = entry.id or entry.words
     if entry.conversation:
@@ -197,7 +197,7 @@ def _case(case: Case, answers: Mapping[str, str | None]) -> Case:
     answer = answers.get(case.id)
     if answer is None or answer == case.reference:
         return case
-    extra = with_answer(case.extra, case.reference, answer)
+    extra = replace_answer(case.extra, case.reference, answer)
     return replace(case, reference=answer, extra=extra)
 
 

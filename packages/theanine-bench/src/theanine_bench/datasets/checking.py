@@ -10,7 +10,7 @@ from pathlib import Path
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History
-from theanine_bench.datasets.evidence import UNLABELLED
+from theanine_bench.datasets.evidence import UNLABELED
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.datasets.segmentation import read_segmented
@@ -21,7 +21,7 @@ Counts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class DatasetReport:
     """What one bench finds in a file or folder.
 
     Attributes:
@@ -32,13 +32,13 @@ class Checked:
     """
 
     bench: str
-    held: Counts
-    asked: Counts
+    contents: Counts
+    samples: Counts
     dropped: Counts
-    odd: Counts
+    warnings: Counts
 
 
-def check(path: Path, benches: Iterable[str] = ()) -> list[Checked]:
+def check_dataset(path: Path, benches: Iterable[str] = ()) -> list[DatasetReport]:
     """What each of these benches finds; without any named, what the first finds that can read it.
 
     Raises BadInput where it can't be read, and for the first that knows its shape, at the place
@@ -56,7 +56,7 @@ def check(path: Path, benches: Iterable[str] = ()) -> list[Checked]:
                 raise
             faults.append(str(fault))
             continue
-        if any(found.held.values()):
+        if any(found.contents.values()):
             return [found]
         faults.append(f"bench {found.bench} finds nothing in it")
     raise BadInput(f"no bench can read it: {'; '.join(dict.fromkeys(faults))}", str(path))
@@ -71,15 +71,15 @@ def _reader(bench: str) -> str:
     return "qa" if bench == "retrieval" else bench  # one reader serves both
 
 
-def _qa(path: Path) -> Checked:
+def _qa(path: Path) -> DatasetReport:
     return _of_groups("qa", read_qa(path))
 
 
-def _responses(path: Path) -> Checked:
+def _responses(path: Path) -> DatasetReport:
     return _of_groups("responses", read_responses(path))
 
 
-def _of_groups(bench: str, groups: Sequence[Group]) -> Checked:
+def _of_groups(bench: str, groups: Sequence[Group]) -> DatasetReport:
     histories = [h for group in groups for stage in group.stages for h in stage.histories]
     dropped = sum((Counter(group.dropped) for group in groups), Counter[str]())
     odd = sum((Counter(history.notes) for history in histories), Counter[str]())
@@ -91,13 +91,13 @@ def _of_groups(bench: str, groups: Sequence[Group]) -> Checked:
             asked[case.category or "uncategorized"] += 1
             answerable = case.extra.get("answerable", True)
             odd["questions without a reference answer"] += answerable and not case.reference
-            odd[UNLABELLED] += case.extra.get("gold") == []
-    return Checked(
+            odd[UNLABELED] += case.extra.get("gold") == []
+    return DatasetReport(
         bench=bench,
-        held={**_held(histories), "memories of their own": len(groups)},
-        asked=asked,
+        contents={**_held(histories), "memories of their own": len(groups)},
+        samples=asked,
         dropped=+dropped,
-        odd=+odd,
+        warnings=+odd,
     )
 
 
@@ -109,41 +109,43 @@ def _held(histories: Sequence[History]) -> dict[str, int]:
     }
 
 
-def _segmentation(path: Path) -> Checked:
+def _segmentation(path: Path) -> DatasetReport:
     dropped = Counter[str]()
     dialogues = read_segmented(path, dropped)
     single = sum(len(one.lengths) == 1 for one in dialogues)
     blank = sum(not text.strip() for one in dialogues for text in one.texts)
-    return Checked(
+    return DatasetReport(
         bench="segmentation",
-        held={
+        contents={
             "dialogues": len(dialogues),
             "turns": sum(len(one.texts) for one in dialogues),
             "segments": sum(len(one.lengths) for one in dialogues),
         },
-        asked=Counter(one.part or "whole" for one in dialogues),
+        samples=Counter(one.part or "whole" for one in dialogues),
         dropped=+dropped,
-        odd=+Counter({"dialogues of one segment": single, "empty turns": blank}),
+        warnings=+Counter({"dialogues of one segment": single, "empty turns": blank}),
     )
 
 
-def _teafarm(path: Path) -> Checked:
+def _teafarm(path: Path) -> DatasetReport:
     if path.is_file() and is_teabag(path):
         bag = read_teabag(path)
         asked = Counter(one.data_set or "unnamed" for one in bag.sheet.questions)
-        return Checked(bench="teafarm", held=_held(bag.histories), asked=asked, dropped={}, odd={})
+        return DatasetReport(
+            bench="teafarm", contents=_held(bag.histories), samples=asked, dropped={}, warnings={}
+        )
     reading = read_histories(path, keep_going=True)
     dropped = Counter({"turns or sessions that can't be read": len(reading.rejected)})
-    return Checked(
+    return DatasetReport(
         bench="teafarm",
-        held=_held(reading.histories),
-        asked={},
+        contents=_held(reading.histories),
+        samples={},
         dropped=+dropped,
-        odd=reading.notes,
+        warnings=reading.notes,
     )
 
 
-_CHECKS: Mapping[str, Callable[[Path], Checked]] = {
+_CHECKS: Mapping[str, Callable[[Path], DatasetReport]] = {
     "qa": _qa,
     "segmentation": _segmentation,
     "responses": _responses,

@@ -19,11 +19,11 @@ from theanine.errors import BadInput
 from theanine_bench.datasets.reading import (
     ASSISTANT,
     USER,
-    Asked,
-    Line,
-    askable,
-    case_of,
-    history_of,
+    PlainQuestion,
+    PlainTurn,
+    build_history,
+    build_sample,
+    keep_askable,
     records,
 )
 from theanine_bench.samples import Group, Stage
@@ -46,7 +46,7 @@ def read_conditional(folder: Path) -> list[Group]:
         if (match := _HISTORY.fullmatch(file.name))
     ]
     groups = [_group(what, number, file) for what, number, file in sorted(files)]
-    return askable(groups, "samples", str(folder))
+    return keep_askable(groups, "samples", str(folder))
 
 
 def _group(what: str, number: int, file: Path) -> Group:
@@ -57,14 +57,15 @@ def _group(what: str, number: int, file: Path) -> Group:
         (f"{name}/{place}", list(_lines(dialogue, dropped)))
         for place, dialogue in enumerate(_dialogues(file), 1)
     ]
-    history = history_of(name, sessions)
+    history = build_history(name, sessions)
     reference = file.with_name(file.name.replace("_history_", "_reference_"))
     if not history.transcripts or not reference.is_file():
         return Group(id=name, stages=())
     turns = [line for dialogue in _dialogues(reference) for line in _lines(dialogue, dropped)]
     cases = tuple(
-        case_of(
-            Asked(id=f"{name}/{place}", text=asks.text, answer=says.text, category=task), [history]
+        build_sample(
+            PlainQuestion(id=f"{name}/{place}", text=asks.text, answer=says.text, category=task),
+            [history],
         )
         for place, (asks, says) in enumerate(_pairs(turns, dropped), 1)
     )
@@ -87,18 +88,18 @@ def _dialogues(file: Path) -> Iterator[Any]:
         yield from inner if inner and all(isinstance(part, list) for part in inner) else [one]
 
 
-def _lines(dialogue: Any, dropped: Counter[str]) -> Iterator[Line]:
+def _lines(dialogue: Any, dropped: Counter[str]) -> Iterator[PlainTurn]:
     for turn in records(dialogue):
         text = str(turn.get("content") or "").strip()
         if not text:
             dropped["empty turns"] += 1
         elif turn.get("role") == ASSISTANT:
-            yield Line(speaker=ASSISTANT, text=text, role="assistant")
+            yield PlainTurn(speaker=ASSISTANT, text=text, role="assistant")
         else:
-            yield Line(speaker=USER, text=text)
+            yield PlainTurn(speaker=USER, text=text)
 
 
-def _pairs(turns: list[Line], dropped: Counter[str]) -> Iterator[tuple[Line, Line]]:
+def _pairs(turns: list[PlainTurn], dropped: Counter[str]) -> Iterator[tuple[PlainTurn, PlainTurn]]:
     """Each turn of the user's with the assistant's right after it."""
     for place, turn in enumerate(turns):
         if turn.role == "assistant":

@@ -16,14 +16,14 @@ from theanine.text.words import sentences
 from theanine_bench.datasets.reading import (
     ASSISTANT,
     USER,
-    Asked,
-    Line,
+    PlainQuestion,
+    PlainTurn,
     Record,
-    around,
-    askable,
-    case_of,
-    history_of,
+    build_history,
+    build_sample,
+    keep_askable,
     records,
+    surrounding_indices,
 )
 from theanine_bench.samples import Group, Stage
 
@@ -44,19 +44,19 @@ def read_coqa(document: Record, where: str) -> list[Group]:
     rows = [row for row in records(document["data"]) if str(row.get("story", "")).strip()]
     stories = [list(sentences(str(row["story"]))) for row in rows]
     groups = [_group(place, rows, stories) for place in range(len(rows))]
-    return askable(groups, "passages", where)
+    return keep_askable(groups, "passages", where)
 
 
 def _group(place: int, rows: Sequence[Record], stories: Sequence[list[tuple[int, int]]]) -> Group:
     own = _name(rows[place], place)
     sessions = [
         (_name(rows[one], one), _lines(rows[one], stories[one]))
-        for one in sorted([*around(place, len(rows), OTHERS), place])
+        for one in sorted([*surrounding_indices(place, len(rows), OTHERS), place])
     ]
-    history = history_of(own, sessions)
+    history = build_history(own, sessions)
     dropped = Counter[str]()
     asked = _asked(rows[place], own, stories[place], dropped)
-    cases = tuple(case_of(one, [history]) for one in asked)
+    cases = tuple(build_sample(one, [history]) for one in asked)
     stage = Stage(histories=(history,), cases=cases)
     return Group(id=own, stages=(stage,), dropped=dict(+dropped))
 
@@ -65,16 +65,16 @@ def _name(row: Record, place: int) -> str:
     return f"coqa/{row.get('id') or place + 1}"
 
 
-def _lines(row: Record, spans: Sequence[tuple[int, int]]) -> list[Line]:
+def _lines(row: Record, spans: Sequence[tuple[int, int]]) -> list[PlainTurn]:
     story = str(row["story"])
-    return [Line(speaker=SPEAKER, text=story[start:end]) for start, end in spans]
+    return [PlainTurn(speaker=SPEAKER, text=story[start:end]) for start, end in spans]
 
 
 def _asked(
     row: Record, name: str, spans: Sequence[tuple[int, int]], dropped: Counter[str]
-) -> Iterator[Asked]:
+) -> Iterator[PlainQuestion]:
     answers = {str(one.get("turn_id")): one for one in records(row.get("answers") or [])}
-    before: list[Line] = []
+    before: list[PlainTurn] = []
     for question in records(row.get("questions") or []):
         number = str(question.get("turn_id"))
         text = str(question.get("input_text") or "").strip()
@@ -85,7 +85,7 @@ def _asked(
         known = answer.casefold().rstrip(".") != UNKNOWN
         gold = [[name, key] for key in _gold(answers[number], spans)] if known else []
         dropped["questions without evidence"] += known and not gold
-        yield Asked(
+        yield PlainQuestion(
             id=f"{name}/{number}",
             text=text,
             answer=answer,
@@ -93,8 +93,8 @@ def _asked(
             before=tuple(before),
             extra={"gold": gold, "answerable": known},
         )
-        before.append(Line(speaker=USER, text=text))
-        before.append(Line(speaker=ASSISTANT, text=answer, role="assistant"))
+        before.append(PlainTurn(speaker=USER, text=text))
+        before.append(PlainTurn(speaker=ASSISTANT, text=answer, role="assistant"))
 
 
 def _gold(answer: Record, spans: Sequence[tuple[int, int]]) -> Iterator[str]:

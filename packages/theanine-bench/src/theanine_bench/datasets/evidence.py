@@ -20,18 +20,18 @@ from theanine.importers.base import Rejected
 from theanine.importers.fields import as_list, as_object, member, optional_text, text_in
 from theanine.types import History, Transcript
 from theanine_bench.datasets.mtbench import read_mtbench
-from theanine_bench.datasets.reading import load
+from theanine_bench.datasets.reading import load_json
 
 _ADVERSARIAL = 5
 _LABEL = re.compile(r"D\d+:\d+")
 _RECORD = re.compile(r", \[(\d+)\]")
 UNREADABLE = "turns that can't be read"
-UNLABELLED = "questions without evidence"
+UNLABELED = "questions without evidence"
 _QUESTIONS = "probing_questions"
 """The folder of a BEAM chat's questions, and their file in it."""
 _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 """Where a probing question has its answer, by its kind."""
-Place = tuple[str, str]
+TurnRef = tuple[str, str]
 """A turn: its session's key (empty where turn keys are unique) and its own."""
 _KINDS = ("multi-hop", "temporal", "open", "single-hop", "adversarial")
 _CATEGORIES = dict(zip("12345", _KINDS, strict=True))
@@ -52,7 +52,7 @@ class Question:
     id: str
     text: str
     category: str
-    gold: frozenset[Place]
+    gold: frozenset[TurnRef]
     asked_at: datetime | None = None
     answer: str = ""
     answerable: bool = True
@@ -61,7 +61,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabeledHistory:
     """A conversation, its questions, and what of the labels was dropped, by reason.
 
     ``unlabelled`` are the questions whose evidence is unknown: they can be asked all the same.
@@ -69,11 +69,11 @@ class Labelled:
 
     history: History
     questions: tuple[Question, ...]
-    unlabelled: tuple[Question, ...] = ()
+    unlabeled: tuple[Question, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-def read_evidence(path: Path) -> list[Labelled]:
+def read_evidence(path: Path) -> list[LabeledHistory]:
     """The conversations of a file, of one BEAM chat's folder, or of a folder of BEAM chats.
 
     Raises BadInput where it holds no questions of a known set, and with the place where one is no
@@ -84,10 +84,10 @@ def read_evidence(path: Path) -> list[Labelled]:
             return [_beam(path.resolve())]
         folders = sorted(path.glob(f"*/{_QUESTIONS}"), key=lambda p: p.parent.name.zfill(9))
         return [_beam(folder.parent) for folder in folders] or _unknown(path)
-    return labelled(path, load(path))
+    return parse_labeled(path, load_json(path))
 
 
-def labelled(path: Path, document: Any) -> list[Labelled]:
+def parse_labeled(path: Path, document: Any) -> list[LabeledHistory]:
     """The same of a file that is parsed already. What of it isn't needed any more is let go."""
     found = cast("list[Any]", document) if isinstance(document, list) else []
     first = cast("dict[str, Any]", found[0]) if found and isinstance(found[0], dict) else {}
@@ -100,7 +100,7 @@ def labelled(path: Path, document: Any) -> list[Labelled]:
     return _unknown(path)
 
 
-def _unknown(path: Path) -> list[Labelled]:
+def _unknown(path: Path) -> list[LabeledHistory]:
     raise BadInput(
         "no questions with evidence in it; give a LoCoMo, LongMemEval or MT-Bench+ file, or a "
         "folder of BEAM chats",
@@ -108,12 +108,12 @@ def _unknown(path: Path) -> list[Labelled]:
     )
 
 
-def kept(
+def resolve_labels(
     history: History,
     questions: Iterable[Question],
     unique: bool,
     dropped: Mapping[str, int] | None = None,
-) -> Labelled:
+) -> LabeledHistory:
     """A history's questions without labels that are none of its turns; ``dropped`` was lost before.
 
     ``unique`` says that a turn's key is its own in the whole history, not in its session alone.
@@ -132,12 +132,12 @@ def kept(
             continue
         gold = question.gold & known
         lost["labels of no turn"] += len(question.gold - known)
-        lost[UNLABELLED] += not gold
+        lost[UNLABELED] += not gold
         (labelled if gold else unlabelled).append(replace(question, gold=gold))
-    return Labelled(
+    return LabeledHistory(
         history=history,
         questions=tuple(labelled),
-        unlabelled=tuple(unlabelled),
+        unlabeled=tuple(unlabelled),
         dropped=dict(+lost),
     )
 
@@ -152,7 +152,7 @@ def _histories(path: Path, format: str) -> tuple[dict[str, History], dict[int, l
     return {history.name: history for history in reading.histories}, faults
 
 
-def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
+def _locomo(path: Path, records: list[Any]) -> Iterator[LabeledHistory]:
     histories, faults = _histories(path, "locomo")
     for place, item in enumerate(records):
         where = f"{path}, [{place}]"
@@ -165,7 +165,7 @@ def _locomo(path: Path, records: list[Any]) -> Iterator[Labelled]:
             for number, one in enumerate(listed, 1)
         ]
         history = _taken(histories, name, where, faults.get(place, ()))
-        yield kept(history, questions, unique=True, dropped=dropped)
+        yield resolve_labels(history, questions, unique=True, dropped=dropped)
 
 
 def _locomo_question(one: object, id: str, where: str, dropped: Counter[str]) -> Question:
@@ -181,7 +181,7 @@ def _locomo_question(one: object, id: str, where: str, dropped: Counter[str]) ->
     )
 
 
-def _labels(evidence: Any, dropped: Counter[str]) -> frozenset[Place]:
+def _labels(evidence: Any, dropped: Counter[str]) -> frozenset[TurnRef]:
     """The turns that LoCoMo names, several of which may stand in one text."""
     listed = cast("list[Any]", evidence) if isinstance(evidence, list) else [evidence]
     text = " ".join(str(one) for one in listed if one is not None)
@@ -199,7 +199,7 @@ def _taken(
     raise BadInput(f"nothing of {name!r} can be read: {why}", where)
 
 
-def _beam(folder: Path) -> Labelled:
+def _beam(folder: Path) -> LabeledHistory:
     cut = folder / "chat_trunecated.json"  # so spelt in the set
     chat = cut if cut.exists() else folder / "chat.json"
     reading = read_histories(chat, format="beam", keep_going=True)
@@ -208,11 +208,11 @@ def _beam(folder: Path) -> Labelled:
     file = folder / _QUESTIONS / f"{_QUESTIONS}.json"
     questions = [
         _beam_question(one, kind, f"{folder.name}/{kind}/{number}", f"{file}, {kind}[{number - 1}]")
-        for kind, listed in as_object(load(file), str(file)).items()
+        for kind, listed in as_object(load_json(file), str(file)).items()
         for number, one in enumerate(as_list(listed, f"{file}, {kind}"), 1)
     ]
     dropped = {UNREADABLE: len(reading.rejected)}
-    return kept(history, questions, unique=True, dropped=dropped)
+    return resolve_labels(history, questions, unique=True, dropped=dropped)
 
 
 def _beam_question(one: object, kind: str, id: str, where: str) -> Question:
@@ -245,7 +245,7 @@ def _integers(node: Any) -> Iterator[int]:
             yield from _integers(child)
 
 
-def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
+def _longmemeval(path: Path, records: list[Any]) -> Iterator[LabeledHistory]:
     asked = [_long_question(item, f"{path}, [{place}]") for place, item in enumerate(records)]
     for record in records:  # the histories are read anew, and one copy of them is enough
         record.clear()
@@ -254,7 +254,7 @@ def _longmemeval(path: Path, records: list[Any]) -> Iterator[Labelled]:
         faulty = faults.get(place, ())
         dropped[UNREADABLE] += len(faulty)
         history = _taken(histories, question.id, f"{path}, [{place}]", faulty)
-        yield kept(history, [question], unique=False, dropped=dropped)
+        yield resolve_labels(history, [question], unique=False, dropped=dropped)
 
 
 def _long_question(item: object, where: str) -> tuple[Question, Counter[str]]:
@@ -291,11 +291,11 @@ def _long_date(value: object, where: str) -> datetime:
         raise BadInput(f"{value!r} is no date such as 2023/05/30 (Tue) 23:40", where) from None
 
 
-def _mtbench(path: Path, records: list[Any]) -> Iterator[Labelled]:
+def _mtbench(path: Path, records: list[Any]) -> Iterator[LabeledHistory]:
     for name, category, turns, question, gold in read_mtbench(path, records):
         start = turns[0].at
         transcript = Transcript(key=name, turns=turns, at=start, dated=False)
         asked = Question(
             id=name, text=question, category=category, gold=frozenset(("", key) for key in gold)
         )
-        yield kept(History(name=name, transcripts=[transcript]), [asked], unique=True)
+        yield resolve_labels(History(name=name, transcripts=[transcript]), [asked], unique=True)

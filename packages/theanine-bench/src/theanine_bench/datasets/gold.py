@@ -28,7 +28,7 @@ UNTRACED = "gold memories without a turn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class GoldMemory:
     """One gold memory.
 
     Attributes:
@@ -44,15 +44,15 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Golden:
+class GoldHistory:
     """A history without ready-made memories, and what should be remembered of it."""
 
     history: History
-    wanted: tuple[Wanted, ...]
+    memories: tuple[GoldMemory, ...]
     dropped: Mapping[str, int]
 
 
-def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
+def read_gold(data: Path, gold: Path | None = None) -> list[GoldHistory]:
     """The histories of a file or folder that have gold memories, their own or those of ``gold``.
 
     Raises BadInput where there are none, and for a history that was never talked.
@@ -63,7 +63,7 @@ def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
         histories = _persona_summaries(files)
     else:
         histories = list(read_histories(data, memories=True).histories)
-    found = [one for history in histories if (one := _golden(history)).wanted]
+    found = [one for history in histories if (one := _golden(history)).memories]
     if not found:
         raise BadInput(
             "no gold memories in it; give LoCoMo, MSC's folder of persona summaries or JSON Lines "
@@ -79,18 +79,20 @@ def read_gold(data: Path, gold: Path | None = None) -> list[Golden]:
     return found
 
 
-def _golden(history: History) -> Golden:
-    wanted: list[Wanted] = []
+def _golden(history: History) -> GoldHistory:
+    wanted: list[GoldMemory] = []
     for transcript in history.transcripts:
         words = {turn.key: f"{turn.speaker}: {turn.full_text}" for turn in transcript.turns}
         for memory in transcript.memories:
             turns = tuple(words[key] for key in memory.source_keys if key in words)
             speaker = ", ".join(memory.speakers)
-            one = Wanted(text=memory.text, speaker=speaker, session=transcript.key, turns=turns)
+            one = GoldMemory(text=memory.text, speaker=speaker, session=transcript.key, turns=turns)
             wanted.append(one)
     bare = [replace(one, memories=()) for one in history.transcripts if one.turns]
     dropped = {UNTRACED: n} if (n := sum(not one.turns for one in wanted)) else {}
-    return Golden(history=replace(history, transcripts=bare), wanted=tuple(wanted), dropped=dropped)
+    return GoldHistory(
+        history=replace(history, transcripts=bare), memories=tuple(wanted), dropped=dropped
+    )
 
 
 def _with_gold(histories: Sequence[History], file: Path) -> Iterator[History]:

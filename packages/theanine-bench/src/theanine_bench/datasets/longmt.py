@@ -14,12 +14,12 @@ from typing import Any, cast
 from theanine_bench.datasets.reading import (
     ASSISTANT,
     USER,
-    Asked,
-    Line,
+    PlainQuestion,
+    PlainTurn,
     Record,
-    askable,
-    case_of,
-    history_of,
+    build_history,
+    build_sample,
+    keep_askable,
     records,
 )
 from theanine_bench.samples import Group, Stage
@@ -41,7 +41,7 @@ def is_longmt(document: Any) -> bool:
 def read_longmt(document: Any, where: str) -> list[Group]:
     """One group a history. Raises BadInput where none is asked anything; ``where`` names it."""
     groups = [_group(row, number) for number, row in enumerate(records(document), 1)]
-    return askable(groups, "histories", where)
+    return keep_askable(groups, "histories", where)
 
 
 def _group(row: Record, number: int) -> Group:
@@ -51,13 +51,13 @@ def _group(row: Record, number: int) -> Group:
         (f"{name}/{place}", list(_lines(session, notes)))
         for place, session in enumerate(_list(row.get("sessions")), 1)
     ]
-    history = history_of(name, sessions, +notes)
+    history = build_history(name, sessions, +notes)
     if not history.transcripts:
         return Group(id=name, stages=())
     texts, answers = _list(row.get("questions")), _list(row.get("answers"))
     cases = tuple(
-        case_of(
-            Asked(
+        build_sample(
+            PlainQuestion(
                 id=f"{name}/{place}",
                 text=str(text),
                 answer=str(answers[place - 1]) if place <= len(answers) else "",
@@ -72,7 +72,7 @@ def _group(row: Record, number: int) -> Group:
     return Group(id=name, stages=(stage,), dropped=dict(+dropped))
 
 
-def _lines(session: Any, notes: Counter[str]) -> Iterator[Line]:
+def _lines(session: Any, notes: Counter[str]) -> Iterator[PlainTurn]:
     """Both turns of each exchange; one that names no speakers is the user's."""
     for exchange in map(str, _list(session)):
         match = _EXCHANGE.fullmatch(exchange)
@@ -80,9 +80,9 @@ def _lines(session: Any, notes: Counter[str]) -> Iterator[Line]:
             notes[ONE_SIDED] += bool(exchange.strip())
         asks, says = (match["asks"], match["says"]) if match else (exchange.strip(), "")
         if asks:
-            yield Line(speaker=USER, text=asks)
+            yield PlainTurn(speaker=USER, text=asks)
         if says:
-            yield Line(speaker=ASSISTANT, text=says, role="assistant")
+            yield PlainTurn(speaker=ASSISTANT, text=says, role="assistant")
 
 
 def _list(value: Any) -> Sequence[Any]:

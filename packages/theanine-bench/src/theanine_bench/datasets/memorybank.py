@@ -14,7 +14,7 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History
-from theanine_bench.datasets.reading import Asked, case_of, load, records
+from theanine_bench.datasets.reading import PlainQuestion, build_sample, load_json, records
 from theanine_bench.samples import Group, Stage
 
 BANK, QUESTIONS = "memory_bank", "probing_questions"
@@ -33,7 +33,7 @@ def read_memorybank(bank: Path) -> list[Group]:
     beside = bank.with_name(f"{bank.stem.replace(BANK, QUESTIONS)}.jsonl")
     if not beside.is_file():
         raise BadInput(f"its questions are not beside it: {beside.name}", str(bank))
-    asked = _questions(load(beside))
+    asked = _questions(load_json(beside))
     reading = read_histories(bank, keep_going=True)
     groups = [_group(history, asked.pop(history.name, [])) for history in reading.histories]
     dropped = {
@@ -68,8 +68,8 @@ def _group(history: History, asked: list[str]) -> Group:
     stray = sum(_unquoted(text.strip()) != text.strip() for text in asked)
     noted = replace(history, notes={**history.notes, **({STRAY: stray} if stray else {})})
     cases = tuple(
-        case_of(
-            Asked(
+        build_sample(
+            PlainQuestion(
                 id=f"{history.name}/{place}",
                 text=text,
                 category="probing",

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from theanine.errors import BadInput
-from theanine_bench.datasets.reading import Asked, Line, around, case_of, history_of
+from theanine_bench.datasets.reading import (
+    PlainQuestion,
+    PlainTurn,
+    build_history,
+    build_sample,
+    surrounding_indices,
+)
 from theanine_bench.samples import Case, Group, Stage
 
 OTHERS = 5
@@ -30,7 +36,7 @@ class _Chat:
 
     id: str
     personas: dict[str, list[str]]
-    lines: Sequence[Line]
+    lines: Sequence[PlainTurn]
 
 
 def is_personachat(path: Path) -> bool:
@@ -68,32 +74,32 @@ def _chats(rows: csv.DictReader[str], dropped: Counter[str]) -> Iterator[_Chat]:
         yield _Chat(id=f"persona-chat/{number}", personas=personas, lines=lines)
 
 
-def _lines(text: str) -> list[Line]:
+def _lines(text: str) -> list[PlainTurn]:
     """The turns; a line without a name goes on with the turn before it."""
-    lines: list[Line] = []
+    lines: list[PlainTurn] = []
     for one in text.splitlines():
         if match := _LINE.fullmatch(one):
-            lines.append(Line(speaker=match[1].capitalize(), text=match[2].strip()))
+            lines.append(PlainTurn(speaker=match[1].capitalize(), text=match[2].strip()))
         elif one.strip() and lines:
             said = f"{lines[-1].text} {one.strip()}".strip()
-            lines[-1] = Line(speaker=lines[-1].speaker, text=said)
+            lines[-1] = PlainTurn(speaker=lines[-1].speaker, text=said)
     return [line for line in lines if line.text]
 
 
 def _group(place: int, chats: Sequence[_Chat]) -> Group:
     own = chats[place]
-    near = [chats[one] for one in around(place, len(chats), OTHERS)]
-    history = history_of(own.id, [(chat.id, chat.lines) for chat in near])
+    near = [chats[one] for one in surrounding_indices(place, len(chats), OTHERS)]
+    history = build_history(own.id, [(chat.id, chat.lines) for chat in near])
     if not history.transcripts:
         return Group(id=own.id, stages=())
     cases: list[Case] = []
     personas = {name: persona for name, persona in own.personas.items() if persona}
-    opening = [Line(speaker=name, text=" ".join(said)) for name, said in personas.items()]
+    opening = [PlainTurn(speaker=name, text=" ".join(said)) for name, said in personas.items()]
     for number in range(1, len(own.lines)):
         if own.lines[number].speaker != SECOND:
             continue
         *before, last = own.lines[:number]
-        asked = Asked(
+        asked = PlainQuestion(
             id=f"{own.id}/{number + 1}",
             text=last.text,
             answer=own.lines[number].text,
@@ -103,5 +109,5 @@ def _group(place: int, chats: Sequence[_Chat]) -> Group:
             answers=SECOND,
             extra={"persona": personas},
         )
-        cases.append(case_of(asked, [history]))
+        cases.append(build_sample(asked, [history]))
     return Group(id=own.id, stages=(Stage(histories=(history,), cases=tuple(cases)),))

@@ -14,17 +14,17 @@ from theanine.types import History, Utterance
 from theanine_bench.datasets.conditional import is_conditional, read_conditional
 from theanine_bench.datasets.coqa import is_coqa, read_coqa
 from theanine_bench.datasets.evidence import (
-    UNLABELLED,
-    Labelled,
+    UNLABELED,
+    LabeledHistory,
     Question,
-    kept,
-    labelled,
+    parse_labeled,
     read_evidence,
+    resolve_labels,
 )
 from theanine_bench.datasets.longmt import is_longmt, read_longmt
 from theanine_bench.datasets.memorybank import bank_of, read_memorybank
-from theanine_bench.datasets.questions import read_asked
-from theanine_bench.datasets.reading import load
+from theanine_bench.datasets.questions import read_questions
+from theanine_bench.datasets.reading import load_json
 from theanine_bench.samples import Case, Group, Stage
 
 
@@ -48,17 +48,17 @@ def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
         if is_conditional(path):
             return read_conditional(path)
         return [_group(one) for one in read_evidence(path)]
-    document = load(path)
+    document = load_json(path)
     if is_coqa(document):
         return read_coqa(document, str(path))
     if is_longmt(document):
         return read_longmt(document, str(path))
-    return [_group(one) for one in labelled(path, document)]
+    return [_group(one) for one in parse_labeled(path, document)]
 
 
 def _own(path: Path, file: Path) -> list[Group]:
     """Histories with a second file's questions, without those that are asked nothing."""
-    histories, asked = read_asked(path, file)
+    histories, asked = read_questions(path, file)
     own: dict[str, list[Question]] = defaultdict(list)
     for ask in asked:
         question = Question(
@@ -70,17 +70,17 @@ def _own(path: Path, file: Path) -> list[Group]:
         )
         own[ask.user].append(question)
     return [
-        _group(kept(history, own[history.name], unique=True))
+        _group(resolve_labels(history, own[history.name], unique=True))
         for history in histories
         if history.name in own
     ]
 
 
-def _group(one: Labelled) -> Group:
-    asked = sorted([*one.questions, *one.unlabelled], key=lambda question: question.id)
+def _group(one: LabeledHistory) -> Group:
+    asked = sorted([*one.questions, *one.unlabeled], key=lambda question: question.id)
     cases = tuple(_case(question, one.history) for question in asked)
     stage = Stage(histories=(one.history,), cases=cases)
-    dropped = {why: count for why, count in one.dropped.items() if why != UNLABELLED}  # asked here
+    dropped = {why: count for why, count in one.dropped.items() if why != UNLABELED}  # asked here
     return Group(id=one.history.name, stages=(stage,), dropped=dropped)
 
 

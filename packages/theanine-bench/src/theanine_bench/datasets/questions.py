@@ -16,12 +16,12 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.datasets.evidence import Labelled, Place, read_evidence
+from theanine_bench.datasets.evidence import LabeledHistory, TurnRef, read_evidence
 from theanine_bench.stored_histories import kept_histories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class UserQuestion:
     """One question, as every method is asked it.
 
     Attributes:
@@ -37,7 +37,7 @@ class Ask:
     dialogue: tuple[Utterance, ...]
     answer: str = ""
     category: str = ""
-    gold: frozenset[Place] = frozenset()
+    gold: frozenset[TurnRef] = frozenset()
     before: str | None = None
 
     @property
@@ -46,9 +46,9 @@ class Ask:
         return self.dialogue[-1].full_text
 
 
-def read_asked(
+def read_questions(
     data: Path, questions: Path | None = None, limit: int | None = None
-) -> tuple[list[History], list[Ask]]:
+) -> tuple[list[History], list[UserQuestion]]:
     """The histories of a file, a folder, a store or its export, and what is asked about them.
 
     Without a questions file they are the data's own. Data without any is asked as it was talked:
@@ -80,7 +80,7 @@ def read_asked(
     return histories, asked
 
 
-def _labelled(data: Path) -> list[Labelled]:
+def _labelled(data: Path) -> list[LabeledHistory]:
     """The data with its questions where its format has some; else nothing."""
     try:
         return read_evidence(data)
@@ -88,12 +88,12 @@ def _labelled(data: Path) -> list[Labelled]:
         return []
 
 
-def _own(labelled: Labelled) -> Iterator[Ask]:
+def _own(labelled: LabeledHistory) -> Iterator[UserQuestion]:
     history = labelled.history
     for question in labelled.questions:
         at = question.asked_at or _end(history)
         said = Utterance(text=question.text, speaker=_asker(history), at=at)
-        yield Ask(
+        yield UserQuestion(
             user=history.name,
             dialogue=(said,),
             answer=question.answer,
@@ -102,17 +102,17 @@ def _own(labelled: Labelled) -> Iterator[Ask]:
         )
 
 
-def _talked(history: History) -> Iterator[Ask]:
+def _talked(history: History) -> Iterator[UserQuestion]:
     for transcript in history.transcripts[1:]:
         last = max(
             (i for i, turn in enumerate(transcript.turns) if turn.role == "user"), default=-1
         )
         if last >= 0:
             said = tuple(transcript.turns[: last + 1])
-            yield Ask(user=history.name, dialogue=said, before=transcript.key)
+            yield UserQuestion(user=history.name, dialogue=said, before=transcript.key)
 
 
-def _from_file(file: Path, histories: Sequence[History]) -> Iterator[Ask]:
+def _from_file(file: Path, histories: Sequence[History]) -> Iterator[UserQuestion]:
     known = {history.name for history in histories}
     for number, entry in enumerate(_entries(file), 1):
         where = f"{file.name}, question {number}"
@@ -127,7 +127,7 @@ def _from_file(file: Path, histories: Sequence[History]) -> Iterator[Ask]:
             raise BadInput('"sources" is a list of turn keys', where)
         for history in histories:
             if user in (None, history.name):
-                yield Ask(
+                yield UserQuestion(
                     user=history.name,
                     dialogue=(_question(history, str(record["question"])),),
                     answer=str(record.get("answer") or ""),

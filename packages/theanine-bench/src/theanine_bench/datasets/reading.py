@@ -22,7 +22,7 @@ PAUSE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PlainTurn:
     """A turn without a time."""
 
     speaker: str
@@ -30,7 +30,7 @@ class Line:
     role: Role = "user"
 
 
-def load(path: Path) -> Any:
+def load_json(path: Path) -> Any:
     """A file of JSON, or of JSON Lines as a list. Raises BadInput."""
     try:
         text = path.read_text("utf-8-sig")
@@ -63,9 +63,9 @@ def records(document: Any) -> list[Record]:
     return [cast("Record", item) for item in items if isinstance(item, dict)]
 
 
-def history_of(
+def build_history(
     name: str,
-    sessions: Iterable[tuple[str, Sequence[Line]]],
+    sessions: Iterable[tuple[str, Sequence[PlainTurn]]],
     notes: Mapping[str, int] | None = None,
 ) -> History:
     """Undated sessions, by key, on a made-up calendar; turns are named by their place, from 1.
@@ -87,23 +87,23 @@ def history_of(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PlainQuestion:
     """A question after a history, and what was said in the same session before it."""
 
     id: str
     text: str
     answer: str = ""
     category: str = ""
-    before: Sequence[Line] = ()
+    before: Sequence[PlainTurn] = ()
     speaker: str = USER
     answers: str = ASSISTANT
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def case_of(asked: Asked, histories: Iterable[History]) -> Case:
+def build_sample(asked: PlainQuestion, histories: Iterable[History]) -> Case:
     """The question as a case, a minute after the histories' last turn."""
     last = max(turn.at for one in histories for t in one.transcripts for turn in t.turns)
-    said = [*asked.before, Line(speaker=asked.speaker, text=asked.text)]
+    said = [*asked.before, PlainTurn(speaker=asked.speaker, text=asked.text)]
     return Case(
         id=asked.id,
         category=asked.category,
@@ -117,7 +117,7 @@ def case_of(asked: Asked, histories: Iterable[History]) -> Case:
     )
 
 
-def askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
+def keep_askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
     """Those that are asked anything; how many are not is counted with the first.
 
     Raises BadInput, with ``where``, when there is none. ``what`` names a group, in the plural.
@@ -132,7 +132,7 @@ def askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
     return [replace(first, dropped=dict(+(Counter(first.dropped) + lost))), *rest]
 
 
-def around(place: int, count: int, others: int) -> list[int]:
+def surrounding_indices(place: int, count: int, others: int) -> list[int]:
     """The places of ``others`` samples around one of ``count``, in order, without itself.
 
     At an end, all are from the side that there is. SeCom (appendix A.9) joins samples so.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from theanine.errors import BadInput, NotFound
-from theanine_bench.datasets.sums import Sums
+from theanine_bench.datasets.checksums import Checksums
 
 LIST = "public.toml"
 State = Literal["absent", "incomplete", "fetched", "by hand"]
@@ -35,7 +35,7 @@ class PublicFile:
     """
 
     url: str
-    place: str
+    path: str
     sha256: str = ""
     size: int | None = None
     optional: bool = False
@@ -43,7 +43,7 @@ class PublicFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicSet:
+class PublicDataset:
     """A public data set.
 
     Attributes:
@@ -55,13 +55,13 @@ class PublicSet:
     """
 
     name: str
-    what: str
-    licence: str
+    description: str
+    license: str
     page: str
     benches: tuple[str, ...]
-    reads: str
+    data_path: str
     files: tuple[PublicFile, ...] = ()
-    by_hand: str = ""
+    manual_instructions: str = ""
     note: str = ""
 
     @property
@@ -72,27 +72,27 @@ class PublicSet:
         return sum(known) if sizes and len(known) == len(sizes) else None
 
     @property
-    def how(self) -> str:
+    def instructions(self) -> str:
         """How to get it, in one line."""
-        place = folder_of(self) / self.reads
+        place = dataset_folder(self) / self.data_path
         if not self.files:
-            return f"{self.by_hand}; put it at {place} (see {self.page})"
-        size = f"{megabytes(self.size)}, " if self.size else ""
+            return f"{self.manual_instructions}; put it at {place} (see {self.page})"
+        size = f"{format_size(self.size)}, " if self.size else ""
         return (
-            f"`theanine bench fetch {self.name}` fetches it ({size}licence: {self.licence}), "
+            f"`theanine bench fetch {self.name}` fetches it ({size}licence: {self.license}), "
             f"or put it at {place} (see {self.page})"
         )
 
 
-def public_sets() -> dict[str, PublicSet]:
+def public_datasets() -> dict[str, PublicDataset]:
     """All sets, by name."""
     read = tomllib.loads(files(__package__ or "").joinpath(LIST).read_text("utf-8"))
     return {name: _set(name, fields) for name, fields in read.items()}
 
 
-def set_named(name: str) -> PublicSet:
+def get_dataset(name: str) -> PublicDataset:
     """The set of a name. Raises NotFound, with the names that there are."""
-    known = public_sets()
+    known = public_datasets()
     if name not in known:
         raise NotFound(f"no data set {name!r}; there are: {', '.join(known)}")
     return known[name]
@@ -104,28 +104,27 @@ def data_folder() -> Path:
     return Path(cache) / "theanine" / "data"
 
 
-def folder_of(one: PublicSet) -> Path:
+def dataset_folder(one: PublicDataset) -> Path:
     """Where a set is kept on this machine, whether it is there or not."""
     return data_folder() / one.name
 
 
-def state_of(one: PublicSet) -> State:
+def dataset_state(one: PublicDataset) -> State:
     """Whether a set is here, by its files' being there; nothing is read or verified."""
-    folder = folder_of(one)
+    folder = dataset_folder(one)
     if not folder.is_dir() or not any(folder.iterdir()):
         return "absent"
-    there = (folder / one.reads).exists()
-    sums = Sums.of(folder)
+    there = (folder / one.data_path).exists()
+    sums = Checksums.load(folder)
     if not sums.files:
         return "by hand" if there else "incomplete"
     whole = all(
-        file.optional or file.place in sums.files or file.place in sums.archives
-        for file in one.files
+        file.optional or file.path in sums.files or file.path in sums.archives for file in one.files
     )
     return "fetched" if there and whole else "incomplete"
 
 
-def located(data: Path) -> Path:
+def resolve_data_path(data: Path) -> Path:
     """A path as it is; or a set's name as the file or folder of it that a bench reads.
 
     What was fetched is held against its checksums each time; what was put there by hand, against
@@ -134,38 +133,38 @@ def located(data: Path) -> Path:
     """
     if data.exists() or len(data.parts) != 1:
         return data
-    known = public_sets()
+    known = public_datasets()
     one = known.get(str(data))
     if one is None and data.suffix:
         return data
     if one is None:
         raise NotFound(f"no file and no data set is called {data}; the sets: {', '.join(known)}")
-    state = state_of(one)
+    state = dataset_state(one)
     if state == "absent":
-        raise NotFound(f"{one.name} is not on this machine: {one.how}")
+        raise NotFound(f"{one.name} is not on this machine: {one.instructions}")
     if state == "incomplete":
-        raise NotFound(f"{one.name} is not all in {folder_of(one)}: {one.how}")
-    folder = folder_of(one)
-    Sums.of(folder).verify(folder)
+        raise NotFound(f"{one.name} is not all in {dataset_folder(one)}: {one.instructions}")
+    folder = dataset_folder(one)
+    Checksums.load(folder).verify(folder)
     if state == "by hand":
         _verify_known(one, folder)
-    return folder / one.reads
+    return folder / one.data_path
 
 
-def megabytes(size: int | None) -> str:
+def format_size(size: int | None) -> str:
     """A size for people; ``?`` for an unknown one."""
     if size is None:
         return "?"
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
-def _verify_known(one: PublicSet, folder: Path) -> None:
+def _verify_known(one: PublicDataset, folder: Path) -> None:
     known = {
-        file.place: file.sha256
+        file.path: file.sha256
         for file in one.files
-        if file.sha256 and not file.unpack and (folder / file.place).is_file()
+        if file.sha256 and not file.unpack and (folder / file.path).is_file()
     }
-    wrong = Sums(files=known).differing(folder)
+    wrong = Checksums(files=known).changed_files(folder)
     if wrong:
         raise BadInput(
             f"it is not the published file of {one.name} (its checksum differs); "
@@ -174,10 +173,10 @@ def _verify_known(one: PublicSet, folder: Path) -> None:
         )
 
 
-def _set(name: str, fields: Mapping[str, Any]) -> PublicSet:
+def _set(name: str, fields: Mapping[str, Any]) -> PublicDataset:
     listed = [file for one in fields.get("files", ()) for file in _files(one)]
     plain = {key: value for key, value in fields.items() if key not in ("files", "benches")}
-    return PublicSet(name=name, benches=tuple(fields["benches"]), files=tuple(listed), **plain)
+    return PublicDataset(name=name, benches=tuple(fields["benches"]), files=tuple(listed), **plain)
 
 
 def _files(fields: Mapping[str, Any]) -> Iterator[PublicFile]:
@@ -188,5 +187,5 @@ def _files(fields: Mapping[str, Any]) -> Iterator[PublicFile]:
         return
     first, last = fields["numbers"]
     for number in range(first, last + 1):
-        filled = {key: plain[key].replace("{n}", str(number)) for key in ("url", "place")}
+        filled = {key: plain[key].replace("{n}", str(number)) for key in ("url", "path")}
         yield PublicFile(**{**plain, **filled})

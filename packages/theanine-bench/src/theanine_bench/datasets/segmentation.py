@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine_bench.datasets.reading import load, records
+from theanine_bench.datasets.reading import load_json, records
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
 
@@ -40,7 +40,7 @@ def read_segmented(path: Path, dropped: Counter[str] | None = None) -> list[Segm
     Raises BadInput with the item's place at the first fault of the plain form, and where no
     dialogue is left of another.
     """
-    read = load(path)
+    read = load_json(path)
     if isinstance(read, dict) and read:
         found = _labelled(
             cast("Mapping[str, Any]", read), Counter() if dropped is None else dropped

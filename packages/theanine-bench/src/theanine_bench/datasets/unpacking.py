@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 _NOISE = ("__MACOSX", ".DS_Store")
 
 
-def unpack(archive: Path, kind: str, folder: Path, *, limit: int = MAX_BYTES) -> list[str]:
+def unpack(archive: Path, kind: str, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[str]:
     """Unpack a ``tar`` (compressed or not) or ``zip`` into a folder, and return what it held.
 
     Raises FetchFailed for a broken archive, one that reaches outside the folder, and one that
@@ -36,7 +36,7 @@ def unpack(archive: Path, kind: str, folder: Path, *, limit: int = MAX_BYTES) ->
             total = 0
             for name, size, _ in found:
                 total += size
-                if total > limit or len(places) >= MAX_MEMBERS:
+                if total > max_bytes or len(places) >= MAX_MEMBERS:
                     raise FetchFailed(f"{archive.name} holds more than expected; nothing was kept")
                 places.append(_safe(name, archive))
             for place, (_, size, opened) in zip(places, found, strict=True):

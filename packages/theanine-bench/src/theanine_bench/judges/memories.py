@@ -15,7 +15,7 @@ from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import estimate_tokens, format_speaker, one_line
 from theanine.text.words import format_date
 from theanine_bench.judges.judge import PROMPTS
-from theanine_bench.metrics.memory_rules import Written
+from theanine_bench.metrics.memory_rules import WrittenMemory
 
 WANTED_PER_CALL = 10
 MEMORIES_PER_CALL = 10
@@ -83,7 +83,7 @@ async def match(
     return found
 
 
-async def supports(memories: Sequence[Written], judge: ScopedChat) -> list[Support]:
+async def supports(memories: Sequence[WrittenMemory], judge: ScopedChat) -> list[Support]:
     """A verdict on each memory; one without a source turn is unsupported, and is not asked about.
 
     Raises ModelError.
@@ -110,7 +110,7 @@ async def supports(memories: Sequence[Written], judge: ScopedChat) -> list[Suppo
     return [found[place] for place in range(len(memories))]
 
 
-def _batches(memories: Sequence[Written]) -> Iterator[list[int]]:
+def _batches(memories: Sequence[WrittenMemory]) -> Iterator[list[int]]:
     """Places of memories that are asked about together; one with very many turns stands alone."""
     batch: list[int] = []
     tokens = 0
@@ -132,7 +132,7 @@ def _turn(turn: Mapping[str, Any]) -> str:
     return f"({at}) {format_speaker(turn['speaker'])}: {one_line(turn['text'])}"
 
 
-def _resting(memory: Written, numbers: Mapping[int, int]) -> str:
+def _resting(memory: WrittenMemory, numbers: Mapping[int, int]) -> str:
     behind = ",".join(str(numbers[one["turn"]]) for one in memory.sources)
     return f"{memory.text} [{behind}]"
 

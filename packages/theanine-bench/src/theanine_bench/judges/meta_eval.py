@@ -18,7 +18,7 @@ from theanine_bench.judges.comparing import CRITERIA, LETTERS, TIE, Comparison
 from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.registry import judge_named
 from theanine_bench.judges.replies import PERSPECTIVES
-from theanine_bench.metrics.agreement import agreement, cohen_kappa
+from theanine_bench.metrics.agreement import cohen_kappa, observed_agreement
 from theanine_bench.metrics.base import Scored
 from theanine_bench.runs.folder import read_item
 from theanine_bench.runs.item import Item
@@ -118,7 +118,7 @@ class Agreement:
 
 def _numbers(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
     people, judge = [one for one, _ in pairs], [other for _, other in pairs]
-    found = {f"{part}/agreement": agreement(people, judge)}
+    found = {f"{part}/agreement": observed_agreement(people, judge)}
     kappa = cohen_kappa(people, judge)
     if kappa is not None:
         found[f"{part}/kappa"] = kappa

@@ -21,7 +21,7 @@ def majority(labels: Sequence[Label]) -> Label | None:
     return label if 2 * votes > len(labels) else None
 
 
-def agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+def observed_agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     """The share of items that two raters gave the same label, 0 to 1.
 
     Raises ValueError where they rated nothing or not the same number of items.
@@ -38,7 +38,7 @@ def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | N
     None where both gave everything the same single label: chance alone agrees fully then.
     Raises as :func:`agreement` does. Source: Cohen (1960).
     """
-    observed, items = agreement(one, other), len(one)
+    observed, items = observed_agreement(one, other), len(one)
     first, second = Counter(one), Counter(other)
     chance = sum(number * second[label] for label, number in first.items()) / items**2
     return _beyond(observed, chance)

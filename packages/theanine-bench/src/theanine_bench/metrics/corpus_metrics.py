@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 
 from theanine.errors import MissingExtra
 from theanine_bench.metrics.categories import by_category
-from theanine_bench.metrics.intervals import RESAMPLES, Floats, spread, two_sided
+from theanine_bench.metrics.intervals import (
+    RESAMPLES,
+    Floats,
+    bootstrap_p_value,
+    percentile_interval,
+)
 from theanine_bench.metrics.neural import NEURAL
 from theanine_bench.metrics.overlap import SacreBleu
 from theanine_bench.metrics.overlap_measures import CORPUS_BLEU, CorpusBleu
-from theanine_bench.metrics.paired import Comparison
+from theanine_bench.metrics.paired import PairedComparison
 from theanine_bench.runs.item import Item
 from theanine_bench.runs.saved_run import Kept
 
@@ -39,7 +44,7 @@ class Whole:
     """
 
     values: Sequence[float | None]
-    against: Sequence[Comparison] = ()
+    against: Sequence[PairedComparison] = ()
     why: str = ""
 
     def record(self) -> dict[str, Any]:
@@ -123,14 +128,14 @@ def _tested(measure: CorpusBleu, cases: Sequence[tuple[Item, ...]]) -> dict[str,
 
 
 def _value(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -> float:
-    return bleu.of_counts(counts[list(rows)].sum(0).tolist())
+    return bleu.from_counts(counts[list(rows)].sum(0).tolist())
 
 
 def _resampled(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -> Floats:
     """The value of each resample; the same cases are drawn of every run."""
     own, rng, n = counts[list(rows)], np.random.default_rng(0), len(rows)
     drawn = (np.bincount(rng.integers(0, n, n), minlength=n) @ own for _ in range(RESAMPLES))
-    return np.array([bleu.of_counts(sums.tolist()) for sums in drawn], np.float64)
+    return np.array([bleu.from_counts(sums.tolist()) for sums in drawn], np.float64)
 
 
 def _comparison(
@@ -139,8 +144,8 @@ def _comparison(
     drawn: Sequence[dict[str, Floats]],
     run: int,
     n: int,
-) -> Comparison:
+) -> PairedComparison:
     ours, theirs = found[run][row], found[0][row]
     differences = drawn[run][row] - drawn[0][row]
-    difference = spread(ours - theirs, differences, n)
-    return Comparison(row, ours, theirs, difference, two_sided(differences), n)
+    difference = percentile_interval(ours - theirs, differences, n)
+    return PairedComparison(row, ours, theirs, difference, bootstrap_p_value(differences), n)

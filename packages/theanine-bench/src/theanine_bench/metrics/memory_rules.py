@@ -14,16 +14,16 @@ from typing import Any
 
 from theanine.text.words import containment, content_words, format_date, words
 
-SAYS = 0.6
+COVERAGE_THRESHOLD = 0.6
 """Share of a gold memory's content words from which a memory counts as saying it."""
-REPEATS = 0.8
+DUPLICATE_THRESHOLD = 0.8
 """Overlap (F1 of content words) with an earlier memory from which one counts as said twice."""
-GROUNDED = 0.5
+GROUNDING_THRESHOLD = 0.5
 """Share of a memory's content words that its source turns must have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenMemory:
     """A memory that a method wrote, with its source turns.
 
     Attributes:
@@ -49,7 +49,7 @@ class Written:
         ]
 
 
-def stems(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
+def content_stems(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
     """What a text is about, without the speakers' ``names`` (stems as well)."""
     return content_words(text) - names
 
@@ -60,18 +60,18 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * shared / (len(one) + len(other)) if shared else 0.0
 
 
-def says(
-    written: Sequence[Written], wanted: Sequence[tuple[str, str]], names: frozenset[str]
+def coverage(
+    written: Sequence[WrittenMemory], wanted: Sequence[tuple[str, str]], names: frozenset[str]
 ) -> list[list[float]]:
     """For each wanted ``(text, speaker)``, how much of it each written memory has, 0 to 1.
 
     A memory that rests on other people's turns alone has nothing of what a speaker should be
     remembered by.
     """
-    have = [stems(one.text, names) for one in written]
+    have = [content_stems(one.text, names) for one in written]
     table: list[list[float]] = []
     for text, speaker in wanted:
-        need = stems(text, names)
+        need = content_stems(text, names)
         table.append(
             [
                 containment(need, stems_of) if not speaker or _by(speaker, one) else 0.0
@@ -81,22 +81,22 @@ def says(
     return table
 
 
-def _by(speaker: str, one: Written) -> bool:
+def _by(speaker: str, one: WrittenMemory) -> bool:
     return not one.sources or any(name in speaker for name in one.speakers)
 
 
-def said_twice(memories: Sequence[frozenset[str]]) -> dict[int, int]:
+def find_duplicates(memories: Sequence[frozenset[str]]) -> dict[int, int]:
     """The places of memories that repeat an earlier one, and the earlier one's place."""
     found: dict[int, int] = {}
     for place, one in enumerate(memories):
         earlier = ((overlap(one, memories[i]), -i) for i in range(place) if i not in found)
         best, at = max(earlier, default=(0.0, 0))
-        if best >= REPEATS:
+        if best >= DUPLICATE_THRESHOLD:
             found[place] = -at
     return found
 
 
-def grounded(memory: frozenset[str], sources: Sequence[str]) -> float:
+def grounding(memory: frozenset[str], sources: Sequence[str]) -> float:
     """The share of a memory's stems that its source turns have; 1 for one that says nothing."""
     return (
         containment(memory, frozenset[str]().union(*map(content_words, sources))) if memory else 1.0

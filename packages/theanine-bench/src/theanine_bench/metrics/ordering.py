@@ -19,7 +19,7 @@ from theanine_bench.metrics.base import Scored
 from theanine_bench.runs.item import Item
 
 ORDER = "order:words"
-ALIKE = 0.2
+MIN_SIMILARITY = 0.2
 """From what share of words in common (Dice) an event is a point: it is a title of few words."""
 _NUMBER = re.compile(r"(?<!\S)\(?(\d{1,2})[.)]\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
@@ -53,13 +53,13 @@ def order_score(points: int, events: Sequence[int | None]) -> float:
     return 0.0 if tau is None else (tau + 1) / 2
 
 
-def found_score(points: int, events: Sequence[int | None]) -> float:
+def event_f1(points: int, events: Sequence[int | None]) -> float:
     """F1 of the points that the answer has among its events, whatever their order."""
     found = sum(event is not None for event in events)
     return 2 * found / (points + len(events)) if found else 0.0
 
 
-def events_of(answer: str) -> list[str]:
+def split_events(answer: str) -> list[str]:
     """What an answer lists: its numbered parts, else its lines, else its sentences.
 
     Words before the first number, and a first line that ends with a colon, announce the list.
@@ -86,7 +86,7 @@ def align(points: Sequence[str], events: Sequence[str]) -> list[int | None]:
     ]
     aligned: list[int | None] = [None] * len(events)
     for share, event, point in sorted(alike, reverse=True):
-        if share >= ALIKE and aligned[-event] is None and -point not in aligned:
+        if share >= MIN_SIMILARITY and aligned[-event] is None and -point not in aligned:
             aligned[-event] = -point
     return aligned
 
@@ -108,8 +108,8 @@ class OrderByWords:
         points = [str(point) for point in item.extra.get("rubric") or ()]
         if not points or not item.extra.get("ordered"):
             return Scored(values={})
-        events = align(points, events_of(item.answer or ""))
-        scores = (order_score(len(points), events), found_score(len(points), events))
+        events = align(points, split_events(item.answer or ""))
+        scores = (order_score(len(points), events), event_f1(len(points), events))
         return Scored(values=dict(zip(self.worst, scores, strict=True)))
 
 

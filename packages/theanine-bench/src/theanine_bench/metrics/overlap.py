@@ -24,11 +24,11 @@ _DELETED = str.maketrans("", "", string.punctuation)
 _SPACED = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITH_AND = re.compile(r"\b(a|an|the|and)\b")
-DECLINING = ("no information available", "not mentioned")
+ABSTENTION_PHRASES = ("no information available", "not mentioned")
 """What LoCoMo takes for saying that nothing was said about it."""
 
 
-def normalized(text: str, norm: Norm = "squad") -> str:
+def normalize(text: str, norm: Norm = "squad") -> str:
     """Lower-cased, without punctuation and articles, its words a space apart.
 
     SQuAD and LoCoMo delete punctuation, ParlAI puts a space in its place; LoCoMo takes "and" for
@@ -54,7 +54,7 @@ def token_f1(answer: str, reference: str, norm: Norm = "squad", stem: bool = Fal
 
 def exact_match(answer: str, reference: str, norm: Norm = "squad") -> float:
     """1 where the two are the same once normalized."""
-    return float(normalized(answer, norm) == normalized(reference, norm))
+    return float(normalize(answer, norm) == normalize(reference, norm))
 
 
 def locomo_f1(answer: str, reference: str, category: str = "", answerable: bool = True) -> float:
@@ -66,7 +66,7 @@ def locomo_f1(answer: str, reference: str, category: str = "", answerable: bool 
     1 for an answer with one of the two phrases of :data:`DECLINING`, else 0.
     """
     if not answerable:
-        return float(any(phrase in answer.lower() for phrase in DECLINING))
+        return float(any(phrase in answer.lower() for phrase in ABSTENTION_PHRASES))
     if category == "multi-hop":
         parts = [part.strip() for part in answer.split(",")]
         wanted = [part.strip() for part in reference.split(",")]
@@ -81,7 +81,7 @@ def _stemmed_f1(answer: str, reference: str) -> float:
 
 
 def _words(text: str, norm: Norm, stem: bool) -> list[str]:
-    words = normalized(text, norm).split()
+    words = normalize(text, norm).split()
     return [_stemmer().stem(word) for word in words] if stem else words
 
 
@@ -102,8 +102,8 @@ def _treebank_tokenizer() -> Any:
 
 TOKENIZERS: Mapping[str, Callable[[str], list[str]]] = {
     "spaces": str.split,
-    "squad": lambda text: normalized(text, "squad").split(),
-    "parlai": lambda text: normalized(text, "parlai").split(" "),
+    "squad": lambda text: normalize(text, "squad").split(),
+    "parlai": lambda text: normalize(text, "parlai").split(" "),
     "treebank": _treebank,
 }
 """How :class:`NltkBleu` cuts a text."""
@@ -149,7 +149,7 @@ class SacreBleu:
         one = _sacrebleu(plain, effective=True).sentence_score(answer, [reference])
         return [one.sys_len, one.ref_len, *one.counts, *one.totals]
 
-    def of_counts(self, counts: Sequence[int]) -> float:
+    def from_counts(self, counts: Sequence[int]) -> float:
         """:meth:`corpus` of the answers whose counts these are, added up."""
         length, reference, *grams = counts
         scored = _sacrebleu(self, effective=False).compute_bleu(

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from theanine_bench.metrics.intervals import Interval, interval, mcnemar, paired_bootstrap
+from theanine_bench.metrics.intervals import (
+    Interval,
+    bootstrap_interval,
+    mcnemar_p_value,
+    paired_bootstrap_p_value,
+)
 
 
 class Measured(Protocol):
@@ -20,7 +25,7 @@ class Measured(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """A measure of two runs over the ``n`` questions that both have it of.
 
     Attributes:
@@ -37,7 +42,7 @@ class Comparison:
     n: int
 
 
-def compare(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list[Comparison]:
+def compare_paired(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list[PairedComparison]:
     """Measure by measure, over the common questions: McNemar where it is yes or no, else bootstrap.
 
     A measure that only one of the runs has is left out.
@@ -47,7 +52,7 @@ def compare(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list[Compar
     names = dict.fromkeys(
         name for one, two in pairs for name in one.measures if name in two.measures
     )
-    found: list[Comparison] = []
+    found: list[PairedComparison] = []
     for name in names:
         both = [
             (one.measures[name], two.measures[name])
@@ -58,11 +63,11 @@ def compare(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list[Compar
     return found
 
 
-def _comparison(name: str, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
+def _comparison(name: str, ours: Sequence[float], theirs: Sequence[float]) -> PairedComparison:
     if {*ours, *theirs} <= {0.0, 1.0}:
-        p = mcnemar([one == 1 for one in ours], [one == 1 for one in theirs])
+        p = mcnemar_p_value([one == 1 for one in ours], [one == 1 for one in theirs])
     else:
-        p = paired_bootstrap(ours, theirs)
+        p = paired_bootstrap_p_value(ours, theirs)
     n = len(ours)
-    difference = interval([one - two for one, two in zip(ours, theirs, strict=True)])
-    return Comparison(name, sum(ours) / n, sum(theirs) / n, difference, p, n)
+    difference = bootstrap_interval([one - two for one, two in zip(ours, theirs, strict=True)])
+    return PairedComparison(name, sum(ours) / n, sum(theirs) / n, difference, p, n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from theanine_bench.metrics.intervals import Interval, interval
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.metrics.library import library
 
 
@@ -27,7 +27,9 @@ class WinRate:
 def win_rate(wins: int, losses: int, ties: int = 0, seed: int = 0) -> WinRate:
     """The rate and its p-value. Raises ValueError where nothing was compared."""
     values = [1.0] * wins + [0.5] * ties + [0.0] * losses
-    return WinRate(wins, ties, losses, interval(values, seed), binomial_p(wins, wins + losses))
+    return WinRate(
+        wins, ties, losses, bootstrap_interval(values, seed), binomial_p(wins, wins + losses)
+    )
 
 
 def binomial_p(wins: int, decided: int, luck: float = 0.5) -> float:

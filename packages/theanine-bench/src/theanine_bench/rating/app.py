@@ -111,7 +111,7 @@ def _bad_input(_: Request, error: Exception) -> JSONResponse:
 def as_csv(ratings: Ratings) -> str:
     """Every rating as a row."""
     out = io.StringIO()
-    columns = ["rater", "task", *(ask.id for ask in ratings.form.asks), "note"]
+    columns = ["rater", "task", *(ask.id for ask in ratings.form.questions), "note"]
     writer = csv.DictWriter(out, columns, restval="")
     writer.writeheader()
     writer.writerows(ratings.rows())
@@ -128,7 +128,7 @@ def _data(ratings: Ratings, rater: str) -> dict[str, Any]:
     return {
         "form": ratings.form.name,
         "rater": rater.strip(),
-        "asks": [asdict(ask) for ask in ratings.form.asks],
+        "asks": [asdict(ask) for ask in ratings.form.questions],
         "tasks": [
             {"id": task.id, "blocks": [asdict(block) for block in task.blocks]}
             for task in ratings.tasks

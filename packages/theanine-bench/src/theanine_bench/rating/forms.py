@@ -17,7 +17,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class FormQuestion:
     """One question of a form.
 
     Attributes:
@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class RatingForm:
     """A form.
 
     Attributes:
@@ -50,7 +50,7 @@ class Form:
     name: str
     title: str
     guide: tuple[str, ...]
-    asks: tuple[Ask, ...]
+    questions: tuple[FormQuestion, ...]
     runs: int = 1
     source: str
 
@@ -73,15 +73,15 @@ _POINTS = tuple(
 )
 
 
-def _agree(id: str, text: str) -> Ask:
-    return Ask(id=id, text=text, choices=_DEGREES, counted=_SIDES)
+def _agree(id: str, text: str) -> FormQuestion:
+    return FormQuestion(id=id, text=text, choices=_DEGREES, counted=_SIDES)
 
 
-def _points(id: str, text: str) -> Ask:
-    return Ask(id=id, text=text, choices=_POINTS, scale=True)
+def _points(id: str, text: str) -> FormQuestion:
+    return FormQuestion(id=id, text=text, choices=_POINTS, scale=True)
 
 
-LINKING = Form(
+LINKING = RatingForm(
     name="linking",
     title="Is the link between these two memories right?",
     guide=(
@@ -92,20 +92,22 @@ LINKING = Form(
         "the person feels the second. Want: after the first the person wants the second. "
         "SameTopic: both are about the same specific topic.",
     ),
-    asks=(_agree("linking", "The relation holds between these two memories."),),
+    questions=(_agree("linking", "The relation holds between these two memories."),),
     source="Theanine, appendix E.2: appropriateness of relation-aware linking",
 )
-REFINEMENT = Form(
+REFINEMENT = RatingForm(
     name="refinement",
     title="Is the refined timeline of more use?",
     guide=(
         "You see a dialogue, a timeline of memories as they are, and what was made of it for the "
         "next reply in this dialogue.",
     ),
-    asks=(_agree("refinement", "It is well made of the timeline, and of more use for the reply."),),
+    questions=(
+        _agree("refinement", "It is well made of the timeline, and of more use for the reply."),
+    ),
     source="Theanine, appendix E.2: helpfulness of timeline refinement",
 )
-ENTAILMENT = Form(
+ENTAILMENT = RatingForm(
     name="entailment",
     title="Does the reply fit what was said before?",
     guide=(
@@ -114,8 +116,8 @@ ENTAILMENT = Form(
         "Entails: the reply reflects what is remembered. Contradicts: it says something that can't "
         "be true with it. Neutral: neither.",
     ),
-    asks=(
-        Ask(
+    questions=(
+        FormQuestion(
             id="entailment",
             text="How does the reply stand to what is remembered?",
             choices=(
@@ -128,15 +130,15 @@ ENTAILMENT = Form(
     ),
     source="Theanine, appendix E.2: quality of responses; undecided counts as neutral",
 )
-HELPFULNESS = Form(
+HELPFULNESS = RatingForm(
     name="helpfulness",
     title="Which of the two is of more help for the reply?",
     guide=(
         "You see a dialogue and what two systems recalled for the next reply. Which system is "
         "which is hidden, and changes from task to task.",
     ),
-    asks=(
-        Ask(
+    questions=(
+        FormQuestion(
             id="helpfulness",
             text="Which helps more to reply?",
             choices=(
@@ -150,11 +152,11 @@ HELPFULNESS = Form(
     runs=2,
     source="Theanine, appendix E.2: helpfulness of retrieved memories",
 )
-PERSPECTIVES = Form(
+PERSPECTIVES = RatingForm(
     name="perspectives",
     title="How good is the reply?",
     guide=("You see what is remembered, a dialogue, and a reply to its last turn.",),
-    asks=(
+    questions=(
         _points("coherence", "Coherence: it follows from the dialogue and makes sense in it."),
         _points("consistency", "Consistency: it contradicts nothing that was said before."),
         _points("memorability", "Memorability: it uses what is remembered where that matters."),
@@ -163,13 +165,13 @@ PERSPECTIVES = Form(
     ),
     source="SeCom, appendix A.10, after COMEDY: five perspectives of 0 to 3 points",
 )
-FORMS: Mapping[str, Form] = {
+FORMS: Mapping[str, RatingForm] = {
     form.name: form for form in (LINKING, REFINEMENT, ENTAILMENT, HELPFULNESS, PERSPECTIVES)
 }
 """Every form, by name."""
 
 
-def form_named(name: str) -> Form:
+def get_form(name: str) -> RatingForm:
     """The form of that name. Raises SettingsError, naming those there are."""
     try:
         return FORMS[name]

@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote
 from theanine.errors import BadInput
 from theanine_bench.jsonl import append_line, read_lines
 from theanine_bench.metrics.agreement import fleiss_kappa, majority
-from theanine_bench.rating.forms import Ask, Form
-from theanine_bench.rating.tasks import Task
+from theanine_bench.rating.forms import FormQuestion, RatingForm
+from theanine_bench.rating.tasks import RatingTask
 
 LONGEST_NAME = 80
 """Bytes in UTF-8; each may take three in the name of the rater's file."""
@@ -58,8 +58,8 @@ class Ratings:
     """The ratings of a form's tasks; a file for each rater, a line for each change of mind."""
 
     place: Path
-    form: Form
-    tasks: Sequence[Task]
+    form: RatingForm
+    tasks: Sequence[RatingTask]
     _known: set[str] = field(init=False, default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Ratings:
             raise BadInput(f"there is no task {rating.task!r} in the form {self.form.name}")
         if len(rating.note) > LONGEST_NOTE:
             raise BadInput(f"a note has at most {LONGEST_NOTE} characters")
-        asks = {ask.id: ask for ask in self.form.asks}
+        asks = {ask.id: ask for ask in self.form.questions}
         for ask, choice in rating.answers.items():
             if ask not in asks or choice not in {one.value for one in asks[ask].choices}:
                 raise BadInput(f"{choice!r} is no answer to {ask!r} in the form {self.form.name}")
@@ -97,7 +97,7 @@ class Ratings:
     def results(self) -> list[Result]:
         """What it all comes to, question by question."""
         every = {rater: self.of(rater) for rater in self.raters()}
-        return [self._result(ask, every) for ask in self.form.asks]
+        return [self._result(ask, every) for ask in self.form.questions]
 
     def rows(self) -> list[dict[str, Any]]:
         """Every rating as a flat row: rater, task, the answers, the note."""
@@ -107,7 +107,7 @@ class Ratings:
             for rating in self.of(rater).values()
         ]
 
-    def _result(self, ask: Ask, every: Mapping[str, Mapping[str, Rating]]) -> Result:
+    def _result(self, ask: FormQuestion, every: Mapping[str, Mapping[str, Rating]]) -> Result:
         said = {
             task.id: [self._counted(ask, task, rating.answers[ask.id]) for rating in given]
             for task in self.tasks
@@ -127,7 +127,7 @@ class Ratings:
             compared=len(alike) if most > 1 else 0,
         )
 
-    def _counted(self, ask: Ask, task: Task, value: str) -> str:
+    def _counted(self, ask: FormQuestion, task: RatingTask, value: str) -> str:
         """The choice as it is counted; of a comparison the run that was meant."""
         value = ask.counted.get(value, value)
         if task.sides and value in ("first", "second"):
@@ -144,9 +144,9 @@ class Ratings:
         return self.place / f"{quote(name, safe='')}.jsonl"
 
 
-def _answered(ratings: Mapping[str, Rating], task: str, ask: Ask) -> bool:
+def _answered(ratings: Mapping[str, Rating], task: str, ask: FormQuestion) -> bool:
     return task in ratings and ask.id in ratings[task].answers
 
 
-def _decided(ask: Ask, labels: Sequence[str]) -> str:
+def _decided(ask: FormQuestion, labels: Sequence[str]) -> str:
     return majority(labels) or ask.undecided or "undecided"

@@ -14,7 +14,7 @@ from theanine.errors import BadInput, SettingsError
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
 from theanine.types import Memory, Scope, Turn
-from theanine_bench.rating.forms import Form
+from theanine_bench.rating.forms import RatingForm
 from theanine_bench.runs.folder import RunFolder, write_whole
 from theanine_bench.runs.item import Item
 
@@ -30,7 +30,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class RatingTask:
     """One thing to rate.
 
     Attributes:
@@ -44,14 +44,14 @@ class Task:
     sides: tuple[str, ...] = field(default=())
 
 
-def place_of(folder: Path, form: Form) -> Path:
+def place_of(folder: Path, form: RatingForm) -> Path:
     """Where the form's tasks and ratings of a run are kept."""
     return folder / "ratings" / form.name
 
 
 async def tasks_of(
-    runs: Sequence[RunFolder], form: Form, sample: int = 100, seed: int = 0
-) -> list[Task]:
+    runs: Sequence[RunFolder], form: RatingForm, sample: int = 100, seed: int = 0
+) -> list[RatingTask]:
     """The tasks of the form, drawn once and kept with the first run.
 
     Raises SettingsError for another number of runs than the form compares, and BadInput where the
@@ -72,7 +72,7 @@ async def tasks_of(
     return kept
 
 
-def _read(file: Path) -> list[Task]:
+def _read(file: Path) -> list[RatingTask]:
     try:
         return [
             _task(one) for one in cast("list[dict[str, Any]]", json.loads(file.read_text("utf-8")))
@@ -81,12 +81,14 @@ def _read(file: Path) -> list[Task]:
         raise BadInput(f"no tasks: {error}", str(file)) from None
 
 
-def _task(read: Mapping[str, Any]) -> Task:
+def _task(read: Mapping[str, Any]) -> RatingTask:
     blocks = [Block(title=one["title"], lines=tuple(one["lines"])) for one in read["blocks"]]
-    return Task(id=read["id"], blocks=tuple(blocks), sides=tuple(read["sides"]))
+    return RatingTask(id=read["id"], blocks=tuple(blocks), sides=tuple(read["sides"]))
 
 
-async def _made(runs: Sequence[RunFolder], form: Form, seed: int) -> AsyncIterator[Task]:
+async def _made(
+    runs: Sequence[RunFolder], form: RatingForm, seed: int
+) -> AsyncIterator[RatingTask]:
     items = runs[0].items()
     if form.name == "linking":
         async for task in _links(runs[0]):
@@ -100,10 +102,12 @@ async def _made(runs: Sequence[RunFolder], form: Form, seed: int) -> AsyncIterat
     else:
         for item in items.values():
             if item.answer is not None:
-                yield Task(id=item.id, blocks=(_remembered(item), _dialogue(item), _reply(item)))
+                yield RatingTask(
+                    id=item.id, blocks=(_remembered(item), _dialogue(item), _reply(item))
+                )
 
 
-async def _links(run: RunFolder) -> AsyncIterator[Task]:
+async def _links(run: RunFolder) -> AsyncIterator[RatingTask]:
     method = run.settings()["setup"]["method"]
     async with _opened(run) as store:
         for scope in await store.scopes():
@@ -113,7 +117,7 @@ async def _links(run: RunFolder) -> AsyncIterator[Task]:
                 blocks = [await _memory(store, scope, one, place) for place, one in enumerate(pair)]
                 relation = Block(title="Relation", lines=(str(link.relation or "none named"),))
                 id = f"{scope.user}/{link.older}-{link.newer}"
-                yield Task(id=id, blocks=(*blocks, relation))
+                yield RatingTask(id=id, blocks=(*blocks, relation))
 
 
 async def _memory(store: Store, scope: Scope, memory: Memory, place: int) -> Block:
@@ -122,7 +126,7 @@ async def _memory(store: Store, scope: Scope, memory: Memory, place: int) -> Blo
     return Block(title=title, lines=(memory.text, *(f"↳ {_said(turn)}" for turn in turns)))
 
 
-async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterator[Task]:
+async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterator[RatingTask]:
     """Parts that rest on several memories: before them the memories, after them the words."""
     method = run.settings()["setup"]["method"]
     async with _opened(run) as store:
@@ -133,7 +137,7 @@ async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterat
                     if len(part["memories"]) > 1:
                         line = [memories[id] for id in part["memories"]]
                         before = tuple(f"{format_date(one.at)}: {one.text}" for one in line)
-                        yield Task(
+                        yield RatingTask(
                             id=f"{item.id}/{place}",
                             blocks=(
                                 _dialogue(item),
@@ -145,7 +149,7 @@ async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterat
 
 def _pairs(
     ours: Mapping[str, Item], theirs: Mapping[str, Item], names: Sequence[str], seed: int
-) -> Iterator[Task]:
+) -> Iterator[RatingTask]:
     """Cases that both recalled something for, each run first as often as second, by chance."""
     for id, item in ours.items():
         other = theirs.get(id)
@@ -161,7 +165,7 @@ def _pairs(
             for place, (_, one) in enumerate(shown)
         ]
         sides = tuple(name for name, _ in shown)
-        yield Task(id=id, blocks=(_dialogue(item), *recalled), sides=sides)
+        yield RatingTask(id=id, blocks=(_dialogue(item), *recalled), sides=sides)
 
 
 def _remembered(item: Item) -> Block:

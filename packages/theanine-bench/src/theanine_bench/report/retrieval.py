@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from theanine.cli.timeline_page.fill import filled
 from theanine.errors import BadInput
-from theanine_bench.metrics.paired import compare
+from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report.run import SCRIPTS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def retrieval_page(run: Run, other: Run | None = None) -> str:
         "command": run.command,
         "names": names,
         "runs": [_run(one, label) for one, label in zip(runs, _labels(runs), strict=True)],
-        "compared": list(map(asdict, compare(runs[0].items, theirs.values()))),
+        "compared": list(map(asdict, compare_paired(runs[0].items, theirs.values()))),
         "left": left,
         "sameData": all(one.sha256 == run.sha256 for one in runs),
         "parts": {part: list(map(asdict, rows)) for part, rows in run.ablations.items()},

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from theanine.cli.timeline_page.fill import filled
-from theanine_bench.analysis.tables import Table, tables
+from theanine_bench.analysis.tables import Table, load_tables
 from theanine_bench.report.run import SCRIPTS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def segmentation_page(
     ``about`` is what was run, as names and values for people. Published figures of a table that
     ``title`` names come first; any other is there to be chosen.
     """
-    published = [one for one in tables() if one.bench == "segmentation"]
+    published = [one for one in load_tables() if one.bench == "segmentation"]
     data = {
         "title": title,
         "about": list(about.items()),
@@ -60,7 +60,7 @@ def _names(title: str, table: Table) -> bool:
 def _table(one: Table) -> dict[str, Any]:
     return {
         "id": one.id,
-        "name": f"{one.what.rpartition(', ')[2]} ({one.paper}, {one.place})",
+        "name": f"{one.description.rpartition(', ')[2]} ({one.paper}, {one.location})",
         "columns": [column.measure for column in one.columns],
         "rows": [(row.label, row.values) for row in one.rows],
     }

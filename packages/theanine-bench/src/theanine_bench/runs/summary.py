@@ -10,7 +10,7 @@ from typing import Any
 from theanine.errors import MissingExtra, SettingsError
 from theanine.store.values import CostLine
 from theanine_bench.metrics.base import CorpusMeasure
-from theanine_bench.metrics.intervals import interval
+from theanine_bench.metrics.intervals import bootstrap_interval
 from theanine_bench.runs.item import Item, value_names
 from theanine_bench.runs.runner import JUDGE
 
@@ -64,7 +64,10 @@ def _measures(items: Sequence[Item], names: Sequence[str]) -> dict[str, Any]:
         values = [item.measures[name] for item in items if name in item.measures]
         failed = sum(item.failed(name) for item in items)
         if values or failed:
-            found[name] = {**(asdict(interval(values)) if values else NO_MEAN), "failed": failed}
+            found[name] = {
+                **(asdict(bootstrap_interval(values)) if values else NO_MEAN),
+                "failed": failed,
+            }
     return found
 
 

@@ -20,8 +20,8 @@ from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import ModelError
 from theanine.methods.registry import open_method
 from theanine.types import History, Transcript, Turn
-from theanine_bench.datasets.evidence import Place
-from theanine_bench.datasets.questions import Ask
+from theanine_bench.datasets.evidence import TurnRef
+from theanine_bench.datasets.questions import UserQuestion
 from theanine_bench.metrics.ranking import recall_at
 from theanine_bench.tasks.comparison import (
     Answer,
@@ -48,7 +48,7 @@ Progress = Callable[[str], None]
 def compare_methods(
     entrants: Sequence[Entrant],
     histories: Sequence[History],
-    asked: Sequence[Ask],
+    asked: Sequence[UserQuestion],
     common: With | None = None,
     progress: Progress = lambda _: None,
 ) -> Comparison:
@@ -96,9 +96,11 @@ class _Run:
         self._answers: dict[int, Answer] = {}
         self._seconds = 0.0
 
-    def column(self, histories: Sequence[History], asked: Sequence[Ask]) -> Column:
+    def column(self, histories: Sequence[History], asked: Sequence[UserQuestion]) -> Column:
         """Remember, ask, and add up."""
-        waiting: defaultdict[tuple[str, str | None], list[tuple[int, Ask]]] = defaultdict(list)
+        waiting: defaultdict[tuple[str, str | None], list[tuple[int, UserQuestion]]] = defaultdict(
+            list
+        )
         for place, ask in enumerate(asked):
             waiting[ask.user, ask.before].append((place, ask))
         with self._opened() as agent:
@@ -158,12 +160,12 @@ class _Run:
             agent.remember()
             self._seconds += time.perf_counter() - started
 
-    def _ask(self, agent: Client, asks: Iterable[tuple[int, Ask]]) -> None:
+    def _ask(self, agent: Client, asks: Iterable[tuple[int, UserQuestion]]) -> None:
         for place, ask in asks:
             self._answers[place] = self._answer(agent, ask, self._gold[place])
             self._tick()
 
-    def _answer(self, agent: Client, ask: Ask, gold: frozenset[int]) -> Answer:
+    def _answer(self, agent: Client, ask: UserQuestion, gold: frozenset[int]) -> Answer:
         started = time.perf_counter()
         try:
             found = agent.recall(ask.dialogue, ask.user, budget=self._common.budget)
@@ -216,7 +218,7 @@ class _Log:
     unknown: Sequence[str]
 
 
-def _logged(path: Path, histories: Sequence[History], asked: Sequence[Ask]) -> _Log:
+def _logged(path: Path, histories: Sequence[History], asked: Sequence[UserQuestion]) -> _Log:
     turns: dict[str, dict[int, Turn]] = {}
     undated: dict[str, frozenset[int]] = {}
     places: dict[str, dict[tuple[str, str], int]] = {}
@@ -240,7 +242,7 @@ def _logged(path: Path, histories: Sequence[History], asked: Sequence[Ask]) -> _
     return _Log(_size(path), turns, undated, gold, _unknown(asked, places))
 
 
-def _unknown(asked: Sequence[Ask], places: Mapping[str, Container[Place]]) -> list[str]:
+def _unknown(asked: Sequence[UserQuestion], places: Mapping[str, Container[TurnRef]]) -> list[str]:
     """Sources of questions that are in none of the histories of which the question is asked."""
     named = {(ask.text, one) for ask in asked for one in ask.gold}
     found = {(ask.text, one) for ask in asked for one in ask.gold if one in places[ask.user]}
@@ -259,7 +261,7 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
 
 
-def _question(ask: Ask, gold: frozenset[int]) -> Question:
+def _question(ask: UserQuestion, gold: frozenset[int]) -> Question:
     return Question(
         user=ask.user,
         text=ask.text,
@@ -270,7 +272,7 @@ def _question(ask: Ask, gold: frozenset[int]) -> Question:
 
 
 def _shown(
-    log: _Log, asked: Sequence[Ask], columns: Sequence[Column]
+    log: _Log, asked: Sequence[UserQuestion], columns: Sequence[Column]
 ) -> dict[str, dict[int, Turn]]:
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for place, ask in enumerate(asked):

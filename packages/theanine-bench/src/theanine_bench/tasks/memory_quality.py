@@ -18,19 +18,19 @@ from theanine.llm.chat import ScopedChat
 from theanine.methods.base import Reply
 from theanine.store import Store
 from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Utterance
-from theanine_bench.datasets.gold import Golden
+from theanine_bench.datasets.gold import GoldHistory
 from theanine_bench.judges.memories import match, supports
 from theanine_bench.metrics.base import Measure, Scored
 from theanine_bench.metrics.memory_rules import (
-    GROUNDED,
-    SAYS,
-    Written,
+    COVERAGE_THRESHOLD,
+    GROUNDING_THRESHOLD,
+    WrittenMemory,
     bag_overlap,
+    content_stems,
+    coverage,
     f1,
-    grounded,
-    said_twice,
-    says,
-    stems,
+    find_duplicates,
+    grounding,
 )
 from theanine_bench.runs.item import Item
 from theanine_bench.runs.runner import Running, agent_of
@@ -45,7 +45,7 @@ NEAR, NEAR_BACK = 4, 2
 
 
 def memory_plan(
-    golden: Sequence[Golden],
+    golden: Sequence[GoldHistory],
     data: str,
     judge: str = LOCAL_MODEL,
     kinds: Sequence[str] = (),
@@ -65,15 +65,15 @@ def memory_plan(
     )
 
 
-def _group(one: Golden) -> Group:
+def _group(one: GoldHistory) -> Group:
     history = one.history
     last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
     names = {turn.speaker for transcript in history.transcripts for turn in transcript.turns}
     case = Case(
         id=history.name,
         dialogue=(Utterance(text=ASKED, speaker="bench", at=last + timedelta(minutes=1)),),
-        reference="\n".join(wanted.text for wanted in one.wanted),
-        extra={"gold": [asdict(wanted) for wanted in one.wanted], "speakers": sorted(names)},
+        reference="\n".join(wanted.text for wanted in one.memories),
+        extra={"gold": [asdict(wanted) for wanted in one.memories], "speakers": sorted(names)},
     )
     stage = Stage(histories=(history,), cases=(case,))
     return Group(id=history.name, stages=(stage,), dropped=one.dropped)
@@ -130,7 +130,7 @@ def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
 class _Case:
     """An item as its measures need it."""
 
-    written: list[Written]
+    written: list[WrittenMemory]
     wanted: list[tuple[str, str]]
     names: frozenset[str]
 
@@ -138,21 +138,21 @@ class _Case:
     def of(cls, item: Item) -> _Case:
         return cls(
             written=[
-                Written(id=part["memories"][0], text=part["text"], sources=part["sources"])
+                WrittenMemory(id=part["memories"][0], text=part["text"], sources=part["sources"])
                 for part in item.recalled
             ],
             wanted=[(one["text"], one["speaker"]) for one in item.extra["gold"]],
-            names=frozenset[str]().union(*(stems(name) for name in item.extra["speakers"])),
+            names=frozenset[str]().union(*(content_stems(name) for name in item.extra["speakers"])),
         )
 
     def by_rule(self) -> list[list[int]]:
         """For each wanted statement the places of the memories that have most of its words."""
-        table = says(self.written, self.wanted, self.names)
-        return [[i for i, share in enumerate(row) if share >= SAYS] for row in table]
+        table = coverage(self.written, self.wanted, self.names)
+        return [[i for i, share in enumerate(row) if share >= COVERAGE_THRESHOLD] for row in table]
 
     def near(self) -> list[list[int]]:
         """For each wanted statement the places of the memories that a judge should read."""
-        table = says(self.written, self.wanted, self.names)
+        table = coverage(self.written, self.wanted, self.names)
         found = [_best(row, NEAR) for row in table]
         for place in range(len(self.written)):
             for row in _best([row[place] for row in table], NEAR_BACK):
@@ -221,13 +221,13 @@ class ByRule:
         texts = [text for text, _ in case.wanted]
         bags = bag_overlap([one.text for one in case.written], texts)
         values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
-        about = [stems(one.text, case.names) for one in case.written]
+        about = [content_stems(one.text, case.names) for one in case.written]
         shares = [
-            grounded(one, memory.said) if memory.sources else 0.0
+            grounding(one, memory.said) if memory.sources else 0.0
             for one, memory in zip(about, case.written, strict=True)
         ]
-        twice = said_twice(about)
-        values["unsupported"] = _rate(sum(share < GROUNDED for share in shares), case)
+        twice = find_duplicates(about)
+        values["unsupported"] = _rate(sum(share < GROUNDING_THRESHOLD for share in shares), case)
         values["duplicate"] = _rate(len(twice), case)
         values["empty"] = _rate(sum(not one for one in about), case)
         values["written"] = float(len(case.written))
@@ -291,7 +291,7 @@ async def _support(case: _Case, judge: ScopedChat) -> Judged:
 
 async def _repeat(case: _Case, judge: ScopedChat) -> Judged:
     texts = [one.text for one in case.written]
-    table = says(case.written, [(text, "") for text in texts], case.names)
+    table = coverage(case.written, [(text, "") for text in texts], case.names)
     near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
     rows = [
         case.row(place, repeats=[case.written[one].id for one in places])

@@ -12,11 +12,11 @@ from theanine.errors import BadInput
 from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.answer_key import (
     REJECTED,
-    Asked,
-    about,
-    answers_of,
-    read_key,
-    with_answer,
+    KeyQuestion,
+    match_answers,
+    read_answer_key,
+    relevant_entries,
+    replace_answer,
 )
 from theanine_bench.judges.registry import JUDGES
 from theanine_bench.runs.folder import RunFolder, lines_of
@@ -71,21 +71,21 @@ def rescore_plan(
 def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, int]]:
     """The items that the key doesn't reject; those whose answer it changes are unmeasured."""
     asked = [
-        Asked(id=one.id, words=one.asked, conversation=one.group, answer=one.reference)
+        KeyQuestion(id=one.id, words=one.asked, conversation=one.group, answer=one.reference)
         for one in items
     ]
-    entries = read_key(key)
-    known = about(asked, entries)
+    entries = read_answer_key(key)
+    known = relevant_entries(asked, entries)
     if not known:
         raise BadInput("no entry of it is about a question of the run", str(key))
-    answers = answers_of(asked, known)
+    answers = match_answers(asked, known)
     kept: list[Item] = []
     for item in items:
         answer = answers.get(item.id, item.reference)
         if answer is None:
             continue
         if answer != item.reference:
-            extra = with_answer(item.extra, item.reference, answer)
+            extra = replace_answer(item.extra, item.reference, answer)
             item = replace(item, reference=answer, extra=extra, measures={}, verdicts={})
         kept.append(item)
     dropped = Counter({REJECTED: len(items) - len(kept), NOT_ASKED: len(entries) - len(known)})

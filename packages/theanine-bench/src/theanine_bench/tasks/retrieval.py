@@ -15,7 +15,7 @@ from theanine.errors import BadInput, SettingsError
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Turn, Utterance
-from theanine_bench.datasets.evidence import Labelled
+from theanine_bench.datasets.evidence import LabeledHistory
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.tasks.retrieval_items import Evidence, Item, Run
 
@@ -46,7 +46,7 @@ class Models:
 
 
 def bench_retrieval(
-    labelled: Iterable[Labelled],
+    labelled: Iterable[LabeledHistory],
     *,
     unit: str = "turn",
     retrieval: str = "hybrid",
@@ -104,7 +104,7 @@ class _Part:
     size: int = 0
 
 
-def _measured(agent: Client, one: Labelled, budgets: Sequence[int]) -> _Part:
+def _measured(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> _Part:
     seconds = _remembered(agent, one.history)
     turns = agent.turns(one.history.name)
     return _Part(
@@ -162,7 +162,7 @@ def _remembered(agent: Client, history: History) -> float:
     return time.perf_counter() - started
 
 
-def _asked(agent: Client, one: Labelled, budgets: Sequence[int]) -> list[Item]:
+def _asked(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> list[Item]:
     user = one.history.name
     sessions = {session.id: session.key for session in agent.sessions(user)}
     turns = {turn.id: turn for turn in agent.turns(user)}

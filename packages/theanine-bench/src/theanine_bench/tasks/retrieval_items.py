@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import theanine
 from theanine.errors import BadInput
-from theanine_bench.metrics.intervals import Interval, interval
-from theanine_bench.metrics.paired import Comparison
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
+from theanine_bench.metrics.paired import PairedComparison
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -71,15 +71,17 @@ class Run:
     sha256: str = ""
     command: str = ""
     version: str = theanine.__version__
-    ablations: Mapping[str, Sequence[Comparison]] = field(
-        default_factory=dict[str, Sequence[Comparison]]
+    ablations: Mapping[str, Sequence[PairedComparison]] = field(
+        default_factory=dict[str, Sequence[PairedComparison]]
     )
 
     def measures(self, category: str | None = None) -> dict[str, Interval]:
         """Each measure's mean with its interval, over all questions or those of a category."""
         chosen = [item for item in self.items if category in (None, item.category)]
         names = chosen[0].measures if chosen else ()
-        return {name: interval([item.measures[name] for item in chosen]) for name in names}
+        return {
+            name: bootstrap_interval([item.measures[name] for item in chosen]) for name in names
+        }
 
     @property
     def categories(self) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from theanine_bench.metrics.evidence import EVIDENCE
-from theanine_bench.metrics.intervals import Interval, interval
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.runs.item import ANSWER, Item
 from theanine_bench.targets.external import OUTSIDE
 from theanine_bench.teafarm.run import measure_of, success_of
@@ -95,7 +95,7 @@ class Report:
         values = [item.measures[name] for item in items if name in item.measures]
         return Line(
             of=of,
-            success=interval(values) if values else None,
+            success=bootstrap_interval(values) if values else None,
             unanswered=sum(ANSWER in item.failures for item in items),
             unjudged=sum(bool(set(item.failures) - {ANSWER}) for item in items),
         )

@@ -74,16 +74,16 @@ def qa(
     theanine bench qa locomo10.json --replay --out runs/qa-theanine-1a2b3c4d
     """
     from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.datasets.answer_key import corrected, read_key
+    from theanine_bench.datasets.answer_key import apply_answer_key, read_answer_key
     from theanine_bench.datasets.qa import read_qa
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.samples import limited, merged
     from theanine_bench.tasks.plans import plan_of
 
-    data = located(data)
+    data = resolve_data_path(data)
     groups = read_qa(data, questions)
     if answers is not None:
-        groups = corrected(groups, read_key(answers))
+        groups = apply_answer_key(groups, read_answer_key(answers))
     groups = limited(_spread(groups, histories), options.limit)
     groups = merged(groups, merge) if merge > 1 else groups
     beside = [file for file in (questions, answers) if file is not None]
@@ -115,12 +115,12 @@ def responses(
     theanine bench responses cc.json --method memory-retrieval --limit 200
     """
     from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.datasets.responses import read_responses
     from theanine_bench.samples import limited
     from theanine_bench.tasks.plans import plan_of
 
-    data = located(data)
+    data = resolve_data_path(data)
     groups = limited(_spread(read_responses(data, _range(sessions)), histories), options.limit)
     perform_and_show(plan_of("responses", data, groups, measure, options.judge), options)
 

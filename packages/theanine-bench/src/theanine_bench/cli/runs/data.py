@@ -14,8 +14,8 @@ from theanine.cli.options import JsonOption, show_json
 from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
-    from theanine_bench.datasets.checking import Checked
-    from theanine_bench.datasets.registry import PublicSet
+    from theanine_bench.datasets.checking import DatasetReport
+    from theanine_bench.datasets.registry import PublicDataset
 
 CheckOption = Annotated[
     bool,
@@ -42,12 +42,12 @@ def data(
     theanine bench data locomo --check
     theanine bench data mine/talks.json --check
     """
-    from theanine_bench.datasets.registry import public_sets
+    from theanine_bench.datasets.registry import public_datasets
 
     if check:
         _check(name, as_json)
         return
-    chosen = list(public_sets().values()) if name is None else [_named(name)]
+    chosen = list(public_datasets().values()) if name is None else [_named(name)]
     rows = [_about(one) for one in chosen]
     if as_json:
         show_json(rows)
@@ -78,59 +78,61 @@ def fetch(
     theanine bench fetch longmemeval-oracle msc
     """
     from theanine_bench.datasets.fetching import fetch as fetched
-    from theanine_bench.datasets.registry import folder_of
+    from theanine_bench.datasets.registry import dataset_folder
 
     for one in [_named(name) for name in names]:
-        folder = folder_of(one)
+        folder = dataset_folder(one)
         with _Line() as line:
-            got = fetched(one, folder, told=line.show)
-        came = f"{pluralize(len(got.came), 'files')} fetched"
-        kept = f", {len(got.there)} there already" if got.there else ""
-        print(f"{one.name}: {came}{kept}, in {folder}; licence: {one.licence}")
-        if got.first:
-            print(f"no checksum was known of {_several(got.first)}: it is kept, and holds from now")
+            got = fetched(one, folder, on_progress=line.show)
+        came = f"{pluralize(len(got.fetched), 'files')} fetched"
+        kept = f", {len(got.unchanged)} there already" if got.unchanged else ""
+        print(f"{one.name}: {came}{kept}, in {folder}; licence: {one.license}")
+        if got.first_seen:
+            print(
+                f"No published checksum for {_several(got.first_seen)}; recorded the one received."
+            )
 
 
-def _named(name: str) -> PublicSet:
-    from theanine_bench.datasets.registry import set_named
+def _named(name: str) -> PublicDataset:
+    from theanine_bench.datasets.registry import get_dataset
 
-    return set_named(name)
+    return get_dataset(name)
 
 
-def _about(one: PublicSet) -> dict[str, Any]:
-    from theanine_bench.datasets.registry import folder_of, megabytes, state_of
+def _about(one: PublicDataset) -> dict[str, Any]:
+    from theanine_bench.datasets.registry import dataset_folder, dataset_state, format_size
 
-    state = state_of(one)
+    state = dataset_state(one)
     return {
         "name": one.name,
-        "what": one.what,
+        "what": one.description,
         "here": state,
-        "size": megabytes(one.size),
-        "licence": one.licence,
+        "size": format_size(one.size),
+        "licence": one.license,
         "benches": ", ".join(one.benches),
         "page": one.page,
         "files": [file.url for file in one.files],
-        "folder": str(folder_of(one)),
-        "how": "" if state in ("fetched", "by hand") else one.how,
+        "folder": str(dataset_folder(one)),
+        "how": "" if state in ("fetched", "by hand") else one.instructions,
         "note": one.note,
     }
 
 
 def _check(name: str | None, as_json: bool) -> None:
     from theanine.errors import NotFound
-    from theanine_bench.datasets.checking import check
-    from theanine_bench.datasets.registry import located, public_sets, state_of
+    from theanine_bench.datasets.checking import check_dataset
+    from theanine_bench.datasets.registry import dataset_state, public_datasets, resolve_data_path
 
-    known = public_sets()
-    here = [one.name for one in known.values() if state_of(one) in ("fetched", "by hand")]
+    known = public_datasets()
+    here = [one.name for one in known.values() if dataset_state(one) in ("fetched", "by hand")]
     names = here if name is None else [name]
     if not names:
         raise NotFound("no data set is here; `theanine bench fetch NAME` fetches one")
-    found: dict[str, list[Checked]] = {}
+    found: dict[str, list[DatasetReport]] = {}
     for one in names:
-        path = located(Path(one))
+        path = resolve_data_path(Path(one))
         benches = known[one].benches if one in known and path != Path(one) else ()
-        found[one] = check(path, benches)
+        found[one] = check_dataset(path, benches)
     if as_json:
         show_json({one: list(map(asdict, parts)) for one, parts in found.items()})
         return
@@ -139,13 +141,15 @@ def _check(name: str | None, as_json: bool) -> None:
             _show(one, part)
 
 
-def _show(name: str, part: Checked) -> None:
-    console().print(f"{name}, as `bench {part.bench}` reads it: {_counts(part.held)}", markup=False)
-    if part.asked:
-        print(f"  {sum(part.asked.values()):,} in all: {_counts(part.asked)}")
+def _show(name: str, part: DatasetReport) -> None:
+    console().print(
+        f"{name}, as `bench {part.bench}` reads it: {_counts(part.contents)}", markup=False
+    )
+    if part.samples:
+        print(f"  {sum(part.samples.values()):,} in all: {_counts(part.samples)}")
     print(f"  dropped: {_counts(part.dropped) or 'nothing'}")
-    if part.odd:
-        print(f"  odd, taken as it is: {_counts(part.odd)}")
+    if part.warnings:
+        print(f"  odd, taken as it is: {_counts(part.warnings)}")
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -169,8 +173,8 @@ class _Line:
     def show(self, place: str, done: int, total: int | None) -> None:
         """Write the line anew."""
         if sys.stderr.isatty():
-            from theanine_bench.datasets.registry import megabytes
+            from theanine_bench.datasets.registry import format_size
 
-            of = "" if total is None else f" of {megabytes(total)}"
-            sys.stderr.write(f"\r\x1b[K{place}: {megabytes(done)}{of}")
+            of = "" if total is None else f" of {format_size(total)}"
+            sys.stderr.write(f"\r\x1b[K{place}: {format_size(done)}{of}")
             sys.stderr.flush()

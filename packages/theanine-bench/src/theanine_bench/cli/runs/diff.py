@@ -15,7 +15,7 @@ from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.analysis.diff import Change, Diff
-    from theanine_bench.metrics.paired import Comparison
+    from theanine_bench.metrics.paired import PairedComparison
 
 WIDTH = 150
 """Characters of an answer that the terminal shows; ``--json`` and ``--html`` have all of it."""
@@ -214,7 +214,7 @@ def _whole_rows(found: Diff) -> list[list[object]]:
 
 
 def _row(
-    name: str, values: Sequence[str], against: Sequence[Comparison], n: object
+    name: str, values: Sequence[str], against: Sequence[PairedComparison], n: object
 ) -> list[object]:
     """The runs' values; behind each later one its difference from the first and p, if tested."""
     row: list[object] = [name, values[0]]
@@ -223,7 +223,7 @@ def _row(
     return [*row, n]
 
 
-def _tested(one: Comparison) -> tuple[str, str]:
+def _tested(one: PairedComparison) -> tuple[str, str]:
     mean, low, high = one.difference.mean, one.difference.low, one.difference.high
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]", f"{one.p:.4f}"
 

@@ -44,11 +44,11 @@ def memory(
     """
     from theanine_bench.cli.runs.common import perform_and_show
     from theanine_bench.datasets.gold import read_gold
-    from theanine_bench.datasets.registry import located
+    from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.tasks.memory_quality import ReadOut, data_hash, memory_plan
 
     kinds = kind or []
-    data = located(data)
+    data = resolve_data_path(data)
     plan = memory_plan(
         read_gold(data, gold), data_hash(data, gold), options.judge, kinds, options.limit
     )

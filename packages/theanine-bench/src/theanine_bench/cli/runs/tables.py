@@ -36,16 +36,16 @@ def tables(
     theanine bench tables
     theanine bench tables theanine-msc --run runs/responses-theanine-1a2b3c4d
     """
-    from theanine_bench.analysis.tables import lacking, ours, with_ours
-    from theanine_bench.analysis.tables import tables as read
+    from theanine_bench.analysis.tables import insert_rows, missing_inputs, run_row
+    from theanine_bench.analysis.tables import load_tables as read
     from theanine_bench.runs.folder import RunFolder
 
     runs = [(folder.settings(), folder.summary()) for folder in map(RunFolder, run or [])]
     found: list[tuple[Table, list[Row], list[str]]] = []
     for table in read(names or []):
-        own = [(row, lacking(table, *one)) for one in runs if (row := ours(table, *one))]
+        own = [(row, missing_inputs(table, *one)) for one in runs if (row := run_row(table, *one))]
         hints = [f"{row.label}: {'; '.join(lacks)}" for row, lacks in own if lacks]
-        found.append((table, with_ours(table, [row for row, _ in own]), hints))
+        found.append((table, insert_rows(table, [row for row, _ in own]), hints))
     if as_json:
         show_json(
             [
@@ -55,7 +55,9 @@ def tables(
         )
         return
     for table, rows, hints in found:
-        console().print(f"\n{table.id}: {table.what} ({table.paper}, {table.place})", markup=False)
+        console().print(
+            f"\n{table.id}: {table.description} ({table.paper}, {table.location})", markup=False
+        )
         places = _places(table)
         show_table(
             ["", *(column.name for column in table.columns)],

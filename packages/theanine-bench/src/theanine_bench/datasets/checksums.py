@@ -12,21 +12,21 @@ from typing import Self
 
 from theanine.errors import BadInput
 
-NAME = "checksums.json"
+FILE_NAME = "checksums.json"
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
+class Checksums:
     """SHA-256 of files by their place in the folder, and of archives that were unpacked there."""
 
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     archives: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def of(cls, folder: Path) -> Self:
+    def load(cls, folder: Path) -> Self:
         """What is kept in a folder; nothing where nothing was fetched. Raises BadInput."""
-        file = folder / NAME
+        file = folder / FILE_NAME
         if not file.exists():
             return cls()
         try:
@@ -38,23 +38,23 @@ class Sums:
                 str(file),
             ) from None
 
-    def keep(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Write them into the folder, whole or not at all."""
-        part = folder / f"{NAME}.part"
+        part = folder / f"{FILE_NAME}.part"
         part.write_text(json.dumps(asdict(self), indent=1, sort_keys=True), "utf-8")
-        os.replace(part, folder / NAME)
+        os.replace(part, folder / FILE_NAME)
 
-    def differing(self, folder: Path) -> list[str]:
+    def changed_files(self, folder: Path) -> list[str]:
         """The files that are missing or are no longer what they were, in order."""
         return [
             place
             for place, sum in sorted(self.files.items())
-            if not (folder / place).is_file() or sum_of(folder / place) != sum
+            if not (folder / place).is_file() or sha256_of(folder / place) != sum
         ]
 
     def verify(self, folder: Path) -> None:
         """Raises BadInput where a file is missing or no longer what was fetched."""
-        if wrong := self.differing(folder):
+        if wrong := self.changed_files(folder):
             raise BadInput(
                 "it is missing or no longer what was fetched (its checksum differs); "
                 "remove the folder and fetch again",
@@ -62,7 +62,7 @@ class Sums:
             )
 
 
-def sum_of(file: Path) -> str:
+def sha256_of(file: Path) -> str:
     """SHA-256 of a file, read in blocks."""
     digest = hashlib.sha256()
     with file.open("rb") as stream:
