@@ -9,6 +9,7 @@ from typing import Any
 from typer.main import get_command
 
 from theanine.cli.app import app
+from theanine.cli.lazy import LazyCommand
 
 HEAD = """# The command line
 
@@ -35,6 +36,8 @@ def pages() -> Iterator[str]:
 
 def _commands(group: Any) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
+        if isinstance(command, LazyCommand):
+            command = command.load()
         if hasattr(command, "commands"):
             yield from ((f"{name} {inner}", one) for inner, one in _commands(command))
         else:

@@ -18,6 +18,7 @@
     │   ├── ModelRejected    the provider refused the request itself (key, name, size)
     │   ├── UnusableReply    it answered, but not with what was asked, repairs included
     │   └── BudgetExceeded   the next call would pass the token or money budget
+    ├── CommandFailedToLoad  a command of another package can't be imported
     ├── FetchFailed          a public data set could not be fetched whole and unchanged
     └── RememberingFailed    a session is safe in the log but not remembered yet
 
@@ -122,6 +123,10 @@ class UnusableReply(ModelError):
 
 class BudgetExceeded(ModelError):
     """The next call would pass the token or money budget that was set."""
+
+
+class CommandFailedToLoad(TheanineError):
+    """A command that another package adds to ``theanine`` can't be imported."""
 
 
 class FetchFailed(TheanineError):

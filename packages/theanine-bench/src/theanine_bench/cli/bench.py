@@ -1,4 +1,4 @@
-"""`theanine bench`: measure on labelled conversations."""
+"""Measure on labelled conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`theanine compare`: several methods over the same history, side by side."""
+"""Let several methods remember the same history, and show what each recalls, side by side."""
 
 from __future__ import annotations
 

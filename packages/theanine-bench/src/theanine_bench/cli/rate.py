@@ -1,4 +1,4 @@
-"""`theanine rate`: people rate a run on local pages."""
+"""Serve the papers' forms about a run as pages on this machine, for people to rate."""
 
 from __future__ import annotations
 

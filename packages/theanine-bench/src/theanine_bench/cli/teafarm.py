@@ -1,4 +1,4 @@
-"""`theanine teafarm`: is an agent fooled about its past? Questions, a run, a report."""
+"""Ask an agent questions that are wrong about its past, and count how often it is fooled."""
 
 from __future__ import annotations
 

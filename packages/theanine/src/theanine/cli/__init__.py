@@ -1,20 +1,22 @@
-"""The command line: `theanine COMMAND`."""
+"""The command line: ``theanine COMMAND``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
+from theanine.errors import TheanineError, UserError
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run it, by default on the process's own arguments.
+    """Run a command, by default with the process's own arguments.
 
-    Exits with 0, with 2 for the user's mistakes, with 1 for failures at run time, and with 130
-    when it is interrupted.
+    Raises:
+        SystemExit: always; 0 for success, 2 for the user's mistakes, 1 for failures at run time,
+            130 after an interrupt.
     """
-    from theanine.cli.app import app
-    from theanine.cli.rendering import visible
-    from theanine.errors import TheanineError, UserError
+    from theanine.cli.app import app  # after this package itself is imported
+    from theanine.cli.text import visible
 
     try:
         app(None if arguments is None else list(arguments), prog_name="theanine")

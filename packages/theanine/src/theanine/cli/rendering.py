@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.segment import Segment
-    from rich.text import Text
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
-    from theanine.types import Link, Memory, Recollection, Timeline, Turn
+from theanine.cli.text import pluralize, visible
+from theanine.types import Link, Memory, Recollection, Timeline, Turn
+
+__all__ = [
+    "console",
+    "pluralize",
+    "show_recollection",
+    "show_table",
+    "show_timelines",
+    "source",
+    "visible",
+]
 
 DAY = "%d %b %Y"
 QUOTED = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
 NOTHING = "Nothing is remembered about this."
-
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What steers a terminal or turns the order of what is read, and is not seen itself."""
-
-
-def visible(text: str) -> str:
-    """Text from elsewhere with its control characters written out: ``\\u001b``.
-
-    Line breaks and tabs stay. In JSON they are escapes of the same character.
-    """
-    return _UNSEEN.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
-
-
-def pluralize(count: int, things: str) -> str:
-    """So many of them: ``2,000 new memories``, ``1 label of no turn``.
-
-    ``things`` is the plural: its first word with an s at the end is what there is one of.
-    """
-    if count == 1:
-        things = re.sub(r"(?:(ie)|)s\b", lambda s: "y" if s[1] else "", things, count=1)
-    return f"{count:,} {things}"
 
 
 @cache
@@ -49,8 +37,6 @@ def console() -> Console:
 
     Without either it is as wide as it takes, so that lines stay whole for other programs.
     """
-    from rich.console import Console
-    from rich.segment import Segment
 
     class Shown(Console):
         """Writes out what would steer the terminal, whoever said it; its own styles it keeps."""
@@ -114,7 +100,6 @@ def _show_node(node: _Node, level: int, undated: frozenset[int]) -> None:
 
 
 def _show_line(node: _Node, level: int, mark: str, undated: frozenset[int]) -> None:
-    from rich.text import Text
 
     memory = node.memory
     line = Text(f"{mark} ", "dim")
@@ -139,7 +124,6 @@ def show_recollection(
     found: Recollection, undated: Iterable[int] = (), empty: str = NOTHING
 ) -> None:
     """What was recalled, part by part, with the turns behind each; ``empty`` where nothing was."""
-    from rich.text import Text
 
     hidden = frozenset(undated)
 
@@ -161,8 +145,6 @@ def source(turn: Turn, undated: frozenset[int] = frozenset()) -> str:
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Rows under headings; numbers to the right."""
-    from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     filled = [list(row) for row in rows]

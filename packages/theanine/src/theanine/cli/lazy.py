@@ -1,0 +1,166 @@
+"""Commands that are imported only when they run, so that ``theanine --help`` starts fast."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from theanine.errors import CommandFailedToLoad, TheanineError, UserError
+
+Command = TyperCommand | TyperGroup
+
+
+class LazyCommand(TyperCommand):
+    """Stand-in for a command; imports the command's module when the command runs.
+
+    Args:
+        name: the command's name.
+        target: ``module:attribute`` of a function, a ``typer.Typer`` or a command object.
+        summary: the command's line in the list of commands. It must equal the first line of the
+            command's own help.
+        renamed_options: former spellings of options and what they are called now; a former
+            spelling is accepted with a notice on standard error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        target: str,
+        summary: str,
+        *,
+        renamed_options: Mapping[str, str] | None = None,
+        hidden: bool = False,
+    ) -> None:
+        super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
+        self.target = target
+        self.renamed_options = renamed_options or {}
+
+    def load(self) -> Command:
+        """Import and return the real command."""
+        module, _, attribute = self.target.partition(":")
+        return _as_command(getattr(import_module(module), attribute), self.name or attribute)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Return a context of the real command, which is therefore what runs."""
+        args = replace_renamed_options(args, self.renamed_options)
+        return self.load().make_context(info_name, args, parent=parent, **extra)
+
+
+class PluginCommand(LazyCommand):
+    """Command of another package, registered in the entry-point group ``theanine.commands``.
+
+    Its line in the list of commands is the first line of its module's docstring, which is read
+    without importing the module.
+    """
+
+    def __init__(self, entry_point: EntryPoint) -> None:
+        super().__init__(entry_point.name, entry_point.value, "")
+        self.package = entry_point.dist.name if entry_point.dist else entry_point.module
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        self.help = docstring_line(self.target.partition(":")[0]) or f"From {self.package}."
+        return super().get_short_help_str(limit)
+
+    def load(self) -> Command:
+        """Import and return the real command. Raises CommandFailedToLoad."""
+        try:
+            return super().load()
+        except TheanineError:
+            raise
+        except Exception as error:  # any code of another package may run here
+            raise CommandFailedToLoad(
+                f"`theanine {self.name}` of the package {self.package} can't be loaded "
+                f"({type(error).__name__}: {error}); update or reinstall {self.package}"
+            ) from error
+
+
+class MissingCommand(LazyCommand):
+    """Command of a package that isn't installed; not listed, and names the package when called."""
+
+    def __init__(self, name: str, package: str) -> None:
+        super().__init__(name, "", "", hidden=True)
+        self.package = package
+
+    def load(self) -> Command:
+        """Raises UserError."""
+        raise UserError(
+            f"`theanine {self.name}` is in the package {self.package}: pip install {self.package}"
+        )
+
+
+def lazy_app(commands: Iterable[LazyCommand], help: str) -> typer.Typer:
+    """Return a group of lazily imported commands, listed in the order given."""
+    listed = tuple(commands)
+
+    class LazyGroup(TyperGroup):
+        def __init__(self, **attributes: Any) -> None:
+            super().__init__(**attributes)
+            for command in listed:
+                self.add_command(command)
+
+    return typer.Typer(
+        cls=LazyGroup,
+        callback=lambda: None,  # makes typer build a group though no command is registered
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,  # plain help: examples keep their lines, and it starts faster
+        pretty_exceptions_enable=False,
+        help=help,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def replace_renamed_options(args: Sequence[str], renamed: Mapping[str, str]) -> list[str]:
+    """Return the arguments with former option names replaced; print a notice for each."""
+    replaced: list[str] = []
+    for position, argument in enumerate(args):
+        if argument == "--":
+            return [*replaced, *args[position:]]
+        name, equals, value = argument.partition("=")
+        if name in renamed:
+            print(f"{name} is now called {renamed[name]}", file=sys.stderr)
+            argument = f"{renamed[name]}{equals}{value}"
+        replaced.append(argument)
+    return replaced
+
+
+def docstring_line(module: str) -> str:
+    """Return the first docstring line of a module that isn't imported; empty if not found."""
+    path: Sequence[str] | None = None
+    spec = None
+    for position in range(module.count(".") + 1):
+        name = ".".join(module.split(".")[: position + 1])
+        spec = PathFinder.find_spec(name, path)
+        if spec is None:
+            return ""
+        path = spec.submodule_search_locations
+    if spec is None or spec.origin is None:
+        return ""
+    with suppress(OSError, SyntaxError, UnicodeDecodeError):
+        document = ast.get_docstring(ast.parse(Path(spec.origin).read_text("utf-8")))
+        return (document or "").partition("\n")[0]
+    return ""
+
+
+def _as_command(loaded: object, name: str) -> Command:
+    if isinstance(loaded, Command):
+        return loaded
+    app = typer.Typer(rich_markup_mode=None)
+    if isinstance(loaded, typer.Typer):
+        app.add_typer(loaded, name=name)
+    else:
+        app.command(name=name)(cast("Any", loaded))
+    return cast("Command", get_group(app).commands[name])

@@ -1,0 +1,131 @@
+"""The list of commands: lazily imported, with plug-ins of other packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_group
+
+from theanine.cli import app as app_module
+from theanine.cli.app import COMMANDS, build_app
+from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
+from theanine.errors import CommandFailedToLoad, UserError
+
+HELP = """
+import sys
+from theanine.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    print(*sorted(sys.modules))
+"""
+
+
+def commands(app: typer.Typer) -> dict[str, LazyCommand]:
+    group: Any = get_group(app)
+    return dict(group.commands)
+
+
+def first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("name", [c.name for c in COMMANDS])
+def test_summary_is_the_first_paragraph_of_the_commands_own_help(name: str) -> None:
+    command = commands(build_app())[name]
+    assert command.help == first_paragraph(command.load().help)
+
+
+def test_summary_of_a_plugin_is_the_first_paragraph_of_its_own_help() -> None:
+    for command in commands(build_app()).values():
+        if isinstance(command, PluginCommand):
+            command.get_short_help_str(1000)
+            assert command.help == first_paragraph(command.load().help)
+
+
+def test_help_imports_no_command() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    modules = done.stdout.splitlines()[-1].split()
+    allowed = ["app", "lazy", "text"]
+    assert [m for m in modules if m.startswith("theanine.cli.")] == [
+        f"theanine.cli.{name}" for name in allowed
+    ]
+    assert not {"numpy", "rich", "sqlalchemy", "pydantic", "theanine_bench"} & set(modules)
+
+
+def plugin(folder: Path, name: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a package with one module and one command, all of the same name."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text(f"[theanine.commands]\n{name} = {name}:run\n", "utf-8")
+    (folder / f"{name}.py").write_text(code, "utf-8")
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+
+
+def test_a_command_of_another_package_is_listed_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = (
+        '"""Say hello."""\n\n\ndef run(name: str) -> None:\n    """Say hello."""\n    print(name)\n'
+    )
+    plugin(tmp_path, "hello", code, monkeypatch)
+    app = build_app()
+    app(["--help"], standalone_mode=False)
+    assert "  hello     Say hello.\n" in capsys.readouterr().out
+    assert "hello" not in sys.modules
+    app(["hello", "Ana"], standalone_mode=False)
+    assert capsys.readouterr().out == "Ana\n"
+
+
+def test_a_plugin_that_fails_to_load_is_named_when_called_and_breaks_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin(tmp_path, "broken", '"""Break."""\nraise ValueError("no luck")\n', monkeypatch)
+    app = build_app()
+    app(["--help"], standalone_mode=False)
+    app(["recall", "--help"], standalone_mode=False)
+    assert "Break." in capsys.readouterr().out
+    with pytest.raises(CommandFailedToLoad, match=r"package broken .*ValueError: no luck"):
+        app(["broken"], standalone_mode=False)
+
+
+def test_a_plugin_cant_replace_a_command_of_this_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin(tmp_path, "recall", "", monkeypatch)
+    assert commands(build_app())["recall"].target == "theanine.cli.recall:recall"
+
+
+@pytest.mark.parametrize("name", app_module.BENCH_COMMANDS)
+def test_a_command_of_the_bench_names_its_package_where_that_is_missing(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = lazy_app([MissingCommand(name, "theanine-bench")], "Help.")
+    with pytest.raises(UserError) as caught:
+        app([name, "qa", "--limit", "3"], standalone_mode=False)
+    assert str(caught.value) == (
+        f"`theanine {name}` is in the package theanine-bench: pip install theanine-bench"
+    )
+    app(["--help"], standalone_mode=False)
+    assert name not in capsys.readouterr().out
+
+
+def echo(depth: int = 1) -> None:
+    """Print the depth."""
+    print(depth)
+
+
+def test_a_former_option_is_accepted_with_a_notice(capsys: pytest.CaptureFixture[str]) -> None:
+    command = LazyCommand("echo", f"{__name__}:echo", "", renamed_options={"--deep": "--depth"})
+    app = lazy_app([command], "Help.")
+    app(["echo", "--deep", "2"], standalone_mode=False)
+    app(["echo", "--deep=3"], standalone_mode=False)
+    captured = capsys.readouterr()
+    assert captured.out == "2\n3\n"
+    assert captured.err == "--deep is now called --depth\n" * 2
