@@ -26,7 +26,7 @@ def test_recall_names_its_turns(ana: Terminal) -> None:
     assert "↳ turn 23, 30 Mar 2024, Ana:" in shown.out
     assert "No language model is configured" in shown.err
     found = ana("recall", "What is Ana allergic to?", "--user", "ana", "--json").json
-    assert any(turn["id"] == 23 for part in found["parts"] for turn in part["sources"])
+    assert any(turn["id"] == 23 for part in found["parts"] for turn in part["source_turns"])
 
 
 def test_timelines_are_trees_with_relations_and_dates(ana: Terminal) -> None:

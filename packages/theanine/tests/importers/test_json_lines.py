@@ -176,7 +176,7 @@ turns = st.lists(
     st.tuples(
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20),
         st.sampled_from(["Ana", "李雪", "🦊"]),
-        st.sampled_from(["user", "agent"]),
+        st.sampled_from(["user", "assistant", "agent"]),
         st.integers(0, 10**7),
         st.sampled_from(["x", "y"]),
     ).filter(lambda t: bool(t[0].strip())),
@@ -199,7 +199,7 @@ def test_written_and_read_is_the_same(
             text=text,
             speaker=speaker,
             at=when,
-            role="assistant" if role == "assistant" else "user",
+            role="user" if role == "user" else "assistant",
             key=str(len(session_turns) + 1),
         )
         session_turns.append(said)
