@@ -6,14 +6,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from theanine.client.client import AsyncClient, AsyncLiveSession, ImportReport
-    from theanine.client.factory import aopen, open
-    from theanine.client.sync import Client, LiveSession
+    from theanine.client import (
+        AsyncClient,
+        AsyncLiveSession,
+        AsyncUserMemory,
+        Client,
+        ImportReport,
+        LiveSession,
+        OpenOptions,
+        UserMemory,
+        aopen,
+        open,
+    )
     from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
     from theanine.llm.limits import Limits
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
-    from theanine.remembering.remember import RememberReport
+    from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
+    from theanine.store.values import ForgetReport
     from theanine.types import (
         History,
         Link,
@@ -35,8 +45,10 @@ __version__ = "0.2.0.dev0"
 __all__ = [
     "AsyncClient",
     "AsyncLiveSession",
+    "AsyncUserMemory",
     "Client",
     "Estimate",
+    "ForgetReport",
     "History",
     "ImportReport",
     "Limits",
@@ -45,7 +57,10 @@ __all__ = [
     "Mark",
     "Memory",
     "ModelError",
+    "OpenOptions",
     "Part",
+    "RebuildEstimate",
+    "RebuildReport",
     "Recollection",
     "Relation",
     "RememberReport",
@@ -59,6 +74,7 @@ __all__ = [
     "Transcript",
     "Turn",
     "UserError",
+    "UserMemory",
     "Utterance",
     "__version__",
     "aopen",
@@ -66,14 +82,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client.client": ("AsyncClient", "AsyncLiveSession", "ImportReport"),
-    "client.factory": ("aopen", "open"),
-    "client.sync": ("Client", "LiveSession"),
-    "errors": ("ModelError", "RememberingFailed", "TheanineError", "UserError"),
+    "client": (
+        "AsyncClient",
+        "AsyncLiveSession",
+        "AsyncUserMemory",
+        "Client",
+        "ImportReport",
+        "LiveSession",
+        "OpenOptions",
+        "UserMemory",
+        "aopen",
+        "open",
+    ),
+    "errors": (
+        "ModelError",
+        "RememberingFailed",
+        "TheanineError",
+        "UserError",
+    ),
     "llm.limits": ("Limits",),
-    "methods.base": ("Estimate", "Reply"),
+    "methods.base": (
+        "Estimate",
+        "Reply",
+    ),
     "methods.theanine.config": ("TheanineConfig",),
-    "remembering.remember": ("RememberReport",),
+    "remembering": (
+        "RebuildEstimate",
+        "RebuildReport",
+        "RememberReport",
+    ),
+    "store.values": ("ForgetReport",),
     "types": (
         "History",
         "Link",
@@ -92,11 +130,25 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
+_RENAMED = {
+    "Agent": "Client",
+    "AsyncAgent": "AsyncClient",
+    "AsyncTalk": "AsyncLiveSession",
+    "Imported": "ImportReport",
+    "Talk": "LiveSession",
+}
+"""Names of version 0.1; they go in the next release."""
+
 
 def __getattr__(name: str) -> object:
-    # Loaded when first used: `import theanine` alone must cost next to nothing.
+    # Loaded on first use, so that `import theanine` is fast.
     if name in _HOME:
         return getattr(import_module(f"theanine.{_HOME[name]}"), name)
+    if name in _RENAMED:
+        from theanine.deprecation import warn_renamed
+
+        warn_renamed(f"theanine.{name}", f"theanine.{_RENAMED[name]}")
+        return __getattr__(_RENAMED[name])
     raise AttributeError(f"module 'theanine' has no attribute {name!r}")
 
 

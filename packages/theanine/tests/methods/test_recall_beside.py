@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+import theanine
 from theanine.client.client import AsyncClient
 from theanine.embeddings.base import Vectors
-from theanine.methods.registry import open_method
 from theanine.store import open_store
 from theanine.testing.scripted import HashEmbedder
 
@@ -29,7 +29,7 @@ class Waiting(HashEmbedder):
         super().__init__(64)
         self.asked, self.let = anyio.Event(), anyio.Event()
 
-    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Like ``embed``, later."""
         if "boats" in texts[0]:
             self.asked.set()
@@ -49,7 +49,7 @@ async def test_what_was_remembered_meanwhile_is_no_obstacle(
     tmp_path: Path, method: str, said: list[str]
 ) -> None:
     embedder, store = Waiting(), open_store(str(tmp_path / "m.db"))
-    async with AsyncClient(store, open_method(method), embedder) as agent:
+    async with theanine.aopen(store, method=method, embedder=embedder) as agent:
         await _heard(agent, *said)
         found: list[str] = []
 

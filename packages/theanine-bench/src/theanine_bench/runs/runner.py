@@ -10,14 +10,13 @@ from pathlib import Path
 
 import anyio
 
+import theanine
 from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
-from theanine.embeddings.open import open_embedder
 from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
-from theanine.methods.registry import open_method
 from theanine.remembering.remember import RememberReport
 from theanine.store import Store, open_store
 from theanine.types import Scope
@@ -60,11 +59,12 @@ Opener = Callable[["Running", Store], Tested]
 def agent_of(running: Running, store: Store) -> AsyncClient:
     """The agent that the run's set-up describes."""
     setup, model = running.setup, running.models.agent
-    return AsyncClient(
+    return theanine.aopen(
         store,
-        open_method(setup.method, dict(setup.settings) or None),
-        open_embedder(setup.embedder),
-        running.spending.watch(model) if model else None,
+        method=setup.method,
+        config=dict(setup.settings) or None,
+        embedder=setup.embedder,
+        model=running.spending.watch(model) if model else "local",
         limits=running.limits,
         seed=setup.seed,
     )

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+import theanine
 from theanine.client.client import AsyncClient
-from theanine.embeddings.open import open_embedder
 from theanine.methods.base import Reply
-from theanine.methods.registry import open_method
 from theanine.remembering.remember import RememberReport
 from theanine.store import Store
-from theanine.types import History, Scope
+from theanine.types import History
 from theanine_bench.samples import Case
 
 
@@ -51,9 +50,11 @@ class Tested:
 
     async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
         """What the agent, as the case's speaker, says next. Raises ModelError."""
-        return await self._agent.reply(case.dialogue, Scope(user), case.speaker, budget=budget)
+        return await self._agent.user(user).reply(
+            case.dialogue, speaker=case.speaker, budget=budget
+        )
 
 
 def log_alone(store: Store) -> AsyncClient:
     """An agent that keeps the log and remembers nothing, for what answers in its own way."""
-    return AsyncClient(store, open_method("no-memory"), open_embedder())
+    return theanine.aopen(store, method="no-memory")

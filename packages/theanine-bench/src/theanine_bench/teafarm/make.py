@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import theanine
 from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
-from theanine.embeddings.open import open_embedder
 from theanine.errors import BadInput, ModelError, SettingsError
 from theanine.llm.base import ChatModel
 from theanine.llm.chat import Chat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
-from theanine.methods.registry import open_method
 from theanine.store import open_store
 from theanine.types import History, Scope
 from theanine_bench.teafarm.generate import Talks, blank_questions, make_questions
@@ -61,7 +60,7 @@ async def make_file(
     with TemporaryDirectory(prefix="theanine-teafarm-") as folder:
         place = out.with_name(f"{out.name}.db") if model else Path(folder) / "log.db"
         journal = open_store(str(place))
-        agent = AsyncClient(journal, open_method("no-memory"), open_embedder())
+        agent = theanine.aopen(journal, method="no-memory")
         async with agent:
             chat = Chat(model, journal, system_clock, limits) if model else None
             made = await _all(todo, out, agent, chat, many, progress)

@@ -1,8 +1,8 @@
-"""The synchronous face: the async agent, run on a loop in the background. No logic of its own."""
+"""The synchronous API: the async client, run on an event loop in a background thread."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial, wraps
 from types import TracebackType
@@ -11,14 +11,21 @@ from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from theanine.client.client import AsyncClient, AsyncLiveSession
+from theanine.client.client import AsyncClient
+from theanine.client.old_calls import accept_old_calls
+from theanine.client.options import OpenOptions, takes_options
+from theanine.client.session import AsyncLiveSession
+from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.errors import StoreError
+from theanine.types import Scope
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Face:
+class _Sync:
+    """Base class: ``inner`` is the async object, ``portal`` its event loop."""
+
     inner: Any
 
     @property
@@ -28,29 +35,55 @@ class _Face:
 def _run(
     method: Callable[Concatenate[Any, P], Awaitable[R]],
 ) -> Callable[Concatenate[Any, P], R]:
-    """The same method, waited for."""
+    """Return the synchronous form of an async method."""
 
     @wraps(method)
-    def waited(self: _Face, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.portal.call(partial(method, self.inner, *args, **kwargs))
 
-    return waited
+    return run
 
 
-class LiveSession(_Face):
-    """One session with one user: hear, recall, reply; leaving it ends and remembers it."""
+def _iterate(
+    method: Callable[Concatenate[Any, P], AsyncIterator[R]],
+) -> Callable[Concatenate[Any, P], Iterator[R]]:
+    """Return the synchronous form of a method that returns an async iterator."""
 
-    def __init__(self, inner: AsyncLiveSession, agent: Client) -> None:
-        self.inner, self._agent = inner, agent
+    @wraps(method)
+    def iterate(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
+        values = method(self.inner, *args, **kwargs)
+        while True:
+            try:
+                yield self.portal.call(values.__anext__)
+            except StopAsyncIteration:
+                return
+
+    return iterate
+
+
+class _Operations(_Sync):
+    remember = _run(ScopedOperations.remember)
+    estimate = _run(ScopedOperations.estimate)
+    rebuild = _run(ScopedOperations.rebuild)
+    pending = _run(ScopedOperations.pending)
+    costs = _run(ScopedOperations.costs)
+    export = _iterate(ScopedOperations.export)
+
+
+class LiveSession(_Sync):
+    """One session with one user. Leaving its ``with`` block ends and remembers it."""
+
+    def __init__(self, inner: AsyncLiveSession, client: Client) -> None:
+        self.inner, self._client = inner, client
 
     @property
     def portal(self) -> BlockingPortal:
-        """The agent's background loop. Raises StoreError once the agent is closed."""
-        return self._agent.portal
+        """The client's event loop. Raises StoreError once the client is closed."""
+        return self._client.portal
 
     @property
     def id(self) -> int | None:
-        """The session's number; None before the first turn and after its end."""
+        """The session's id; None before the first turn and after its end."""
         return self.inner.id
 
     hear = _run(AsyncLiveSession.hear)
@@ -70,75 +103,83 @@ class LiveSession(_Face):
         self.end(remember=error is None)
 
 
-class Client(_Face):
-    """A memory over one store, with one method. Made by :func:`theanine.open`."""
+class UserMemory(_Operations):
+    """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
-    def __init__(self, inner: AsyncClient) -> None:
-        self.inner = inner
-        started = start_blocking_portal("asyncio")
-        self._portal: BlockingPortal | None = started.__enter__()
-        try:
-            self._portal.call(inner.__aenter__)
-        except BaseException:
-            started.__exit__(None, None, None)
-            raise
-        # Also when the program ends, or drops the agent, without closing it: it would hang.
-        self._closing = finalize(self, _close, inner, self._portal, started)
+    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    """
+
+    def __init__(self, inner: AsyncUserMemory, client: Client) -> None:
+        self.inner, self._client = inner, client
 
     @property
     def portal(self) -> BlockingPortal:
-        """The background loop. Raises StoreError once the agent is closed."""
+        """The client's event loop. Raises StoreError once the client is closed."""
+        return self._client.portal
+
+    @property
+    def scope(self) -> Scope:
+        """The user, agent and tenant."""
+        return self.inner.scope
+
+    def session(self, *, speaker: str = "") -> LiveSession:
+        """Return a session with the user, whose turns are by ``speaker`` (default: the user)."""
+        return LiveSession(self.inner.session(speaker=speaker), self._client)
+
+    recall = _run(AsyncUserMemory.recall)
+    reply = _run(AsyncUserMemory.reply)
+    log = _run(AsyncUserMemory.log)
+    sessions = _run(AsyncUserMemory.sessions)
+    turns = _run(AsyncUserMemory.turns)
+    memories = _run(AsyncUserMemory.memories)
+    marks = _run(AsyncUserMemory.marks)
+    links = _run(AsyncUserMemory.links)
+    timelines = _run(AsyncUserMemory.timelines)
+    warm_up = _run(AsyncUserMemory.warm_up)
+    forget = _run(AsyncUserMemory.forget)
+
+
+@accept_old_calls
+class Client(_Operations):
+    """A client of one store, with one memory method. Made by :func:`theanine.open`."""
+
+    def __init__(self, inner: AsyncClient) -> None:
+        self.inner = inner
+        running = start_blocking_portal("asyncio")
+        self._portal: BlockingPortal | None = running.__enter__()
+        try:
+            self._portal.call(inner.__aenter__)
+        except BaseException:
+            running.__exit__(None, None, None)
+            raise
+        # Without this, a program that ends or drops the client without closing it would hang.
+        self._closing = finalize(self, _close, inner, self._portal, running)
+
+    @property
+    def portal(self) -> BlockingPortal:
+        """The event loop. Raises StoreError once the client is closed."""
         if self._portal is None:
-            raise StoreError(f"this agent is closed; open {self.location} again")
+            raise StoreError(f"this client is closed; open {self.location} again")
         return self._portal
 
-    location = property(lambda self: str(self.inner.location), doc="Where the store is.")
+    location = property(lambda self: str(self.inner.location), doc="The location of the store.")
     method_name = property(lambda self: str(self.inner.method_name), doc="The method's id.")
     model_name = property(lambda self: str(self.inner.model_name), doc="The model, or `local`.")
     embedder_name = property(lambda self: str(self.inner.embedder_name), doc="The embedder.")
     reranker_name = property(lambda self: str(self.inner.reranker_name), doc="Empty for none.")
 
-    recall = _run(AsyncClient.recall)
-    remember = _run(AsyncClient.remember)
-    log = _run(AsyncClient.log)
-    estimate = _run(AsyncClient.estimate)
-    rebuild = _run(AsyncClient.rebuild)
+    def user(self, user: str, *, agent: str = "default", tenant: str = "default") -> UserMemory:
+        """Return the handle of one user. Raises BadInput for a name that can't be stored."""
+        return UserMemory(self.inner.user(user, agent=agent, tenant=tenant), self)
+
     users = _run(AsyncClient.users)
-    sessions = _run(AsyncClient.sessions)
-    turns = _run(AsyncClient.turns)
-    memories = _run(AsyncClient.memories)
-    marks = _run(AsyncClient.marks)
-    links = _run(AsyncClient.links)
-    timelines = _run(AsyncClient.timelines)
-    pending = _run(AsyncClient.pending)
-    costs = _run(AsyncClient.costs)
-    warm_up = _run(AsyncClient.warm_up)
     check = _run(AsyncClient.check)
-    stored_embedder = _run(AsyncClient.stored_embedder)
-    forget = _run(AsyncClient.forget)
     restore = _run(AsyncClient.restore)
+    stored_embedder = _run(AsyncClient.stored_embedder)
     reembed = _run(AsyncClient.reembed)
 
-    def session(
-        self, user: str, *, agent: str = "default", tenant: str = "default", speaker: str = ""
-    ) -> LiveSession:
-        """A conversation with ``user``; ``speaker`` is how the user is called in it."""
-        inner = self.inner.session(user, agent=agent, tenant=tenant, speaker=speaker)
-        return LiveSession(inner, self)
-
-    def export(
-        self, user: str | None = None, *, agent: str = "default", tenant: str = "default"
-    ) -> Iterator[dict[str, Any]]:
-        """Everything, as JSON-ready records that :meth:`restore` takes back without loss."""
-        records = self.inner.export(user, agent=agent, tenant=tenant)
-        while True:
-            try:
-                yield self.portal.call(records.__anext__)
-            except StopAsyncIteration:
-                return
-
     def close(self) -> None:
-        """Let go of the store and of the background loop. A second call does nothing."""
+        """Close the store and the event loop. A second call does nothing."""
         self._portal = None
         self._closing()
 
@@ -155,9 +196,15 @@ class Client(_Face):
 
 
 def _close(
-    inner: AsyncClient, portal: BlockingPortal, started: AbstractContextManager[BlockingPortal]
+    inner: AsyncClient, portal: BlockingPortal, running: AbstractContextManager[BlockingPortal]
 ) -> None:
     try:
         portal.call(inner.close)
     finally:
-        started.__exit__(None, None, None)
+        running.__exit__(None, None, None)
+
+
+@takes_options(OpenOptions)
+def open(options: OpenOptions) -> Client:
+    """Open a store and return its client; use it as a context manager or ``close()`` it."""
+    return Client(AsyncClient(options))

@@ -97,7 +97,7 @@ class Rebuilder:
                 self._method, views.with_method(self._method.name)
             )
 
-    async def forecast(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
+    async def estimate(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
         """What :meth:`rebuild` will about take."""
         waiting = await self._store.pending(self._method.name, scope)
         whole, turns = Estimate(), 0

@@ -32,7 +32,6 @@ else:  # one process imports everything, once, and children branch off from it
     _CONTEXT.set_forkserver_preload(
         [
             "theanine.client.sync",
-            "theanine.client.factory",
             "theanine.store.sqlite",
             "theanine.embeddings.static",
         ]

@@ -1,0 +1,148 @@
+"""The open parts that a client shares with its user handles and live sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from random import Random
+
+import anyio
+
+from theanine.client.options import OpenOptions
+from theanine.embeddings.open import open_embedder, open_reranker
+from theanine.errors import NotFound, SettingsError, TheanineError
+from theanine.llm.base import Closable
+from theanine.llm.chat import Chat
+from theanine.llm.open import open_chat
+from theanine.methods.base import Context, Method, Reply
+from theanine.methods.registry import DEFAULT, open_method
+from theanine.remembering.rebuild import Rebuilder
+from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.retrieval.rerank import RerankConfig
+from theanine.retrieval.scope_index import ScopeCache
+from theanine.store import open_store
+from theanine.types import Recollection, Scope, Utterance
+
+
+class Engine:
+    """One store, method and embedder, with an optional chat model and reranker."""
+
+    def __init__(self, options: OpenOptions) -> None:
+        location, method, model = options.location, options.method, options.model
+        embedder, reranker = options.embedder, options.reranker
+        self.options = options
+        self.clock = options.clock
+        self.store = open_store(location) if isinstance(location, str) else location
+        if isinstance(method, str):
+            method = open_method(method, options.config)
+        elif method and options.config is not None:
+            raise SettingsError("config belongs to a method's name; configure the object itself")
+        self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
+        if isinstance(model, str):
+            model = open_chat(model, base_url=options.base_url)
+        self.chat = Chat(model, self.store, self.clock, options.limits) if model else None
+        if isinstance(reranker, str):
+            reranker = open_reranker(reranker)
+        self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
+        self._use(method or open_method(DEFAULT))  # open() looks up the store's default
+
+    def _use(self, method: Method) -> None:
+        self.method = method
+        self.indexes = ScopeCache(self.store, method.name, self.embedder.name, self.options.ranking)
+        self.worker = RememberWorker(
+            self.store,
+            method,
+            self.embedder,
+            self.chat,
+            self.indexes,
+            self.clock,
+            self.options.seed,
+        )
+
+    async def open(self) -> None:
+        """Open the store and, if no method was named, use the store's default."""
+        await self.store.open()
+        if self.options.method is None:
+            try:
+                name = await self.store.default_method() or DEFAULT
+                self._use(open_method(name, self.options.config))
+            except TheanineError:
+                await self.store.close()
+                raise
+
+    async def close(self) -> None:
+        """Close the store and all connections, even when the caller is cancelled."""
+        with anyio.CancelScope(shield=True):
+            await self.indexes.close()
+            for part in (self.chat, self.embedder):
+                if isinstance(part, Closable):
+                    await part.close()
+            await self.store.close()
+
+    async def recall(
+        self, dialogue: Sequence[Utterance], scope: Scope, budget: int | None = None
+    ) -> Recollection:
+        """Retrieve what matters for the dialogue."""
+        return await self.method.recall(dialogue, await self.context(scope, budget))
+
+    async def reply(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        budget: int | None = None,
+    ) -> tuple[Reply, int]:
+        """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
+
+        A reply that is logged with this epoch is refused if something was erased in between.
+        """
+        context = await self.context(scope, budget)  # both steps see the same memories
+        recollection = await self.method.recall(dialogue, context)
+        reply = await self.method.respond(dialogue, recollection, speaker, context)
+        return reply, context.index.state.epoch
+
+    async def remember(
+        self,
+        scope: Scope | None,
+        *,
+        elsewhere: bool = False,
+        progress: Progress | None = None,
+    ) -> list[RememberReport]:
+        """Remember the pending sessions of one scope, or of all."""
+        await self.end_orphaned_sessions(scope, elsewhere=elsewhere)
+        return await self.worker.remember(scope, progress)
+
+    def rebuilder(self, *, again: bool) -> Rebuilder:
+        """Return the rebuilder for this method; see :class:`Rebuilder`."""
+        return Rebuilder(self.store, self.method, self.chat, self.indexes, self.worker, again=again)
+
+    async def end_orphaned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
+        """End sessions left open by a dead process; with ``elsewhere``, by any other machine."""
+        for owner, session in await self.store.orphaned_sessions(scope, elsewhere=elsewhere):
+            with suppress(NotFound):  # another process ended it at the same time
+                # The store takes the last turn's time where that is later.
+                await self.store.end_session(
+                    owner, session.id, session.started_at, self.method.name
+                )
+
+    async def require(self, scope: Scope) -> None:
+        """Raise NotFound for a scope that holds nothing."""
+        if not (await self.store.state(scope)).scope_id:
+            users = ", ".join(map(str, (await self.store.scopes())[:10])) or "nobody yet"
+            raise NotFound(f"no user {scope} in this store; it has: {users}")
+
+    async def context(self, scope: Scope, budget: int | None = None) -> Context:
+        """Return what the method may use for one recall or reply."""
+        index = await self.indexes.get(scope)
+        chat = self.chat.for_scope(scope) if self.chat else None
+        if chat:
+            chat.epoch = index.state.epoch
+        return Context(
+            scope=scope,
+            chat=chat,
+            embedder=self.embedder,
+            index=index,
+            rng=Random(self.options.seed),
+            budget=budget,
+            reranking=self.reranking,
+        )

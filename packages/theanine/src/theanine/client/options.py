@@ -1,0 +1,86 @@
+"""What :func:`theanine.open` and :func:`theanine.aopen` take, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import wraps
+from inspect import cleandoc, signature
+from typing import ParamSpec, TypeVar
+
+from theanine.clock import Clock, system_clock
+from theanine.embeddings.base import Embedder, Reranker
+from theanine.errors import SettingsError
+from theanine.llm.base import ChatModel
+from theanine.llm.limits import Limits
+from theanine.methods.base import Method
+from theanine.retrieval.ranking import RankingConfig
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+from theanine.store.base import Store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """Options of a client. Where a name is expected, an object of that kind will do as well.
+
+    Args:
+        location: a file, created if missing.
+        method: the memory method, one of ``theanine.methods.registry.names()``. None is the
+            store's default: the first that remembered there, or the one that a rebuild made the
+            default; ``theanine`` for a new store.
+        model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
+        embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
+        reranker: a cross-encoder such as ``cross-encoder:PATH``, which reorders the best memories
+            by reading each with the question; None for no reranking.
+        base_url: the URL of an OpenAI-compatible server for the model.
+        limits: retries, time-outs and budgets of the model.
+        config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
+        ranking: weights of the kinds of evidence in ``hybrid`` retrieval.
+        reranked: how many of the best memories the reranker reads.
+        seed: seed of the method's random choices; the same seed gives the same recollection.
+        clock: returns the present time.
+
+    Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
+    when the store is opened, NotAStore for a file that isn't a store.
+    """
+
+    location: str | Store = "memory.db"
+    _: KW_ONLY
+    method: str | Method | None = None
+    model: str | ChatModel = "local"
+    embedder: str | Embedder = "local"
+    reranker: str | Reranker | None = None
+    base_url: str | None = None
+    limits: Limits | None = None
+    config: object = None
+    ranking: RankingConfig | None = None
+    reranked: int = DEFAULT_RERANK_DEPTH
+    seed: int = 0
+    clock: Clock = system_clock
+
+    def __post_init__(self) -> None:
+        for option, has in (("location", "location"), ("model", "name"), ("embedder", "name")):
+            value = getattr(self, option)
+            if not isinstance(value, str) and not hasattr(value, has):
+                raise SettingsError(f"{option} must be a string, not {type(value).__name__}")
+
+
+def takes_options(
+    options: Callable[P, OpenOptions],
+) -> Callable[[Callable[[OpenOptions], R]], Callable[P, R]]:
+    """Return a decorator: the function takes the fields of :class:`OpenOptions` as arguments."""
+
+    def decorate(open_with: Callable[[OpenOptions], R]) -> Callable[P, R]:
+        @wraps(open_with)
+        def opener(*args: P.args, **kwargs: P.kwargs) -> R:
+            return open_with(options(*args, **kwargs))
+
+        about = cleandoc(OpenOptions.__doc__ or "").partition("\n")[2]
+        opener.__doc__ = f"{cleandoc(open_with.__doc__ or '')}\n{about}"
+        setattr(opener, "__signature__", signature(options))  # noqa: B010
+        return opener
+
+    return decorate

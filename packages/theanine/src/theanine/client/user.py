@@ -1,0 +1,262 @@
+"""The handle of one user: what ``client.user("ana")`` returns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from theanine.client.engine import Engine
+from theanine.client.session import AsyncLiveSession, assistant_name
+from theanine.errors import BadInput, NotFound, SettingsError
+from theanine.methods.base import Reply
+from theanine.methods.theanine.method import longest_timelines
+from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
+from theanine.remembering.remember import Progress, RememberReport
+from theanine.store.validate import check_scope
+from theanine.store.values import CostLine, ForgetReport, Pending
+from theanine.types import (
+    History,
+    Link,
+    Mark,
+    Memory,
+    Recollection,
+    Scope,
+    Session,
+    Timeline,
+    Turn,
+    Utterance,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """The result of logging a history.
+
+    Attributes:
+        user: the user who owns it now.
+        sessions_new, sessions_known: sessions that were new to the log, and that were in it.
+        turns_new: turns that were logged.
+        memories_given: imported memories that were stored.
+        forgotten: turns and imported memories left out because they were forgotten before.
+    """
+
+    user: str
+    sessions_new: int
+    sessions_known: int
+    turns_new: int
+    memories_given: int
+    forgotten: int = 0
+
+
+class ScopedOperations:
+    """Operations on one user's data or, called on the client, on all users'."""
+
+    def __init__(self, engine: Engine, scope: Scope | None) -> None:
+        self._engine, self._scope = engine, scope
+
+    async def remember(
+        self, *, elsewhere: bool = False, progress: Progress | None = None
+    ) -> list[RememberReport]:
+        """Remember every session that has ended and is pending; one report each.
+
+        Sessions left open by a dead process are ended first. With ``elsewhere``, so are those left
+        open on other machines, such as a container that is gone: use it only when none of them is
+        still talking. A session that fails stays pending; its report says why.
+        """
+        return await self._engine.remember(self._scope, elsewhere=elsewhere, progress=progress)
+
+    async def estimate(self, *, again: bool = False, instead: bool = False) -> RebuildEstimate:
+        """Estimate calls, tokens, cost and time of :meth:`rebuild`, without calling a model.
+
+        Raises NotFound for an unknown user.
+        """
+        if self._scope:
+            await self._engine.require(self._scope)
+        return await self._engine.rebuilder(again=again).estimate(self._scope, instead=instead)
+
+    async def rebuild(
+        self,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        progress: Progress | None = None,
+    ) -> RebuildReport:
+        """Remember the whole log by this client's method; resumable.
+
+        Args:
+            again: replace what the method has remembered before, such as with other settings.
+            instead: drop what other methods have remembered, once everything is remembered.
+            progress: called after each session.
+
+        Raises NotFound for an unknown user.
+        """
+        if self._scope:
+            await self._engine.require(self._scope)
+        await self._engine.end_orphaned_sessions(self._scope)
+        rebuilder = self._engine.rebuilder(again=again)
+        return await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
+
+    async def pending(self) -> list[Pending]:
+        """Return the sessions that have ended and are not remembered yet."""
+        return await self._engine.store.pending(self._engine.method.name, self._scope)
+
+    async def costs(self) -> list[CostLine]:
+        """Return the model calls made so far: tokens, cost and time by session, step and model."""
+        return await self._engine.store.costs(self._scope)
+
+    def export(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing."""
+        return self._engine.store.export(self._scope)
+
+
+class AsyncUserMemory(ScopedOperations):
+    """What is stored for one user (of one agent and tenant), and all that can be done with it.
+
+    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    """
+
+    def __init__(self, engine: Engine, scope: Scope) -> None:
+        check_scope(scope)
+        super().__init__(engine, scope)
+        self.scope = scope
+
+    # the path: turn → log → session ends → remember; query → recall → reply
+
+    def session(self, *, speaker: str = "") -> AsyncLiveSession:
+        """Return a session with the user, whose turns are by ``speaker`` (default: the user)."""
+        return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user)
+
+    async def recall(
+        self, dialogue: str | Sequence[Utterance], *, budget: int | None = None
+    ) -> Recollection:
+        """Return what matters for a question or a dialogue; empty if nothing is relevant.
+
+        ``budget`` caps the tokens of the recollection's text, counted by the bundled tokenizer.
+        Raises BadInput for an empty question and ModelError when a model fails.
+        """
+        return await self._engine.recall(self._dialogue(dialogue), self.scope, _checked(budget))
+
+    async def reply(
+        self,
+        dialogue: str | Sequence[Utterance],
+        *,
+        speaker: str = "",
+        budget: int | None = None,
+    ) -> Reply:
+        """Recall and return the next turn of the assistant, called ``speaker``. Logs nothing.
+
+        Raises as :meth:`recall` does.
+        """
+        reply, _ = await self._engine.reply(
+            self._dialogue(dialogue),
+            self.scope,
+            speaker or assistant_name(self.scope),
+            _checked(budget),
+        )
+        return reply
+
+    async def log(self, history: History) -> ImportReport:
+        """Log a history's sessions, each completely or not at all, for :meth:`remember`.
+
+        Sessions and turns whose keys are in the log are left alone.
+        """
+        logged = [
+            await self._engine.store.log_transcript(
+                self.scope, transcript, self._engine.method.name
+            )
+            for transcript in history.transcripts
+        ]
+        return ImportReport(
+            user=self.scope.user,
+            sessions_new=sum(result.new for result in logged),
+            sessions_known=sum(not result.new for result in logged),
+            turns_new=sum(result.new_turns for result in logged),
+            memories_given=sum(result.new_memories for result in logged),
+            forgotten=sum(result.forgotten for result in logged),
+        )
+
+    def _dialogue(self, dialogue: str | Sequence[Utterance]) -> Sequence[Utterance]:
+        """Return the dialogue as utterances; a question is one by the user.
+
+        A dialogue may be empty: some methods recall something before anything is said.
+        """
+        if isinstance(dialogue, str):
+            if not dialogue.strip():
+                raise BadInput("the question is empty")
+            return [Utterance(text=dialogue, speaker=self.scope.user, at=self._engine.clock())]
+        if not isinstance(cast("object", dialogue), Sequence) or not all(
+            isinstance(cast("object", turn), Utterance) for turn in dialogue
+        ):
+            raise BadInput(
+                "the dialogue must be a question or a list of utterances, not "
+                f"{type(dialogue).__name__}"
+            )
+        return dialogue
+
+    # inspection
+
+    async def sessions(self) -> list[Session]:
+        """Return the sessions in time order."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.sessions(self.scope, self._engine.method.name)
+
+    async def turns(
+        self, *, session: int | None = None, ids: Sequence[int] | None = None
+    ) -> list[Turn]:
+        """Return the turns in the order of their ids: all, one session's, or those of ``ids``."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.turns(self.scope, session=session, ids=ids)
+
+    async def memories(self) -> list[Memory]:
+        """Return the memories in the order of their ids."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.memories(self.scope, method=self._engine.method.name)
+
+    async def marks(self) -> list[Mark]:
+        """Return the marks of memories that no longer hold, in the order of their ids."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.marks(self.scope, method=self._engine.method.name)
+
+    async def links(self) -> list[Link]:
+        """Return the links between memories."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.links(self.scope, method=self._engine.method.name)
+
+    async def timelines(self, memory: int | None = None) -> list[Timeline]:
+        """Return the longest timeline to each memory that has no newer link.
+
+        With ``memory``, only timelines of the memories linked with that one, directly or not.
+        Raises NotFound for an unknown memory as well.
+        """
+        await self._engine.require(self.scope)
+        context = await self._engine.context(self.scope)
+        if memory is not None and memory not in context.index:
+            raise NotFound(f"{self.scope} has no memory {memory}; `theanine memories` lists them")
+        return longest_timelines(context, memory)
+
+    # maintenance
+
+    async def warm_up(self) -> None:
+        """Load what a recall needs and, for a large scope, build or load its approximate index.
+
+        Without it, the first recall loads, and recalls are exact until the index is ready.
+        """
+        await self._engine.require(self.scope)
+        await self._engine.indexes.settled(self.scope)
+
+    async def forget(
+        self, *, session: int | None = None, memory: int | None = None
+    ) -> ForgetReport:
+        """Erase the user, or one session or memory, from every file of the store.
+
+        Raises NotFound.
+        """
+        return await self._engine.store.forget(self.scope, session=session, memory=memory)
+
+
+def _checked(budget: object) -> int | None:
+    """Return the budget. Raises SettingsError for what isn't a number of tokens."""
+    if budget is not None and (type(budget) is not int or budget < 0):
+        raise SettingsError(f"the budget must be 0 or more tokens, not {budget!r}")
+    return budget
