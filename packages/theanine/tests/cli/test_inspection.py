@@ -80,7 +80,7 @@ def test_nothing_was_paid_for(ana: Terminal) -> None:
 def test_an_unknown_user_is_named_beside_the_known(ana: Terminal, command: list[str]) -> None:
     ran = ana(*command, "--user", "bo", fine=False)
     assert ran.code == 2
-    assert "nothing is known of bo; this store knows ana" in ran.err
+    assert "no user bo in this store; it has: ana" in ran.err
 
 
 def test_an_unknown_memory_is_a_mistake(ana: Terminal) -> None:

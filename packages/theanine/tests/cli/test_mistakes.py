@@ -41,7 +41,7 @@ def test_letters_of_all_scripts_stay_as_they_are() -> None:
 
 def test_an_error_names_no_control_character_either(ana: Terminal) -> None:
     ran = ana("recall", "x", "--user", "a\x1b[2Jb", fine=False)
-    assert (ran.code, "nothing is known of a\\u001b[2Jb" in ran.err) == (2, True)
+    assert (ran.code, "no user a\\u001b[2Jb" in ran.err) == (2, True)
 
 
 def test_memories_without_links_are_told_as_such(ana: Terminal) -> None:
@@ -67,11 +67,11 @@ def test_an_empty_file_is_no_store_to_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["recall", "x", "--user", "bo"], "nothing is known of bo"),
+        (["recall", "x", "--user", "bo"], "no user bo"),
         (["recall", "x", "--user", "ana", "--method", "none-such"], "unknown method"),
         (["import", "no-file.txt"], "no such file"),
         (["timeline", "--user", "ana", "--html", "no/such/a.html"], "can't be written"),
-        (["rebuild", "--user", "bo"], "nothing is known of bo"),
+        (["rebuild", "--user", "bo"], "no user bo"),
     ],
 )
 def test_a_mistake_is_all_that_is_told(ana: Terminal, command: list[str], said: str) -> None:

@@ -69,7 +69,7 @@ def test_a_closed_agent_says_so(tmp_path: Path) -> None:
         lambda: list(agent.export()),
     ]
     for use in uses:
-        with pytest.raises(StoreError, match=r"this agent is closed; open .*memory\.db again"):
+        with pytest.raises(StoreError, match=r"this client is closed; open .*memory\.db again"):
             use()
     agent.close()
     with theanine.open(str(tmp_path / "memory.db")) as again:

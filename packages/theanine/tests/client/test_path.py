@@ -102,7 +102,7 @@ def test_users_are_walled_off(tmp_path: Path) -> None:
         with agent.session("ana") as talk:
             talk.hear("I keep my savings in a blue tin under the stairs.")
         assert not agent.recall("Where are the savings?", "bob")
-        with pytest.raises(NotFound, match="nothing is known of bob"):
+        with pytest.raises(NotFound, match="no user bob"):
             agent.memories("bob")
 
 

@@ -39,19 +39,14 @@ def _old_call(name: str, position: int, current: Callable[..., Any] | None) -> C
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         scope = {key: kwargs.pop(key) for key in ("agent", "tenant") if key in kwargs}
+        user = kwargs.pop("user", None)
         if len(args) > position:
             user = args[position]
             args = args[:position] + args[position + 1 :]
-        elif "user" in kwargs:
-            user = kwargs.pop("user")
-        elif name == "log":
-            user = args[0].name
-        elif current:
-            return current(self, *args, **kwargs)
-        else:
-            raise TypeError(f"use client.user(…).{name}(…)")
         if user is None and current:
             return current(self, *args, **kwargs)
+        if user is None and name == "log":
+            user = (kwargs.get("history") or args[0]).name
         if WARN:
             warn_renamed(f"client.{name}() with a user", f"client.user(…).{name}()")
         return getattr(self.user(user, **scope), name)(*args, **kwargs)
