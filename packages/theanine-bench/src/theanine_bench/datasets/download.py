@@ -1,181 +1,203 @@
-"""Downloads one file: streamed, bounded, gone on with after a cut where the server lets us.
-
-What has come so far stands in ``NAME.part`` with the server's validator in ``NAME.part.tag``; it is
-gone on with only while the server still has the same file, and otherwise begun anew.
-"""
+"""Download one file: from the Hugging Face Hub by huggingface_hub, from elsewhere by pooch."""
 
 from __future__ import annotations
 
-import http.client
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from email.message import Message
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, cast
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import theanine
 from theanine.errors import FetchFailed
 
+if TYPE_CHECKING:
+    from requests import HTTPError, Response
+
 Progress = Callable[[int, int | None], None]
-"""Told how many bytes have come, and of how many; None where the server doesn't say."""
+"""Called with the bytes received so far and the file's size (None if unknown)."""
 MAX_BYTES = 8_000_000_000
+RETRIES = 3
 _BLOCK = 1 << 18
-_ATTEMPTS = 4
-_GONE = (404, 410)
-_PASSING = (416, 429, 500, 502, 503, 504)
+_MISSING = (404, 410)
+_TRANSIENT = (429, 500, 502, 503, 504)
+_HUB = "https://huggingface.co"
+_HUB_URL = re.compile(
+    r"(?P<endpoint>https?://[^/]+)/datasets/(?P<repo>[^/]+/[^/]+)/resolve/"
+    r"(?P<revision>[0-9a-f]{40})/(?P<file>.+)"
+)
 
 
-class _Cut(Exception):
-    """The file came only in part, or not now; trying again may help."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A file that is still coming."""
-
-    path: Path
-
-    @property
-    def tag(self) -> Path:
-        """Where the server's validator of it stands."""
-        return self.path.with_name(f"{self.path.name}.tag")
-
-    def begun(self) -> tuple[int, str]:
-        """How much of it is here to go on with, and the validator; 0 for nothing."""
-        if not self.path.is_file() or not self.tag.is_file():
-            return 0, ""
-        return self.path.stat().st_size, self.tag.read_text("utf-8")
-
-    def drop(self) -> None:
-        """Remove what is here of it."""
-        self.path.unlink(missing_ok=True)
-        self.tag.unlink(missing_ok=True)
+class _Missing(Exception):
+    """The server has no such file."""
 
 
 def download(
     url: str,
     path: Path,
     *,
-    progress: Progress = lambda done, total: None,
-    limit: int = MAX_BYTES,
-    patience: float = 30.0,
+    on_progress: Progress = lambda received, total: None,
+    max_bytes: int = MAX_BYTES,
+    timeout: float = 30.0,
+    retries: int = RETRIES,
 ) -> bool:
-    """Download a file to ``path``; False where the server says that there is none.
+    """Download a file to ``path`` and return True, or False if the server has no such file.
 
-    A connection that is cut is gone on with a few times; what has come by then stays in
-    ``path.part`` for the next call. ``patience`` is how many seconds the server may be silent.
-    Raises FetchFailed where the server can't be reached, keeps failing, or sends over ``limit``.
+    After a dropped connection, files of the Hub resume and others start over, ``retries`` times.
+    ``timeout`` is how many seconds the server may be silent.
+
+    Raises FetchFailed if the server can't be reached, refuses, or sends more than ``max_bytes``.
     """
-    part = Part(path.with_name(f"{path.name}.part"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in reversed(range(_ATTEMPTS)):
-        try:
-            if not _once(url, part, progress, limit, patience):
-                return False
-        except _Cut as cut:
-            if not left:
-                raise FetchFailed(f"{url} {cut}; the same command goes on with it") from None
-            continue
-        part.path.replace(path)
-        part.drop()
-        return True
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _once(url: str, part: Part, progress: Progress, limit: int, patience: float) -> bool:
-    start, validator = part.begun()
-    headers = {"User-Agent": f"theanine/{theanine.__version__}", "Accept-Encoding": "identity"}
-    if start:
-        headers |= {"Range": f"bytes={start}-", "If-Range": validator}
-    answer = _asked(url, headers, part, patience)
-    if answer is None:
+    try:
+        if hub := _HUB_URL.fullmatch(url):
+            _download_from_hub(hub, path, on_progress, max_bytes, timeout)
+        else:
+            _download_with_pooch(url, path, on_progress, max_bytes, timeout, retries)
+    except _Missing:
         return False
-    with answer:
-        goes_on = answer.status == 206 and _from(answer.headers) == start
-        if answer.status == 206 and not goes_on:
-            part.drop()
-            raise _Cut("sent another part of it than was asked for")
-        _note(part, answer.headers)
-        length = answer.headers.get("Content-Length")
-        done = start if goes_on else 0
-        total = None if length is None else done + int(length)
-        if total is not None and total > limit:
-            part.drop()
-            raise FetchFailed(f"{url} has {total:,} bytes, over the {limit:,} that it may have")
-        with part.path.open("ab" if goes_on else "wb") as out:
-            _copy(answer, out, done, total, limit, progress)
     return True
 
 
-def _copy(
-    answer: IO[bytes], out: IO[bytes], done: int, total: int | None, limit: int, progress: Progress
+def _download_with_pooch(
+    url: str, path: Path, on_progress: Progress, max_bytes: int, timeout: float, retries: int
 ) -> None:
-    progress(done, total)
-    while True:
+    from requests.exceptions import (
+        HTTPError,
+        InvalidSchema,
+        RequestException,
+        TooManyRedirects,
+    )
+
+    pooch: Any = import_module("pooch")
+    total: int | None = None
+
+    def check_response(response: Response, **_: object) -> None:
+        nonlocal total
+        if response.is_redirect:
+            refuse_downgrade(response)
+        elif length := response.headers.get("Content-Length"):
+            total = int(length)
+            _check_size(url, total, max_bytes)
+
+    http = pooch.HTTPDownloader(
+        chunk_size=_BLOCK,
+        timeout=timeout,
+        headers={"User-Agent": f"theanine/{theanine.__version__}", "Accept-Encoding": "identity"},
+        hooks={"response": check_response},
+    )
+
+    def get(url: str, output_file: str, _: object) -> None:
+        """Download once; errors that may pass are left for pooch to retry."""
+
+        def on_write(received: int) -> None:
+            on_progress(received, total)
+
         try:
-            block = answer.read(_BLOCK)
-        except (OSError, http.client.HTTPException) as error:
-            raise _Cut(f"was cut off after {done:,} bytes ({error})") from None
-        if not block:
-            break
-        done += len(block)
-        if done > limit:
-            raise FetchFailed(f"it has over {limit:,} bytes, more than it may have")
-        out.write(block)
-        progress(done, total)
-    if total is not None and done != total:
-        raise _Cut(f"was cut off after {done:,} of {total:,} bytes")
+            with open(output_file, "wb") as file:
+                http(url, _BoundedFile(file, on_write, url, max_bytes), None)
+        except HTTPError as error:
+            _raise_if_permanent(error)
+            raise
+        except (InvalidSchema, TooManyRedirects) as error:
+            raise FetchFailed(
+                f"{url} redirects to where theanine doesn't follow: {error}"
+            ) from None
 
-
-def _asked(
-    url: str, headers: Mapping[str, str], part: Part, patience: float
-) -> http.client.HTTPResponse | None:
-    """The server's answer; None where it has no such file."""
-    request = urllib.request.Request(url, headers=dict(headers))
-    opener = urllib.request.build_opener(_Redirects)
+    pooch.get_logger().setLevel("WARNING")
+    source = pooch.create(
+        path=path.parent,
+        base_url="",
+        registry={path.name: None},  # the caller checks the hash
+        urls={path.name: url},
+        retry_if_failed=retries,
+    )
     try:
-        return cast("http.client.HTTPResponse", opener.open(request, timeout=patience))
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in _GONE:
-            return None
-        if error.code == 416:  # all of it was here already, or it has become another file
-            part.drop()
-        if error.code in _PASSING:
-            raise _Cut(f"could not be fetched (the server says {error.code})") from None
-        raise FetchFailed(f"{url} could not be fetched: the server says {error.code}") from None
-    except (OSError, http.client.HTTPException) as error:
-        host = urllib.parse.urlsplit(url).netloc
-        raise FetchFailed(f"{host} can't be reached: {getattr(error, 'reason', error)}") from None
+        source.fetch(path.name, downloader=get)
+    except (RequestException, OSError) as error:
+        raise FetchFailed(f"{url} can't be fetched: {error}") from None
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows to http and https alone, and never from https back to http."""
+def _download_from_hub(
+    url: re.Match[str], path: Path, on_progress: Progress, max_bytes: int, timeout: float
+) -> None:
+    hub: Any = import_module("huggingface_hub")
+    errors: Any = import_module("huggingface_hub.errors")
+    constants: Any = import_module("huggingface_hub.constants")
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # otherwise it makes requests of its own
+    utils: Any = import_module("huggingface_hub.utils")
 
-    def redirect_request(
-        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> urllib.request.Request | None:
-        """The request to follow with. Raises FetchFailed where it should not be followed."""
-        to = urllib.parse.urlsplit(newurl).scheme
-        if to not in ("http", "https") or (req.type == "https" and to == "http"):
-            raise FetchFailed(f"{req.full_url} sends on to {newurl}, which is not followed")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+    class Bar(utils.tqdm):
+        """Reports to ``on_progress`` instead of drawing a bar."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "disable": True})  # pyright: ignore[reportUnknownMemberType]
+            self._received: int = options.get("initial") or 0
+            self._total: int | None = options.get("total")
+
+        def update(self, n: float | None = 1) -> None:
+            self._received += int(n or 0)
+            on_progress(self._received, self._total)
+
+    with TemporaryDirectory(prefix="incoming-", dir=path.parent) as folder:
+        fetch = partial(
+            hub.hf_hub_download,
+            url["repo"],
+            url["file"],
+            repo_type="dataset",
+            revision=url["revision"],
+            local_dir=folder,
+            endpoint=None if url["endpoint"] == _HUB else url["endpoint"],  # None: HF_ENDPOINT
+            etag_timeout=timeout,
+            token=False,
+        )
+        try:
+            _check_size(url[0], fetch(dry_run=True).file_size or 0, max_bytes)
+            os.replace(fetch(tqdm_class=Bar), path)
+        except errors.LocalEntryNotFoundError as error:  # its name for an unreachable Hub
+            raise FetchFailed(f"{url[0]} can't be fetched: {error.__cause__ or error}") from None
+        except errors.EntryNotFoundError:
+            raise _Missing from None
+        except (errors.HTTPError, OSError, ValueError) as error:
+            raise FetchFailed(f"{url[0]} can't be fetched: {error}") from None
 
 
-def _from(headers: Message) -> int | None:
-    """Where the part that is sent begins."""
-    first = (headers.get("Content-Range") or "").removeprefix("bytes ").partition("-")[0]
-    return int(first) if first.isdecimal() else None
+class _BoundedFile:
+    """A file to write to that reports each block and refuses to grow beyond a size."""
+
+    def __init__(
+        self, file: BinaryIO, on_write: Callable[[int], None], url: str, max_bytes: int
+    ) -> None:
+        self._file, self._on_write, self._url, self._max_bytes = file, on_write, url, max_bytes
+        self._size = 0
+
+    def write(self, block: bytes) -> None:
+        self._size += len(block)
+        _check_size(self._url, self._size, self._max_bytes)
+        self._file.write(block)
+        self._on_write(self._size)
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
-def _note(part: Part, headers: Message) -> None:
-    """Keep what tells this file from a later one; a weak validator can't."""
-    tag = headers.get("ETag") or ""
-    validator = headers.get("Last-Modified") if tag.startswith("W/") or not tag else tag
-    if validator:
-        part.tag.write_text(validator, "utf-8")
-    else:
-        part.tag.unlink(missing_ok=True)
+def _check_size(url: str, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise FetchFailed(f"{url} has at least {size:,} bytes; the limit is {max_bytes:,}")
+
+
+def _raise_if_permanent(error: HTTPError) -> None:
+    status = error.response.status_code if error.response is not None else 0
+    if status in _MISSING:
+        raise _Missing from None
+    if status not in _TRANSIENT:
+        raise FetchFailed(str(error)) from None
+
+
+def refuse_downgrade(response: Response) -> None:
+    """Raise FetchFailed for a redirect from https to http."""
+    if response.url.startswith("https:") and response.headers["Location"].startswith("http:"):
+        raise FetchFailed(f"{response.url} redirects to unencrypted {response.headers['Location']}")

@@ -1,4 +1,4 @@
-"""Fetches a public data set into its folder. Nothing else in theanine ever fetches anything."""
+"""Fetch a public data set into its folder. Nothing else in theanine downloads anything."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tempfile import TemporaryDirectory
 
 from theanine.errors import BadInput, FetchFailed, NotFound
 from theanine_bench.datasets.checksums import Checksums, sha256_of
-from theanine_bench.datasets.download import MAX_BYTES, download
+from theanine_bench.datasets.download import MAX_BYTES, RETRIES, download
 from theanine_bench.datasets.registry import PublicDataset, PublicFile
 from theanine_bench.datasets.unpacking import unpack
 
-Told = Callable[[str, int, int | None], None]
-"""Told the file, how many bytes of it have come, and of how many."""
+FileProgress = Callable[[str, int, int | None], None]
+"""Called with a file's path, the bytes received so far and its size (None if unknown)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResult:
-    """What a fetch did.
+    """The files of a data set by what fetching did.
 
     Attributes:
-        came: files that were fetched.
-        there: files that were there already, unchanged.
-        missing: optional files that the place hasn't got.
-        first: of those that came, files whose checksum was not known before; it is kept now.
+        fetched: downloaded now.
+        unchanged: already there with the right checksum.
+        missing: optional files that the server doesn't have.
+        first_seen: those of ``fetched`` whose checksum was unknown and is recorded now.
     """
 
     fetched: tuple[str, ...] = ()
@@ -39,112 +39,120 @@ def fetch(
     dataset: PublicDataset,
     folder: Path,
     *,
-    on_progress: Told = lambda place, done, total: None,
+    on_progress: FileProgress = lambda path, received, total: None,
     max_bytes: int = MAX_BYTES,
     timeout: float = 30.0,
+    retries: int = RETRIES,
 ) -> FetchResult:
-    """Fetch what of a set is not in its folder yet, whole and unchanged, or leave it as it was.
+    """Fetch the files of a data set that its folder lacks; each file arrives whole or not at all.
 
-    Each file is held against the checksum that is known of it, or else against that of its first
-    fetch. Raises NotFound where the set can't be fetched, FetchFailed where the network, the
-    server or a checksum fails, and BadInput where other files stand in the way.
+    Files are checked against their published checksum or, where none is published, against the
+    one recorded when they were first fetched.
+
+    Raises NotFound for a data set that can't be fetched, FetchFailed if the network, the server or
+    a checksum fails, BadInput if a file of unknown origin is in the way.
     """
     if not dataset.files:
         raise NotFound(f"{dataset.name} can't be fetched: {dataset.instructions}")
     folder.mkdir(parents=True, exist_ok=True)
-    found: dict[str, list[str]] = {"fetched": [], "unchanged": [], "missing": [], "first_seen": []}
+    fetched: list[str] = []
+    unchanged: list[str] = []
+    missing: list[str] = []
+    first_seen: list[str] = []
     for file in dataset.files:
-        sums = Checksums.load(folder)
-        if _is_there(file, folder, sums):
-            found["unchanged"].append(file.path)
+        checksums = Checksums.load(folder)
+        if _is_current(file, folder, checksums):
+            unchanged.append(file.path)
             continue
+        incoming = folder / f"{file.path}.new"
         try:
-            got = _came(file, folder, sums, on_progress, max_bytes, timeout)
+            found = download(
+                file.url,
+                incoming,
+                on_progress=lambda received, total, path=file.path: on_progress(
+                    path, received, total
+                ),
+                max_bytes=min(max_bytes, file.size or max_bytes),
+                timeout=timeout,
+                retries=retries,
+            )
+            if found:
+                _install(file, incoming, folder, checksums)
+            elif not file.optional:
+                raise FetchFailed(f"{file.url} doesn't exist (any more)")
         except FetchFailed as error:
             raise FetchFailed(
-                f"{dataset.name} is not fetched: {error}. By hand: put what {dataset.page} has in "
-                f"{folder}"
+                f"{dataset.name} is not fetched: {error}. By hand: put the files of "
+                f"{dataset.page} into {folder}"
             ) from None
-        found["fetched" if got else "missing"].append(file.path)
-        if got and not _expected(file, sums):
-            found["first_seen"].append(file.path)
-    return FetchResult(**{what: tuple(places) for what, places in found.items()})
+        finally:
+            incoming.unlink(missing_ok=True)
+        (fetched if found else missing).append(file.path)
+        if found and not _expected_checksum(file, checksums):
+            first_seen.append(file.path)
+    return FetchResult(
+        fetched=tuple(fetched),
+        unchanged=tuple(unchanged),
+        missing=tuple(missing),
+        first_seen=tuple(first_seen),
+    )
 
 
-def _expected(file: PublicFile, sums: Checksums) -> str:
-    """Its checksum: as it is known, or of its first fetch; empty for neither."""
-    return file.sha256 or sums.files.get(file.path) or sums.archives.get(file.path) or ""
+def _expected_checksum(file: PublicFile, checksums: Checksums) -> str:
+    """Return the published or the recorded checksum; empty if there is neither."""
+    recorded = checksums.archives if file.unpack else checksums.files
+    return file.sha256 or recorded.get(file.path, "")
 
 
-def _is_there(file: PublicFile, folder: Path, sums: Checksums) -> bool:
-    """Whether it needs no fetching: it was fetched and is unchanged, or is the published one."""
+def _is_current(file: PublicFile, folder: Path, checksums: Checksums) -> bool:
+    """Return whether the file needs no fetching. Raises BadInput for one of unknown origin."""
     if file.unpack:
-        return file.path in sums.archives and not sums.changed_files(folder)
+        return file.path in checksums.archives and not checksums.changed_files(folder)
     path = folder / file.path
     if not path.exists():
         return False
-    expected = _expected(file, sums)
+    expected = _expected_checksum(file, checksums)
     if not expected:
         raise BadInput(f"it was put there by hand; move it away to fetch {file.path}", str(path))
     if sha256_of(path) != expected:
         return False
-    if file.path not in sums.files:
-        Checksums(files={**sums.files, file.path: expected}, archives=sums.archives).save(folder)
+    if file.path not in checksums.files:
+        _record(file.path, expected, folder, checksums)
     return True
 
 
-def _came(
-    file: PublicFile, folder: Path, sums: Checksums, told: Told, limit: int, patience: float
-) -> bool:
-    """Fetch it; False where it is optional and isn't there."""
-    coming = folder / f"{file.path}.new"
-    there = download(
-        file.url,
-        coming,
-        progress=lambda done, total: told(file.path, done, total),
-        limit=min(limit, file.size or limit),
-        patience=patience,
-    )
-    if not there:
-        if file.optional:
-            return False
-        raise FetchFailed(f"{file.url} is not there (any more)")
-    try:
-        sum = _held(file, coming, _expected(file, sums))
-        if file.unpack:
-            _unpacked(file, coming, sum, folder, sums)
-        else:
-            # Its sum first: a file without one would pass for one that was put there by hand.
-            Checksums(files={**sums.files, file.path: sum}, archives=sums.archives).save(folder)
-            os.replace(coming, folder / file.path)
-    finally:
-        coming.unlink(missing_ok=True)
-    return True
+def _install(file: PublicFile, incoming: Path, folder: Path, checksums: Checksums) -> None:
+    """Verify a downloaded file and move it, or what it holds, into the folder.
 
-
-def _held(file: PublicFile, coming: Path, expected: str) -> str:
-    """The checksum of what came. Raises FetchFailed where it is not what was expected."""
-    size, sum = coming.stat().st_size, sha256_of(coming)
+    Checksums are recorded first: a file without one would pass for one that was put there by hand.
+    """
+    size, checksum = incoming.stat().st_size, sha256_of(incoming)
     if file.size is not None and size != file.size:
         raise FetchFailed(
             f"{file.url} gave {size:,} bytes where {file.size:,} are expected; nothing was kept"
         )
-    if expected and sum != expected:
+    expected = _expected_checksum(file, checksums)
+    if expected and checksum != expected:
         raise FetchFailed(
-            f"{file.url} gave other bytes than expected (SHA-256 {sum}, expected {expected}); "
+            f"{file.url} gave other bytes than expected (SHA-256 {checksum}, expected {expected}); "
             "nothing was kept"
         )
-    return sum
+    if not file.unpack:
+        _record(file.path, checksum, folder, checksums)
+        os.replace(incoming, folder / file.path)
+        return
+    with TemporaryDirectory(prefix="unpacked-", dir=folder) as temporary:
+        unpacked = Path(temporary)
+        paths = unpack(incoming, file.unpack, unpacked)
+        Checksums(
+            files={**checksums.files, **{path: sha256_of(unpacked / path) for path in paths}},
+            archives={**checksums.archives, file.path: checksum},
+        ).save(folder)
+        for path in paths:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(unpacked / path, folder / path)
 
 
-def _unpacked(file: PublicFile, archive: Path, sum: str, folder: Path, sums: Checksums) -> None:
-    """Unpack it aside, then move what it held into the folder."""
-    with TemporaryDirectory(prefix="unpacked-", dir=folder) as aside:
-        held = Path(aside)
-        places = unpack(archive, file.unpack, held)
-        fresh = {place: sha256_of(held / place) for place in places}
-        kept = Checksums(files={**sums.files, **fresh}, archives={**sums.archives, file.path: sum})
-        kept.save(folder)
-        for place in places:
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(held / place, folder / place)
+def _record(path: str, checksum: str, folder: Path, checksums: Checksums) -> None:
+    files = {**checksums.files, path: checksum}
+    Checksums(files=files, archives=checksums.archives).save(folder)

@@ -1,7 +1,8 @@
-"""Unpacks archives that come from elsewhere: only plain files, only inside the folder, not endless.
+"""Unpack archives from untrusted sources: only plain files, inside the folder, of bounded size.
 
-Every member is looked at before the first is written; one that would go elsewhere, or that is a
-link or a device, has the whole archive refused.
+pooch's and the standard library's extraction bound neither the size nor the number of members,
+and refuse links only in tar archives. Here every member is checked before the first is written,
+and one bad member refuses the whole archive.
 """
 
 from __future__ import annotations
@@ -9,108 +10,97 @@ from __future__ import annotations
 import stat
 import tarfile
 import zipfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO
+from typing import IO, NamedTuple
 
 from theanine.errors import FetchFailed
 
 MAX_BYTES = 20_000_000_000
-"""What an archive may hold, unpacked."""
+"""Maximum size of an archive's members, unpacked."""
 MAX_MEMBERS = 200_000
 _BLOCK = 1 << 20
-_NOISE = ("__MACOSX", ".DS_Store")
+_IGNORED = {"__MACOSX", ".DS_Store"}
+
+
+class _Member(NamedTuple):
+    name: str
+    size: int
+    is_file: bool
+    open: Callable[[], IO[bytes] | None]
 
 
 def unpack(archive: Path, kind: str, folder: Path, *, max_bytes: int = MAX_BYTES) -> list[str]:
-    """Unpack a ``tar`` (compressed or not) or ``zip`` into a folder, and return what it held.
+    """Unpack a ``tar`` (compressed or not) or ``zip`` into a folder; return the relative paths.
 
-    Raises FetchFailed for a broken archive, one that reaches outside the folder, and one that
-    holds more than ``limit`` bytes.
+    Raises FetchFailed for a broken archive, one with members outside the folder or other than
+    plain files, and one of more than ``max_bytes``.
     """
-    members = _tar if kind == "tar" else _zip
-    places: list[str] = []
+    read_members = _tar_members if kind == "tar" else _zip_members
+    paths: list[str] = []
     try:
-        with members(archive) as found:
-            total = 0
-            for name, size, _ in found:
-                total += size
-                if total > max_bytes or len(places) >= MAX_MEMBERS:
-                    raise FetchFailed(f"{archive.name} holds more than expected; nothing was kept")
-                places.append(_safe(name, archive))
-            for place, (_, size, opened) in zip(places, found, strict=True):
-                _write(opened(), size, folder / place)
+        with read_members(archive) as members:
+            for member in members:
+                if not member.is_file:
+                    raise FetchFailed(
+                        f"{archive.name} holds {member.name!r}, which is no plain file"
+                    )
+                paths.append(_safe_path(member.name, archive))
+            if sum(member.size for member in members) > max_bytes or len(members) > MAX_MEMBERS:
+                raise FetchFailed(f"{archive.name} holds more than expected; nothing was kept")
+            for path, member in zip(paths, members, strict=True):
+                _write(member, folder / path)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
         raise FetchFailed(f"{archive.name} is no whole {kind} archive: {error}") from None
-    return [place for place in places if not set(PurePosixPath(place).parts) & set(_NOISE)]
-
-
-class _Opener:
-    """Opens one member when it is its turn."""
-
-    def __init__(self, archive: tarfile.TarFile | zipfile.ZipFile, member: object) -> None:
-        self._archive, self._member = archive, member
-
-    def __call__(self) -> IO[bytes]:
-        if isinstance(self._archive, zipfile.ZipFile) and isinstance(self._member, zipfile.ZipInfo):
-            return self._archive.open(self._member)
-        if isinstance(self._archive, tarfile.TarFile) and isinstance(self._member, tarfile.TarInfo):
-            stream = self._archive.extractfile(self._member)
-            if stream is not None:
-                return stream
-        raise ValueError("a member that can't be opened")
-
-
-Members = list[tuple[str, int, _Opener]]
+    return [path for path in paths if not _IGNORED & set(PurePosixPath(path).parts)]
 
 
 @contextmanager
-def _tar(archive: Path) -> Generator[Members]:
+def _tar_members(archive: Path) -> Generator[list[_Member]]:
     with tarfile.open(archive) as tar:
-        found: Members = []
-        for member in tar:
-            if member.isdir():
-                continue
-            if not member.isreg():
-                raise FetchFailed(f"{archive.name} holds {member.name!r}, which is no plain file")
-            found.append((member.name, member.size, _Opener(tar, member)))
-        yield found
+        yield [
+            _Member(info.name, info.size, info.isreg(), lambda info=info: tar.extractfile(info))
+            for info in tar
+            if not info.isdir()
+        ]
 
 
 @contextmanager
-def _zip(archive: Path) -> Generator[Members]:
+def _zip_members(archive: Path) -> Generator[list[_Member]]:
     with zipfile.ZipFile(archive) as zipped:
-        found: Members = []
-        for member in zipped.infolist():
-            mode = member.external_attr >> 16
-            if member.is_dir():
-                continue
-            if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-                raise FetchFailed(
-                    f"{archive.name} holds {member.filename!r}, which is no plain file"
-                )
-            found.append((member.filename, member.file_size, _Opener(zipped, member)))
-        yield found
+        yield [
+            _Member(
+                info.filename,
+                info.file_size,
+                stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG),
+                lambda info=info: zipped.open(info),
+            )
+            for info in zipped.infolist()
+            if not info.is_dir()
+        ]
 
 
-def _safe(name: str, archive: Path) -> str:
-    """The member's place in the folder. Raises FetchFailed where it would be outside."""
+def _safe_path(name: str, archive: Path) -> str:
+    """Return a member's relative path. Raises FetchFailed if it leads out of the folder."""
     windows, posix = PureWindowsPath(name), PurePosixPath(name)
-    outside = windows.drive or windows.root or posix.is_absolute()
-    if outside or ".." in windows.parts or ".." in posix.parts or not posix.parts:
+    rooted = windows.drive or windows.root or posix.is_absolute()
+    if rooted or ".." in windows.parts or ".." in posix.parts or not posix.parts:
         raise FetchFailed(f"{archive.name} reaches outside its folder with {name!r}: refused")
     return str(posix)
 
 
-def _write(source: IO[bytes], size: int, target: Path) -> None:
+def _write(member: _Member, target: Path) -> None:
+    source = member.open()
+    if source is None:
+        raise ValueError(f"{member.name!r} can't be opened")
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with source, target.open("wb") as out:
         while block := source.read(_BLOCK):
             written += len(block)
-            if written > size:
-                raise ValueError("a member is longer than it says")
+            if written > member.size:
+                raise ValueError(f"{member.name!r} is longer than its header says")
             out.write(block)
-    if written != size:
-        raise ValueError("a member is shorter than it says")
+    if written != member.size:
+        raise ValueError(f"{member.name!r} is shorter than its header says")
