@@ -1,4 +1,4 @@
-"""Where the present time comes from: a port, so that no logic calls ``now()`` by itself."""
+"""The clock port: code takes the present time from a ``Clock``, never from ``now()``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 Clock = Callable[[], datetime]
-"""Gives the present time as an aware datetime."""
+"""Returns the present time as an aware datetime."""
 
 
 def system_clock() -> datetime:
-    """The machine's time, in UTC."""
+    """Return the machine's time in UTC."""
     return datetime.now(UTC)
 
 
 def micros(at: datetime) -> int:
-    """Microseconds since 1970 UTC."""
+    """Return the microseconds since 1970-01-01 UTC."""
     return (at - _EPOCH) // _MICROSECOND
 
 
 def moment(value: int) -> datetime:
-    """The aware UTC datetime of :func:`micros`."""
+    """Return the aware UTC datetime of a number of microseconds (see :func:`micros`)."""
     return _EPOCH + timedelta(microseconds=value)

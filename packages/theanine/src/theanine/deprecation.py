@@ -1,4 +1,4 @@
-"""Aliases for names that were renamed: each works for one release, with a DeprecationWarning."""
+"""Aliases for renamed names: they work for one release, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -10,44 +10,48 @@ from typing import Any, TypeVar
 C = TypeVar("C")
 
 
-def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
-    """Warn that ``old`` goes in the next release and ``new`` replaces it."""
+def warn_renamed(old: str, new: str) -> None:
+    """Warn the caller's caller that ``new`` replaces ``old``."""
     warnings.warn(
-        f"{old} is deprecated and goes in the next release; use {new}",
+        f"{old} is deprecated and will go in the next release; use {new}",
         DeprecationWarning,
-        stacklevel=stacklevel,
+        stacklevel=3,
     )
 
 
-def renamed_fields(**new_names: str) -> Callable[[type[C]], type[C]]:
-    """Return a class decorator that accepts old field names (``old="new"``).
+def renamed_fields(*, constructor: bool = False, **new_names: str) -> Callable[[type[C]], type[C]]:
+    """Return a class decorator that lets fields be read under their old names (``old="new"``).
 
-    They can be read, and given to the constructor.
+    With ``constructor``, old names are also accepted as keyword arguments.
     """
 
     def decorate(cls: type[C]) -> type[C]:
         for old, new in new_names.items():
-            setattr(cls, old, _alias(cls.__name__, old, new))
-        accept: Any = cls.__init__
-
-        @wraps(accept)
-        def init(self: C, *args: Any, **kwargs: Any) -> None:
-            if not new_names.keys().isdisjoint(kwargs):
-                for old, new in new_names.items():
-                    if old in kwargs:
-                        warn_renamed(f"{cls.__name__}({old}=…)", f"{new}=…")
-                        kwargs[new] = kwargs.pop(old)
-            accept(self, *args, **kwargs)
-
-        setattr(cls, "__init__", init)  # noqa: B010 (not assignable for a type checker)
+            setattr(cls, old, _alias(f"{cls.__name__}.{old}", new))
+        if constructor:
+            _accept_old_names(cls, new_names)
         return cls
 
     return decorate
 
 
-def _alias(owner: str, old: str, new: str) -> property:
+def _alias(old: str, new: str) -> property:
     def read(self: object) -> Any:
-        warn_renamed(f"{owner}.{old}", new)
+        warn_renamed(old, new)
         return getattr(self, new)
 
     return property(read, doc=f"Deprecated: use ``{new}``.")
+
+
+def _accept_old_names(cls: Any, new_names: dict[str, str]) -> None:
+    init = cls.__init__
+
+    @wraps(init)
+    def accept(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not new_names.keys().isdisjoint(kwargs):
+            for old in new_names.keys() & kwargs.keys():
+                warn_renamed(f"{cls.__name__}({old}=…)", f"{new_names[old]}=…")
+                kwargs[new_names[old]] = kwargs.pop(old)
+        init(self, *args, **kwargs)
+
+    cls.__init__ = accept

@@ -1,46 +1,47 @@
-"""Every error that theanine raises on purpose.
+"""The error types.
 
 ::
 
     TheanineError
     ├── UserError            the caller's mistake; the command line exits with 2
-    │   ├── BadInput         a turn, a date, a file or a line of it that can't be taken
-    │   ├── NotFound         a user, session or memory that isn't there
-    │   ├── SettingsError    an option or setting that makes no sense
-    │   ├── MissingExtra     an optional dependency that isn't installed
-    │   ├── NotAStore        the file is no store of ours, or a newer theanine wrote it
+    │   ├── BadInput         a malformed turn, date, file or line
+    │   ├── NotFound         no such user, session or memory
+    │   ├── SettingsError    an invalid option or setting
+    │   ├── MissingExtra     an optional dependency isn't installed
+    │   ├── NotAStore        the file isn't a store, or a newer theanine wrote it
     │   └── EmbedderMismatch the store's vectors come from another embedder
     ├── StoreError           the disk or the database failed at run time
-    │   ├── LeaseLost        another process took over this scope's remembering
-    │   └── Stale            what this was made of was forgotten meanwhile
+    │   ├── LeaseLost        another process took over remembering in this scope
+    │   └── Stale            something was forgotten while a text was made from it
     ├── ModelError           the language model or the embedder failed at run time
-    │   ├── ModelUnavailable no answer within the retry budget (429, 5xx, time-out, dropped line)
-    │   ├── ModelRejected    the provider refused the request itself (key, name, size)
-    │   ├── UnusableReply    it answered, but not with what was asked, repairs included
-    │   └── BudgetExceeded   the next call would pass the token or money budget
+    │   ├── ModelUnavailable no reply after all retries (429, 5xx, time-out, lost connection)
+    │   ├── ModelRejected    the provider refused the request (key, model name, size)
+    │   ├── UnusableReply    the reply doesn't fit the schema, even after repairs
+    │   └── BudgetExceeded   the next call would exceed the token or cost budget
     ├── CommandFailedToLoad  a command of another package can't be imported
-    ├── FetchFailed          a public data set could not be fetched whole and unchanged
-    └── RememberingFailed    a session is safe in the log but not remembered yet
+    ├── FetchFailed          a public data set could not be downloaded intact
+    └── RememberingFailed    a session is in the log but could not be remembered
 
-Every message says what is wrong, where, and what to do next.
+A message says what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
 
 
 class TheanineError(Exception):
-    """The root of all errors that theanine raises on purpose."""
+    """Base class of all errors that theanine raises."""
 
 
 class UserError(TheanineError):
-    """The caller's mistake: mend the call and try again."""
+    """The caller's mistake: the call has to be changed."""
 
 
 class BadInput(UserError):
-    """A turn, a date, a file or a line of it that can't be taken.
+    """A malformed turn, date, file or line.
 
     Attributes:
-        where: what the fault is in, such as ``"talk.jsonl, line 7"``; empty for a call from Python.
+        where: the location of the fault, such as ``"talk.jsonl, line 7"``; empty for a call from
+            Python.
     """
 
     def __init__(self, message: str, where: str = "") -> None:
@@ -49,19 +50,20 @@ class BadInput(UserError):
 
 
 class NotFound(UserError):
-    """A user, session or memory that isn't in the store."""
+    """No such user, session or memory in the store."""
 
 
 class SettingsError(UserError):
-    """An option or a setting that makes no sense, alone or with another."""
+    """An invalid option or setting, or an invalid combination."""
 
 
 class MissingExtra(UserError):
-    """An optional dependency that isn't installed.
+    """An optional dependency isn't installed.
 
     Args:
         extra: the extra's name, as in ``pip install 'theanine[models]'``.
-        purpose: what it is needed for.
+        purpose: what needs it.
+        package: the distribution that offers the extra.
     """
 
     def __init__(self, extra: str, purpose: str, package: str = "theanine") -> None:
@@ -70,23 +72,23 @@ class MissingExtra(UserError):
 
 
 class NotAStore(UserError):
-    """The path holds no store of ours, or one that a newer theanine wrote."""
+    """The file isn't a store, or a newer theanine wrote it."""
 
 
 class EmbedderMismatch(UserError):
-    """The store's vectors come from another embedder, or have another dimension."""
+    """The store's vectors come from another embedder or have another dimension."""
 
 
 class StoreError(TheanineError):
-    """The disk or the database failed at run time: full, read-only, locked, damaged."""
+    """The disk or the database failed at run time: full, read-only, locked or damaged."""
 
 
 class LeaseLost(StoreError):
-    """Another process took over this scope's remembering; nothing was committed here."""
+    """Another process took over remembering in this scope; nothing was committed."""
 
 
 class Stale(StoreError):
-    """Something was forgotten while words were made of what was known; they were not kept."""
+    """Something was forgotten while a text was made from it; the text was discarded."""
 
 
 class ModelError(TheanineError):
@@ -94,10 +96,10 @@ class ModelError(TheanineError):
 
 
 class ModelUnavailable(ModelError):
-    """No answer within the retry budget: rate limit, server error, time-out, dropped connection.
+    """No reply after all retries: rate limit, server error, time-out or lost connection.
 
     Attributes:
-        retry_after: seconds the provider asked to wait, if it said so.
+        retry_after: seconds that the provider asked to wait, or None.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
@@ -106,14 +108,14 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRejected(ModelError):
-    """The provider refused the request itself: key, model name, permissions or size."""
+    """The provider refused the request: key, model name, permissions or size."""
 
 
 class UnusableReply(ModelError):
-    """The model answered, but not with what was asked, even after the repairs.
+    """The model's reply doesn't fit the schema, even after repairs.
 
     Attributes:
-        raw: the last reply as it came (it is in the journal as well).
+        raw: the last reply, verbatim (it is in the journal as well).
     """
 
     def __init__(self, message: str, raw: str = "") -> None:
@@ -122,7 +124,7 @@ class UnusableReply(ModelError):
 
 
 class BudgetExceeded(ModelError):
-    """The next call would pass the token or money budget that was set."""
+    """The next call would exceed the token or cost budget."""
 
 
 class CommandFailedToLoad(TheanineError):
@@ -130,8 +132,8 @@ class CommandFailedToLoad(TheanineError):
 
 
 class FetchFailed(TheanineError):
-    """A public data set could not be fetched whole and unchanged; nothing half was kept."""
+    """A public data set could not be downloaded intact; no partial file is left."""
 
 
 class RememberingFailed(TheanineError):
-    """A session is safe in the log but not remembered yet; the next ``remember`` resumes it."""
+    """A session is in the log but could not be remembered; the next ``remember`` tries again."""

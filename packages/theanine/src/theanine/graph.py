@@ -1,4 +1,4 @@
-"""The memory graph: adjacency and components, grown as memories and links arrive."""
+"""The memory graph: adjacency and connected components, extended incrementally."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from theanine.types import Link
 
 
 class Graph:
-    """A directed acyclic graph over memory ids; edges run from older to newer.
+    """A directed acyclic graph over memory ids; edges run from older to newer memories.
 
-    Weakly connected components are kept in a union-find whose sets also list their members, so
-    that both "which component" and "its members" cost next to nothing while the graph only grows.
+    Weakly connected components are kept in a union-find that also lists each set's members.
+
+    Attributes:
+        links: the link of each (older, newer) pair.
+        newer, older: the neighbors of a memory, in the order in which links were added.
     """
 
     def __init__(self, links: Iterable[Link] = ()) -> None:
@@ -24,7 +27,7 @@ class Graph:
             self.add(link)
 
     def add(self, link: Link) -> None:
-        """Add an edge; the same pair again changes nothing."""
+        """Add an edge, unless the pair is linked already."""
         pair = (link.older, link.newer)
         if pair in self.links:
             return
@@ -34,7 +37,7 @@ class Graph:
         self._unite(link.older, link.newer)
 
     def component(self, memory: int) -> int:
-        """A number that all memories of one weakly connected component share."""
+        """Return the id of the memory that represents this one's weakly connected component."""
         root = memory
         while (parent := self._parent.get(root, root)) != root:
             root = parent
@@ -43,17 +46,15 @@ class Graph:
         return root
 
     def members(self, memory: int) -> list[int]:
-        """All memories of its component, in no particular order; itself alone if it has no link."""
+        """Return all memories of the component, in any order; an unlinked memory alone."""
         return self._members.get(self.component(memory), [memory])
 
     def _unite(self, a: int, b: int) -> None:
-        one, other = self.component(a), self.component(b)
-        if one == other:
+        large, small = self.component(a), self.component(b)
+        if large == small:
             return
-        mine, theirs = self._members.get(one, [one]), self._members.pop(other, [other])
-        if len(mine) < len(theirs):
-            one, other, mine, theirs = other, one, theirs, mine
-            self._members.pop(other, None)
-        mine.extend(theirs)
-        self._members[one] = mine
-        self._parent[other] = one
+        if len(self.members(large)) < len(self.members(small)):
+            large, small = small, large
+        members = self._members.setdefault(large, [large])
+        members.extend(self._members.pop(small, [small]))
+        self._parent[small] = large

@@ -1,4 +1,11 @@
-"""Turns, sessions, memories, links and recollections: the data that every layer shares."""
+"""The data that every layer shares: turns, sessions, memories, links, recollections.
+
+The log holds :class:`Session` s of :class:`Turn` s. A method makes :class:`Memory` s and
+:class:`Link` s from them. A recall returns a :class:`Recollection`.
+
+Provenance: ``source_turns`` are the turns that directly support a memory, ``derived_from`` the
+memories that it was made from.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +15,21 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from theanine.deprecation import renamed_fields
+
 Role = Literal["user", "assistant"]
-"""Who speaks: a person (``user``) or the assistant that this memory serves (``agent``)."""
+"""Whether a turn is by a person or by the assistant that uses this memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory it is. Nothing is ever read or written across scopes."""
+    """The owner of stored data. Nothing is read or written across scopes.
+
+    Attributes:
+        user: the person.
+        agent: the deployed agent that talks with the user.
+        tenant: the customer whose data is isolated from all others'.
+    """
 
     user: str
     agent: str = "default"
@@ -29,20 +44,25 @@ class Scope:
         return " @ ".join(parts)
 
 
+# The log
+
+
+@renamed_fields(constructor=True, shared="attachment", words="full_text")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
-    """One thing said, as the caller hands it in.
+    """A turn that is not in the log yet.
 
     Attributes:
-        text: the words, exactly as they were said.
+        text: the words, verbatim.
         speaker: the speaker's name.
-        at: when, an aware datetime; its own UTC offset is kept.
-        role: ``user`` for a person, ``agent`` for the assistant.
-        key: the caller's own id, unique in its session; hearing the same key again changes nothing.
-        shared: what the speaker showed beside the words, such as a picture's description.
-        recalled: ids of the memories that were in front of the agent when it said this.
-        notes: what the agent's method noted as it said this, such as ``{"worth": "yes"}``; never
-            words of the dialogue.
+        at: the time, an aware datetime; its UTC offset is kept.
+        role: ``user`` for a person, ``assistant`` for the assistant.
+        key: the caller's own id, unique in the session; a key that is already logged changes
+            nothing.
+        attachment: what the speaker shared with the words, such as a picture's description.
+        recalled: ids of the memories in the prompt that this turn replied to.
+        notes: the method's notes on this turn, such as ``{"worth": "yes"}``; never words of the
+            dialogue.
     """
 
     text: str
@@ -56,19 +76,18 @@ class Utterance:
 
     @property
     def full_text(self) -> str:
-        """The text with what was shown beside it."""
+        """The text, followed by the attachment in brackets if there is one."""
         return f"{self.text} [shares {self.attachment}]" if self.attachment else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Utterance):
-    """One utterance in the log.
+    """One utterance by one speaker, in the log.
 
     Attributes:
-        id: number in the scope, from 1, in the order in which turns were logged.
-        session: number of its session.
-        dated: whether ``at`` is a real time; False when the source of the session gave no dates,
-            so that ``at`` only keeps the order.
+        id: number in the scope, from 1, in the order of logging.
+        session: id of the session.
+        dated: False when the source has no dates: then ``at`` only keeps the order.
     """
 
     id: int
@@ -81,17 +100,17 @@ class Turn(Utterance):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A run of turns.
+    """The turns of one conversation, from its start to its end or to a long pause.
 
     Attributes:
-        id: its number in the scope, from 1, in the order in which sessions were logged.
-        key: the caller's own id, unique in the scope (an imported session's name in its file).
-        started_at: the first turn's time, aware, in the zone in which it was said.
+        id: number in the scope, from 1, in the order of logging.
+        key: the caller's own id, unique in the scope; for an imported session its name in the file.
+        started_at: the first turn's time, aware, in that turn's UTC offset.
         ended_at: when it ended; None while it is open.
-        dated: False when the source gave no dates and the times only keep the order.
-        turn_count: how many turns it has.
+        dated: False when the source has no dates: then the times only keep the order.
+        turn_count: number of turns.
         remembered_at: when its memories were committed; None before.
-        failure: why remembering it failed last, or None.
+        failure: why the last attempt to remember it failed; None if it didn't.
     """
 
     id: int
@@ -105,18 +124,21 @@ class Session:
 
     @property
     def order(self) -> tuple[datetime, int]:
-        """Sorts sessions as they happened: by start, then by number."""
+        """Sort key: start time, then id."""
         return (self.started_at, self.id)
+
+
+# Importing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMemory:
-    """A ready-made memory that comes with an imported session (``import --memories``).
+    """A memory that was read from a file together with its session.
 
     Attributes:
         text: the statement.
-        speakers: who it is about.
-        source_keys: keys of the turns that it came from, if its file names them.
+        speakers: the people it is about.
+        source_keys: keys of the turns that support it, if the file names them.
     """
 
     text: str
@@ -126,14 +148,15 @@ class ImportedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """One whole session from elsewhere, before it is logged.
+    """A complete session that is not in the log yet.
 
     Attributes:
-        key: its name in its source, unique in the scope; the same key twice changes nothing.
-        turns: what was said, in order.
-        at: the session's own date, for sessions that hold only memories.
-        dated: False when the source gave no dates and ``at`` only keeps the order.
-        memories: ready-made memories, or empty.
+        key: the session's name in its source, unique in the scope; a key that is already logged
+            adds only what is new.
+        turns: the turns in order; empty if there are only memories.
+        at: the session's date.
+        dated: False when the source has no dates: then ``at`` only keeps the order.
+        memories: imported memories.
     """
 
     key: str
@@ -145,12 +168,13 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The sessions of one relationship, as read from a file.
+    """All sessions with one user, as read from a file.
 
     Attributes:
-        name: what the source calls it; the user's name in the store unless the caller gives one.
+        name: the source's name for it; the default name of the user.
         transcripts: the sessions, oldest first.
-        notes: what was odd in the source and how often, such as ``{"turns without a date": 3}``.
+        notes: irregularities of the source and their counts, such as
+            ``{"turns without a date": 3}``.
     """
 
     name: str
@@ -158,8 +182,11 @@ class History:
     notes: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
+# Memories
+
+
 class Relation(StrEnum):
-    """How an older memory A stands to a newer memory B (Theanine, appendix A.1)."""
+    """How an older memory relates to a newer one (Theanine, appendix A.1)."""
 
     CHANGED = "Changed"
     CAUSE = "Cause"
@@ -171,32 +198,33 @@ class Relation(StrEnum):
 
 
 LOCAL_MODEL = "local"
-"""The model's name on everything that was made without a language model."""
+"""``made_by`` of everything that was made without a language model."""
 
 STATEMENT = "statement"
-"""The kind of a memory that says one thing about its speakers."""
+"""``kind`` of a memory that states one fact about its speakers."""
 
 
+@renamed_fields(sources="source_turns", origins="derived_from", made_at="session_ended_at")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One remembered statement.
+    """One stored statement, digest or excerpt.
 
     Attributes:
-        id: its number in the scope, from 1, in the order of commit.
-        session: the number of the session that it came from.
-        text: the statement.
-        at: the time of the last turn that supports it, aware, in that turn's own UTC offset.
-        made_at: when its session ended (the paper's time of a memory), aware, UTC.
-        kind: what sort of memory: ``statement``, or a name that its method gives it.
-        speakers: who it is about.
-        sources: ids of the turns that it rests on directly, ascending; empty for ready-made
-            memories whose file names no turns, and for those made of other memories alone.
-        origins: ids of the memories that it was made of, ascending: forgetting one of them takes
-            this one along.
-        method: the method that made it.
-        made_by: the model that made it, ``local`` or ``given``.
+        id: number in the scope, from 1, in the order of commit.
+        session: id of the session that it was made from.
+        text: the words.
+        at: the time of the last turn that supports it, aware, in that turn's UTC offset.
+        session_ended_at: when its session ended (the paper's time of a memory), aware, UTC.
+        kind: ``statement``, or a kind that its method defines.
+        speakers: the people it is about.
+        source_turns: ids of the turns that directly support it, ascending. Empty for an imported
+            memory whose file names no turns, and for one made only from other memories.
+        derived_from: ids of the memories that it was made from, ascending; forgetting one of them
+            erases this one as well.
+        method: id of the method that made it.
+        made_by: the model's name; ``local`` without a model, ``given`` for an imported memory.
         prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
-        dated: whether ``at`` is a real time; False when the session that it came from has no dates.
+        dated: False when its session has no dates: then the times only keep the order.
     """
 
     id: int
@@ -215,7 +243,7 @@ class Memory:
 
     @property
     def order(self) -> tuple[datetime, int]:
-        """Sorts memories as they happened: by time, then by number."""
+        """Sort key: time, then id."""
         return (self.at, self.id)
 
 
@@ -225,10 +253,10 @@ class Link:
 
     Attributes:
         older, newer: memory ids.
-        relation: None when linked by similarity and order alone (``relation_aware=False``).
-        explanation: why, in the words of the model or the local cue that fired.
-        similarity: cosine of the two memories' vectors, -1 to 1.
-        made_by: the model, or ``local``.
+        relation: None for a link by similarity and order alone (``relation_aware=False``).
+        explanation: the reason in the model's words, or the local cue that matched.
+        similarity: cosine similarity of the two memories' vectors, -1 to 1.
+        made_by: the model's name, or ``local``.
         prompt: name and version of the prompt; empty without a model.
     """
 
@@ -242,22 +270,23 @@ class Link:
 
 
 MarkKind = Literal["superseded", "withdrawn"]
-"""Why a memory is no longer live: a newer one took its place, or what it says no longer holds."""
+"""Why a memory is not in effect: a newer memory replaced it, or it no longer holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Says that a memory is no longer live. The memory itself stays as it is.
+    """A note that a memory is no longer in effect. The memory itself is not changed.
 
     Attributes:
-        id: its number in the scope, from 1, in the order of commit.
-        memory: the memory that is marked.
+        id: number in the scope, from 1, in the order of commit.
+        memory: id of the marked memory.
         kind: see :data:`MarkKind`.
-        by: the memory that took its place, or None.
-        session: the session whose remembering marked it; forgetting that session lifts the mark.
-        reason: why, in the words of the model or of the local rule.
-        method: the method that marked it.
-        made_by: the model, or ``local``.
+        by: id of the memory that replaced it, or None.
+        session: id of the session whose remembering marked it; forgetting that session removes
+            the mark.
+        reason: the reason in the model's words, or the local rule.
+        method: id of the method that marked it.
+        made_by: the model's name, or ``local``.
         prompt: name and version of the prompt; empty without a model.
     """
 
@@ -272,12 +301,17 @@ class Mark:
     prompt: str = ""
 
 
+# Recall
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A directed path of linked memories, oldest first.
+    """A path of linked memories, oldest first.
 
-    ``links[i]`` joins ``memories[i]`` to ``memories[i + 1]``. ``retrieved`` is the id of the memory
-    whose retrieval brought this path up.
+    Attributes:
+        memories: the memories on the path.
+        links: ``links[i]`` joins ``memories[i]`` to ``memories[i + 1]``.
+        retrieved: id of the retrieved memory that the path was built from.
     """
 
     memories: tuple[Memory, ...]
@@ -285,17 +319,18 @@ class Timeline:
     retrieved: int
 
 
+@renamed_fields(constructor=True, sources="source_turns")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One piece of a recollection, with where it came from.
+    """One piece of a recollection, with its provenance.
 
     Attributes:
-        text: the words that the responder is given.
-        memories: the memories that it rests on, in the order of ``text``.
-        sources: the turns that those memories rest on, in time order.
-        timeline: the path behind it, or None when the part is no timeline.
-        score: how well its retrieved memory fits the dialogue; higher is better, no fixed scale.
-        made_by: the model that worded it, or ``local``.
+        text: the words for the prompt.
+        memories: the memories that the text was made from, in its order.
+        source_turns: the turns that support those memories, in time order.
+        timeline: the timeline that the text was made from, or None.
+        score: relevance of the retrieved memory; higher is better, the scale is the method's own.
+        made_by: the name of the model that wrote the text, or ``local``.
     """
 
     text: str
@@ -306,31 +341,37 @@ class Part:
     made_by: str = LOCAL_MODEL
 
 
+@renamed_fields(sources="source_turns")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """What a method hands the responder before a reply: empty when nothing is remembered."""
+    """The result of a recall; empty (and false) when nothing relevant is stored.
+
+    Attributes:
+        query: the text that retrieval ranked by.
+        parts: the pieces, in the order of the prompt.
+    """
 
     query: str
     parts: tuple[Part, ...] = ()
 
     @property
     def text(self) -> str:
-        """All parts, one a line."""
+        """The text of all parts, one per line."""
         return "\n".join(part.text for part in self.parts)
 
     @property
     def timelines(self) -> tuple[Timeline, ...]:
-        """The paths behind the parts."""
+        """The timelines of the parts that have one."""
         return tuple(part.timeline for part in self.parts if part.timeline is not None)
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """Every memory behind any part, once, in order of first appearance."""
+        """The memories of all parts, each once, in order of first appearance."""
         return tuple({m.id: m for part in self.parts for m in part.memories}.values())
 
     @property
     def source_turns(self) -> tuple[Turn, ...]:
-        """Every source turn behind any part, once, in time order."""
+        """The source turns of all parts, each once, in time order."""
         turns = {t.id: t for part in self.parts for t in part.source_turns}
         return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
 
@@ -338,12 +379,17 @@ class Recollection:
         return bool(self.parts)
 
 
+# What a method returns for one session
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory that a method has made and that the store has not numbered yet.
+    """A memory without an id; fields as in :class:`Memory`.
 
-    ``origins`` are stored memories that it was made of; ``beside`` are others of the same batch,
-    by their index, each before its own. Both become ``Memory.origins``.
+    Attributes:
+        derived_from: ids of stored memories that it was made from.
+        derived_from_new: indexes of earlier memories of the same batch that it was made from; the
+            store adds their ids to ``derived_from``.
     """
 
     text: str
@@ -359,7 +405,7 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLink:
-    """A link to a new memory: ``newer`` is its index in the same batch, ``older`` a stored id."""
+    """A link to a new memory: ``older`` is a stored id, ``newer`` an index in the same batch."""
 
     older: int
     newer: int
@@ -384,15 +430,15 @@ class NewMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBatch:
-    """All that a method makes of one session; the store commits it whole or not at all.
+    """Everything that a method made from one session; committed in one transaction.
 
     Attributes:
         memories: new memories, in order.
-        vectors: ``(n, d)`` float32, unit norm; row i belongs to ``memories[i]``.
-        links: edges into the new memories.
-        marks: on stored memories that are no longer live.
-        pairs: how many (older, newer) pairs were related.
-        notes: what its user should know, such as a step that fell back on its local version.
+        vectors: ``(n, d)`` float32 of unit norm; row i belongs to ``memories[i]``.
+        links: links to the new memories.
+        marks: marks on stored memories.
+        pairs: number of (older, newer) pairs that were compared for a relation.
+        notes: messages for the user, such as a step that fell back to its local version.
     """
 
     memories: Sequence[NewMemory] = ()
