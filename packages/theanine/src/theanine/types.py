@@ -447,3 +447,37 @@ class MemoryBatch:
     marks: Sequence[NewMark] = ()
     pairs: int = 0
     notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Calls to a language model, their tokens and their cost. Add two with ``+``.
+
+    Attributes:
+        calls: requests sent to the model.
+        replayed: replies taken from the journal instead; they cost nothing.
+        failed: those of ``calls`` that brought no reply, or none that could be used.
+        input_tokens, output_tokens: tokens of ``calls``, as counted by the provider.
+        cost: US dollars for ``calls``; None if the price of any is unknown.
+        seconds: time spent waiting for the model, summed over concurrent calls.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    failed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        unknown = self.cost is None or other.cost is None
+        return Usage(
+            calls=self.calls + other.calls,
+            replayed=self.replayed + other.replayed,
+            failed=self.failed + other.failed,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost=None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
+            seconds=self.seconds + other.seconds,
+        )

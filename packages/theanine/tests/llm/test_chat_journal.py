@@ -18,10 +18,9 @@ from theanine.errors import BudgetExceeded, ModelRejected, SettingsError, Unusab
 from theanine.llm.base import RawReply
 from theanine.llm.chat import ScopedChat
 from theanine.llm.gather import gather
-from theanine.llm.usage import Usage
 from theanine.store import Store
 from theanine.testing import ScriptedModel, ScriptedServer
-from theanine.types import Scope
+from theanine.types import Scope, Usage
 
 pytestmark = pytest.mark.anyio
 

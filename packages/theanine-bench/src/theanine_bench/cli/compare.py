@@ -238,9 +238,8 @@ def _lines(column: Column, answer: Answer) -> Iterator[str]:
 
 def _money(column: Column) -> str:
     """What the model was paid for all of it."""
-    costs = [column.remembering.cost, column.recalling.cost]
-    known = [cost for cost in costs if cost is not None]
-    return f"${sum(known):.4f}" if len(known) == len(costs) else "unknown"
+    cost = (column.remembering + column.recalling).cost
+    return "unknown" if cost is None else f"${cost:.4f}"
 
 
 def _found(column: Column) -> str:
@@ -254,9 +253,8 @@ def _calls(column: Column) -> str:
 
 
 def _tokens(column: Column) -> str:
-    both = (column.remembering, column.recalling)
-    sent, said = sum(one.input_tokens for one in both), sum(one.output_tokens for one in both)
-    return f"{sent:,} + {said:,}"
+    usage = column.remembering + column.recalling
+    return f"{usage.input_tokens:,} + {usage.output_tokens:,}"
 
 
 MEASURES: Sequence[tuple[str, Callable[[Column], Any]]] = (

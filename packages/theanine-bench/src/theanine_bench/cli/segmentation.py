@@ -193,7 +193,7 @@ def _show(
     if asked:
         console().print(
             f"{pluralize(asked.fallbacks, 'fallbacks to the local segmenter')}; "
-            f"{pluralize(asked.calls, 'calls')}, {asked.replayed} replayed; "
-            f"{pluralize(asked.input_tokens, 'tokens')} in, "
-            f"{asked.output_tokens:,} out"
+            f"{pluralize(asked.usage.calls, 'calls')}, {asked.usage.replayed} replayed; "
+            f"{pluralize(asked.usage.input_tokens, 'tokens')} in, "
+            f"{asked.usage.output_tokens:,} out"
         )

@@ -9,8 +9,8 @@ from theanine.cli.timeline_page.fill import filled
 from theanine.text.words import format_date
 
 if TYPE_CHECKING:
-    from theanine.types import Turn
-    from theanine_bench.tasks.comparison import Answer, Column, Comparison, Question, Spent
+    from theanine.types import Turn, Usage
+    from theanine_bench.tasks.comparison import Answer, Column, Comparison, Question
 
 
 def compare_page(found: Comparison, *, title: str) -> str:
@@ -60,7 +60,7 @@ def _column(column: Column) -> dict[str, Any]:
     }
 
 
-def _spent(spent: Spent) -> dict[str, Any]:
+def _spent(spent: Usage) -> dict[str, Any]:
     return {
         "calls": spent.calls,
         "failed": spent.failed,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.store.values import CostLine
+from theanine.types import Usage
 from theanine_bench.metrics.base import CorpusMeasure
 from theanine_bench.metrics.intervals import bootstrap_interval
 from theanine_bench.runs.item import Item, value_names
@@ -102,22 +103,13 @@ def _spread(seconds: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _sum(one: float | None, two: float | None) -> float | None:
-    """None as soon as a price is unknown."""
-    return None if one is None or two is None else one + two
-
-
 def _spent(costs: Iterable[CostLine]) -> dict[str, dict[str, Any]]:
     """Calls, tokens and dollars by what they were for."""
-    found: dict[str, dict[str, Any]] = {}
+    sums: defaultdict[str, Usage] = defaultdict(Usage)
     for line in costs:
-        what = "answering" if line.session is None else "remembering"
-        if line.scope == JUDGE:
-            what = "judging"
-        sums = found.setdefault(
-            what, {"calls": 0, "failed": 0, "input_tokens": 0, "output_tokens": 0, "cost": 0.0}
-        )
-        for name in ("calls", "failed", "input_tokens", "output_tokens"):
-            sums[name] += getattr(line, name)
-        sums["cost"] = _sum(sums["cost"], line.cost)
-    return found
+        purpose = "answering" if line.session is None else "remembering"
+        sums["judging" if line.scope == JUDGE else purpose] += line
+    fields = ("calls", "failed", "input_tokens", "output_tokens", "cost")
+    return {
+        purpose: {name: getattr(usage, name) for name in fields} for purpose, usage in sums.items()
+    }

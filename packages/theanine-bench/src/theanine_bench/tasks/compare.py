@@ -19,7 +19,7 @@ import theanine
 from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import ModelError
 from theanine.methods.registry import open_method
-from theanine.types import History, Transcript, Turn
+from theanine.types import History, Transcript, Turn, Usage
 from theanine_bench.datasets.evidence import TurnRef
 from theanine_bench.datasets.questions import UserQuestion
 from theanine_bench.metrics.ranking import recall_at
@@ -30,13 +30,11 @@ from theanine_bench.tasks.comparison import (
     Entrant,
     Piece,
     Question,
-    Spent,
     With,
 )
 
 if TYPE_CHECKING:
     from theanine.client.sync import Client
-    from theanine.store.values import CostLine
 
 
 Gold = Sequence[frozenset[int]]
@@ -126,8 +124,8 @@ class _Run:
             links=sum(links for _, links in counts),
             failures=failures,
             remember_seconds=self._seconds,
-            remembering=spent(line for line in costs if line.session is not None),
-            recalling=spent(line for line in costs if line.session is None),
+            remembering=sum((line for line in costs if line.session is not None), Usage()),
+            recalling=sum((line for line in costs if line.session is None), Usage()),
             disk=_size(self._path),
             answers=[self._answers[place] for place in range(len(asked))],
         )
@@ -191,19 +189,6 @@ class _Run:
 
     def _kept(self, agent: Client, user: str) -> tuple[int, int]:
         return len(agent.memories(user)), len(agent.links(user))
-
-
-def spent(lines: Iterable[CostLine]) -> Spent:
-    """The sum of a journal's lines."""
-    found = list(lines)
-    costs = [line.cost for line in found]
-    return Spent(
-        calls=sum(line.calls for line in found),
-        failed=sum(line.failed for line in found),
-        input_tokens=sum(line.input_tokens for line in found),
-        output_tokens=sum(line.output_tokens for line in found),
-        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-from theanine.types import Turn
+from theanine.types import Turn, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,17 +29,6 @@ class With:
     reranked: int = DEFAULT_RERANK_DEPTH
     budget: int | None = None
     seed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What a language model was asked; ``cost`` in US dollars, None where a price is unknown."""
-
-    calls: int = 0
-    failed: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +79,8 @@ class Column:
     links: int
     failures: Mapping[str, str]
     remember_seconds: float
-    remembering: Spent
-    recalling: Spent
+    remembering: Usage
+    recalling: Usage
     disk: int
     answers: Sequence[Answer]
 

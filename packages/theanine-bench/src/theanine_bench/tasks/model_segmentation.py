@@ -23,7 +23,7 @@ from theanine.methods.secom.reflect import Attempt, reflect
 from theanine.segmentation.local import segment_locally
 from theanine.segmentation.segments import Span
 from theanine.store import open_store
-from theanine.types import Scope, Utterance
+from theanine.types import Scope, Usage, Utterance
 from theanine_bench.datasets.segmentation import SegmentedDialogue
 from theanine_bench.tasks.segmentation import SegmentationRun, check_dialogues, measured
 
@@ -39,23 +39,19 @@ class ModelRun:
         model: its full name.
         run: what was measured.
         fallbacks: dialogues whose replies stayed unusable: the local segmenter divided them.
-        calls, replayed: requests to the model, and those that the journal answered.
-        input_tokens, output_tokens: of the calls.
+        usage: calls to the model, replays from the journal, and tokens.
     """
 
     model: str
     run: SegmentationRun
     fallbacks: int
-    calls: int
-    replayed: int
-    input_tokens: int
-    output_tokens: int
+    usage: Usage
 
     @property
     def counts(self) -> dict[str, int]:
         """Its counts by name."""
-        names = ("fallbacks", "calls", "replayed", "input_tokens", "output_tokens")
-        return {name: getattr(self, name) for name in names}
+        names = ("calls", "replayed", "input_tokens", "output_tokens")
+        return {"fallbacks": self.fallbacks} | {name: getattr(self.usage, name) for name in names}
 
 
 @asynccontextmanager
@@ -103,15 +99,11 @@ async def bench_with_model(
         [partial(_divided, one.texts, caller, text, progress) for one in dialogues]
     )
     seconds = time.perf_counter() - started
-    usage = caller.usage
     return ModelRun(
         model=caller.model,
         run=measured(dialogues, [spans for spans, _ in drawn], seconds, seed),
         fallbacks=sum(fell_back for _, fell_back in drawn),
-        calls=usage.calls,
-        replayed=usage.replayed,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
+        usage=caller.usage,
     )
 
 

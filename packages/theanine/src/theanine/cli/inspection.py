@@ -23,10 +23,10 @@ from theanine.cli.options import (
     with_dated,
 )
 from theanine.cli.rendering import DAY, console, pluralize, show_table, show_timelines
+from theanine.types import Usage
 
 if TYPE_CHECKING:
     from theanine.client.sync import Client
-    from theanine.store.values import CostLine
     from theanine.types import Mark, Memory, Session
 
 
@@ -219,26 +219,27 @@ def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = F
     with open_client(store) as agent:
         found = agent.costs(user)
     if as_json:
-        show_json([asdict(line) for line in found])
+        lines = [asdict(line) for line in found]
+        for line in lines:
+            del line["replayed"]  # the journal does not count replays
+        show_json(lines)
         return
     if not found:
         print("no language model was called")
         return
-    sums: defaultdict[tuple[str, str, str], list[CostLine]] = defaultdict(list)
+    sums: defaultdict[tuple[str, str, str], Usage] = defaultdict(Usage)
     for line in found:
-        sums[str(line.scope), line.step, line.model].append(line)
+        sums[str(line.scope), line.step, line.model] += line
     columns = ["user", "step", "model", "calls", "failed", "in", "out", "seconds", "cost"]
-    show_table(columns, ([*key, *_sums(lines)] for key, lines in sums.items()))
+    show_table(columns, ([*key, *_usage_columns(usage)] for key, usage in sums.items()))
 
 
-def _sums(lines: Sequence[CostLine]) -> list[object]:
-    costs = [line.cost for line in lines]
-    known = [cost for cost in costs if cost is not None]
+def _usage_columns(usage: Usage) -> list[object]:
     return [
-        sum(line.calls for line in lines),
-        sum(line.failed for line in lines),
-        sum(line.input_tokens for line in lines),
-        sum(line.output_tokens for line in lines),
-        round(sum(line.seconds for line in lines), 1),
-        f"${sum(known):.4f}" if len(known) == len(costs) else "unknown",
+        usage.calls,
+        usage.failed,
+        usage.input_tokens,
+        usage.output_tokens,
+        round(usage.seconds, 1),
+        "unknown" if usage.cost is None else f"${usage.cost:.4f}",
     ]

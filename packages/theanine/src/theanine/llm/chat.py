@@ -25,10 +25,9 @@ from theanine.llm.limits import Limits
 from theanine.llm.parsing import InvalidReply, finish_error, parse_reply, schema_of
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import retrying
-from theanine.llm.usage import Usage
 from theanine.store.base import Store
 from theanine.store.values import JournalEntry
-from theanine.types import Scope
+from theanine.types import Scope, Usage
 
 T = TypeVar("T")
 _SENT_BACK = 4_000
@@ -136,10 +135,16 @@ class ScopedChat:
             epoch = (await self._chat.store.state(self._scope)).epoch
         keys: list[str] = []
         raw, fault = "", ""
+        paid = 0
         for _ in range(1 + self._chat.limits.repairs):
             asked = self._asked(step, messages, touched, epoch)
             keys.append(asked.key)
-            entry = await self._journalled_or_paid(asked)
+            entry = await self._chat.store.journalled(self._scope, asked.key)
+            if entry is None:
+                entry = await self._pay(asked)
+                paid += 1
+            else:
+                self.usage += Usage(replayed=1)
             raw = entry.reply
             try:
                 return _usable(entry, step.result, check)
@@ -148,6 +153,7 @@ class ScopedChat:
             messages = [*messages, *_sent_back(raw, fault)]
         with anyio.CancelScope(shield=True):
             await self._chat.store.reject(self._scope, keys, fault)
+        self.usage += Usage(failed=paid)
         raise UnusableReply(_unusable(step, self.model, len(keys), fault), raw)
 
     def _asked(
@@ -162,13 +168,6 @@ class ScopedChat:
         made_of = [step.name, step.version, model.name, dict(model.settings), asked.prompt]
         key = hashlib.sha256(_json(made_of).encode()).hexdigest()
         return replace(asked, key=key)
-
-    async def _journalled_or_paid(self, asked: _Asked) -> JournalEntry:
-        known = await self._chat.store.journalled(self._scope, asked.key)
-        if known is None:
-            return await self._pay(asked)
-        self.usage += Usage(replayed=1)
-        return known
 
     async def _pay(self, asked: _Asked) -> JournalEntry:
         chat = self._chat
@@ -202,7 +201,7 @@ class ScopedChat:
         return entry
 
     async def _note_failure(self, asked: _Asked, error: ModelError, seconds: float) -> None:
-        self.usage += Usage(failed=1, seconds=seconds)
+        self.usage += Usage(calls=1, failed=1, seconds=seconds)
         entry = self._entry(asked, error=str(error), rejected=True, cost=0.0, seconds=seconds)
         with anyio.CancelScope(shield=True):
             await self._chat.store.journal(self._scope, entry)

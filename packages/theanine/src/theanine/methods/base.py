@@ -19,6 +19,7 @@ from theanine.types import (
     Scope,
     Session,
     Turn,
+    Usage,
     Utterance,
 )
 
@@ -76,20 +77,8 @@ class Reply:
         return self.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What a language model is expected to be asked: calls, tokens in, tokens out."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-        )
+Estimate = Usage
+"""Expected usage, as a method predicts it: calls and tokens; cost and time depend on the model."""
 
 
 class Method(Protocol):

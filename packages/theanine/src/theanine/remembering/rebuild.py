@@ -20,7 +20,7 @@ from theanine.remembering.remember import Progress, RememberReport, RememberWork
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.values import Pending
-from theanine.types import LOCAL_MODEL, Scope
+from theanine.types import LOCAL_MODEL, Scope, Usage
 
 CALL_SECONDS = 1.0
 """How long a model takes to begin an answer, where the journal knows no call of its own."""
@@ -31,27 +31,20 @@ TURNS_A_SECOND = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RebuildEstimate:
-    """What a rebuild will about take. What the journal holds already is not asked again.
+class RebuildEstimate(Usage):
+    """Expected usage of a rebuild, an upper bound: replies in the journal are not paid again.
 
     Attributes:
-        method, model: by which method, with which model (``local`` for none).
+        method: id of the method that will remember.
+        model: name of the model, ``local`` for none.
         sessions, turns: how many wait to be remembered.
-        calls, input_tokens, output_tokens: of the model.
-        cost: US dollars; None when the model's price is unknown.
-        seconds: if no two calls are made at once.
-        replaced: memories that go once all is remembered, by method.
+        replaced: how many memories will be dropped once all is remembered, by method.
     """
 
     method: str
     model: str
     sessions: int
     turns: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    seconds: float
     replaced: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

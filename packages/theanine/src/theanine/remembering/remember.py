@@ -21,13 +21,12 @@ from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
 from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
 from theanine.llm.chat import Chat, ScopedChat
-from theanine.llm.usage import Usage
 from theanine.methods.base import Context, Method
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
 from theanine.store.values import Pending
-from theanine.types import MemoryBatch, Scope
+from theanine.types import MemoryBatch, Scope, Usage
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from theanine.types import Scope
+from theanine.types import Scope, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,19 +107,17 @@ class JournalEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CostLine:
-    """The journal's sum for one step, model and session."""
+class CostLine(Usage):
+    """Usage of one step, model and session, summed over the journal.
+
+    Attributes:
+        session: the session that was being remembered, or None for calls before a reply.
+    """
 
     scope: Scope
     session: int | None
     step: str
     model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
