@@ -10,7 +10,7 @@ from support.history_samples import line, save
 from support.running import Terminal
 from theanine.cli.rendering import pluralize
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
+from theanine.tokenizer import count_tokens
 
 
 @pytest.fixture(scope="module")

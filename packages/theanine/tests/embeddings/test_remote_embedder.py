@@ -80,7 +80,7 @@ async def test_a_long_text_is_cut_before_it_is_sent() -> None:
 
 async def test_a_failing_server_is_tried_again_then_named() -> None:
     busy = {"error": {"message": "busy"}}
-    with answering(503, busy) as url, pytest.raises(ModelUnavailable, match="after 2 tries"):
+    with answering(503, busy) as url, pytest.raises(ModelUnavailable, match="after 2 attempts"):
         await embed(url, ["a"])
 
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from theanine.embeddings.static import LONGEST, StaticEmbedder
-from theanine.embeddings.wordllama import count_tokens
+from theanine.embeddings.static import MAX_CHARACTERS, StaticEmbedder
+from theanine.tokenizer import count_tokens
 
 TEXTS = [
     "I'm terrified of ships since the storm.",
@@ -67,7 +67,7 @@ def test_alone_and_in_a_batch_the_bits_are_the_same() -> None:
 def test_only_the_first_characters_of_a_long_text_count() -> None:
     embedder = StaticEmbedder()
     text = "storm and ships " * 250
-    assert len(text) == LONGEST
+    assert len(text) == MAX_CHARACTERS
     np.testing.assert_array_equal(
         embedder.vectors([text + "but then something else " * 500]), embedder.vectors([text])
     )

@@ -75,7 +75,7 @@ async def test_one_fault_is_survived(fault: Outcome, failed: int, store: Store) 
         (status(429, retry_after=0.05), "status 429"),
         (status(500), "status 500"),
         (drop(), "gpt-4o-mini"),
-        (SLOW, "did not answer within 0.1 s"),
+        (SLOW, "did not reply within 0.1 s"),
     ],
 )
 async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
@@ -83,7 +83,7 @@ async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
 ) -> None:
     with serving([fault] * 3) as server:
         limits = limited(retries=2, timeout=0.1 if fault is SLOW else 30)
-        with pytest.raises(ModelUnavailable, match="no answer after 3 tries") as caught:
+        with pytest.raises(ModelUnavailable, match="after 3 attempts") as caught:
             await over_http(server, store, limits).for_scope(ANA, 1).ask(PLAIN, words="hats")
         assert says in str(caught.value)
         assert len(server.calls) == 3

@@ -13,13 +13,14 @@ import anyio.lowlevel
 import pytest
 
 from support.asking import ANA, BOX, GOOD, PLAIN, chat, costs, limited, opened, over_http, serving
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import BudgetExceeded, ModelRejected, SettingsError, UnusableReply
 from theanine.llm.base import RawReply
 from theanine.llm.chat import ScopedChat
 from theanine.llm.gather import gather
+from theanine.llm.limits import Limits
 from theanine.store import Store
 from theanine.testing import ScriptedModel, ScriptedServer
+from theanine.tokenizer import count_tokens
 from theanine.types import Scope, Usage
 
 pytestmark = pytest.mark.anyio
@@ -198,24 +199,31 @@ async def test_calls_under_way_count_against_the_budget(store: Store) -> None:
     assert len(server.calls) <= 4  # 15 tokens each, and all eight would be 120
 
 
-async def test_a_money_budget_stops_further_calls(store: Store) -> None:
+async def test_a_cost_budget_stops_further_calls(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats.", cost=0.03)] * 9)
-    limits = limited(money_per_session=0.05, money_per_scope=0.1)
+    limits = limited(cost_per_session=0.05, cost_per_scope=0.1)
     assert await _fill(chat(model, store, limits).for_scope(ANA, 1), 9) == 2
-    with pytest.raises(BudgetExceeded, match=r"money_per_session is used up, \$0.06"):
+    with pytest.raises(BudgetExceeded, match=r"cost_per_session is used up, \$0.06"):
         await (
             chat(model, store, limits)
             .for_scope(ANA, 1)
             .ask(PLAIN, words="caps, more caps and hats")
         )
-    with pytest.raises(BudgetExceeded, match="money_per_scope"):
+    with pytest.raises(BudgetExceeded, match="cost_per_scope"):
         await _spend(chat(model, store, limits).for_scope(ANA))
     assert len(model.prompts) == 4
 
 
-async def test_a_money_budget_needs_a_known_price(store: Store) -> None:
+def test_deprecated_names_of_cost_limits_still_work() -> None:
+    with pytest.deprecated_call(match="cost_per_scope"):
+        limits = Limits(money_per_scope=1.5)
+    assert (limits.cost_per_scope, limits.cost_per_session) == (1.5, None)
+    assert replace(limits, retries=1).cost_per_scope == 1.5
+
+
+async def test_a_cost_budget_needs_a_known_price(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats.", cost=None, input_tokens=9)] * 9)
-    caller = chat(model, store, limited(money_per_scope=1.0)).for_scope(ANA)
+    caller = chat(model, store, limited(cost_per_scope=1.0)).for_scope(ANA)
     await caller.ask(PLAIN, words="hats")
     with pytest.raises(SettingsError, match="price of scripted is unknown"):
         await caller.ask(PLAIN, words="cats")

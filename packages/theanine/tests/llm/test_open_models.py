@@ -14,7 +14,7 @@ from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import SettingsError
 from theanine.llm.base import Closable, Message
 from theanine.llm.open import open_chat
-from theanine.llm.parsing import schema_of
+from theanine.llm.schema import schema_of
 from theanine.testing import HashEmbedder, ScriptedServer
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,8 @@ def test_a_base_url_must_be_one() -> None:
 
 def test_a_missing_key_is_named() -> None:
     code = (
-        "from theanine.llm.open import open_chat, open_embedder\n"
+        "from theanine.embeddings.open import open_embedder\n"
+        "from theanine.llm.open import open_chat\n"
         "from theanine.errors import SettingsError\n"
         "for build in (open_chat, open_embedder):\n"
         "    try: build('openai:gpt-4o-mini')\n"
@@ -70,7 +71,8 @@ def test_a_missing_key_is_named() -> None:
 def test_the_provider_library_is_loaded_only_for_a_model() -> None:
     code = (
         "import sys\n"
-        "from theanine.llm.open import open_chat, open_embedder\n"
+        "from theanine.embeddings.open import open_embedder\n"
+        "from theanine.llm.open import open_chat\n"
         "open_chat('local'); open_embedder('local')\n"
         "assert 'pydantic_ai' not in sys.modules and 'openai' not in sys.modules\n"
     )

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from theanine.llm.parsing import InvalidReply, find_object, parse_reply, schema_of
+from theanine.llm.parsing import InvalidReply, find_object, parse_reply
+from theanine.llm.schema import schema_of
 
 PLAIN_TEXT = st.text(st.characters(exclude_characters='{}"', exclude_categories=("Cs",)))
 VALUES = st.recursive(

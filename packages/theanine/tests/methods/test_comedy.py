@@ -16,7 +16,6 @@ import theanine
 from support.answering import MONDAY, Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of, note_kind
@@ -27,6 +26,7 @@ from theanine.methods.comedy.local_notes import local_notes
 from theanine.methods.comedy.method import Comedy
 from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
 from theanine.testing import ScriptedServer
+from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Transcript, Turn, Utterance
 
 pytestmark = pytest.mark.anyio

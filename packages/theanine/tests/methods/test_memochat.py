@@ -15,7 +15,6 @@ import theanine
 from support.answering import MONDAY, Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
 from theanine.methods.memochat.config import MemoChatConfig
@@ -25,6 +24,7 @@ from theanine.methods.memochat.method import MEMO, OTHERS, MemoChat
 from theanine.methods.memochat.pick import PICK_MEMOS, pick_memos
 from theanine.segmentation.segments import spans_between
 from theanine.testing import ScriptedServer
+from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ import pytest
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.importers import read_histories
+from theanine.tokenizer import count_tokens
 
 ASKED = "What is Ana allergic to?"
 

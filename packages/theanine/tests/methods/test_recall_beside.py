@@ -12,8 +12,8 @@ import pytest
 import theanine
 from theanine.client.client import AsyncClient
 from theanine.embeddings.base import Vectors
+from theanine.embeddings.hashing import HashEmbedder
 from theanine.store import open_store
-from theanine.testing.scripted import HashEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,6 @@ import theanine
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.methods.recursive_summary.config import EXAMPLES, RecursiveSummaryConfig
@@ -28,6 +27,7 @@ from theanine.methods.shared.statements import GIVEN
 from theanine.testing import ScriptedServer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.script import prompt_of
+from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Part, Recollection, Scope, Transcript, Utterance
 
 METHOD = "recursive-summary"

@@ -13,13 +13,13 @@ import pytest
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import BadInput, MissingExtra, SettingsError
 from theanine.importers import read_histories
 from theanine.methods.secom.config import SecomConfig
 from theanine.methods.secom.guidance import Guidance, write_guidance
 from theanine.methods.secom.method import FELL_BACK, Secom, fallbacks
 from theanine.testing import ScriptedServer, by_step, status
+from theanine.tokenizer import count_tokens
 from theanine.types import History, Memory, Transcript, Turn, Utterance
 
 ASKED = "Why did Ana leave the shipyard?"

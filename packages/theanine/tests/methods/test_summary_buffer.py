@@ -12,13 +12,13 @@ import pytest
 import theanine
 from support.answering import turn
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.methods.shared.utterances import UTTERANCE
 from theanine.methods.summary_buffer.config import SummaryBufferConfig
 from theanine.methods.summary_buffer.method import SummaryBuffer
 from theanine.testing import ScriptedServer
+from theanine.tokenizer import count_tokens
 from theanine.types import STATEMENT, History, ImportedMemory, Transcript, Utterance
 
 METHOD = "summary-buffer"

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.segmentation.exchanges import exchanges
+from theanine.tokenizer import count_tokens
 from theanine.types import Role, Utterance
 
 START = datetime(2024, 5, 8, tzinfo=UTC)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import theanine
 from support.large import LOW, add, agreement, found, history, questions
-from theanine.embeddings.wordllama import NAME
+from theanine.embeddings.static import NAME
 from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, packed
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store import open_store
@@ -64,7 +64,7 @@ def python(code: str, *arguments: str) -> subprocess.Popen[str]:
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[4] / "tests",
     )
 
 
@@ -340,7 +340,7 @@ async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Pat
 BOTH = """
     import sys
     import theanine
-    from large import LOW, add, found, questions
+    from support.large import LOW, add, found, questions
 
     with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
         for session in range(int(sys.argv[2]), int(sys.argv[3])):
@@ -369,7 +369,7 @@ WITHOUT = """
     import sys
     sys.modules["usearch"] = None
     import theanine
-    from large import LOW, found, questions
+    from support.large import LOW, found, questions
 
     with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
         agent.warm_up("ana")
@@ -389,7 +389,7 @@ def test_without_the_extra_search_stays_exact(tmp_path: Path) -> None:
 ENDS = """
     import sys
     import theanine
-    from large import LOW
+    from support.large import LOW
 
     agent = theanine.open(sys.argv[1], method="utterance", ranking=LOW)
     agent.recall("Who found a lamp?", "ana")

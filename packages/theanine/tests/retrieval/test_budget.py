@@ -7,8 +7,8 @@ from itertools import count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.retrieval.budget import fit_budget, fit_prefix
+from theanine.tokenizer import count_tokens
 
 TEXTS = st.lists(
     st.text(min_size=1, max_size=60)

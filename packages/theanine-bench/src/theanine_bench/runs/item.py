@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Reply
+from theanine.tokenizer import count_tokens
 from theanine.types import LOCAL_MODEL, Part, Turn, Utterance
 from theanine_bench.samples import Case
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theanine.errors import BudgetExceeded, SettingsError
-from theanine.llm.base import ChatModel, Message, RawReply
-from theanine.llm.price import PricedModel
+from theanine.llm.base import ChatModel, Message, PricedModel, RawReply
 from theanine.store import Store
 from theanine_bench.runs.setup import PassingModel
 

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import theanine
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import ModelError
 from theanine.methods.registry import open_method
+from theanine.tokenizer import count_tokens
 from theanine.types import History, Transcript, Turn, Usage
 from theanine_bench.datasets.evidence import TurnRef
 from theanine_bench.datasets.questions import UserQuestion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 """``(n, d)`` float32; each row has unit norm, or is all zero for a text with no known token."""
 Scores = NDArray[np.float32]
-"""``(n,)`` float32: how well each text answers a question, higher is better; no fixed scale."""
+"""``(n,)`` float32: how well each text answers a question; higher is better, no fixed scale."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors."""
+    """Maps texts to vectors."""
 
     @property
     def name(self) -> str:
@@ -23,7 +23,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, in order; ``(0, d)`` for none.
+        """Embed texts: one row each, in order; ``(0, d)`` for no texts.
 
         Raises ModelUnavailable or ModelRejected, as a chat model does.
         """
@@ -32,15 +32,15 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class QueryEmbedder(Protocol):
-    """An embedder that takes questions otherwise than what they are asked of."""
+    """An embedder that treats queries differently from the texts that are searched."""
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row a question, in the space of ``embed``; raises as that does."""
+        """Embed queries in the space of ``embed``; raises as ``embed`` does."""
         ...
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together, which costs more than comparing their vectors."""
+    """Reads a question and a text together: more accurate and slower than comparing vectors."""
 
     @property
     def name(self) -> str:
@@ -48,8 +48,30 @@ class Reranker(Protocol):
         ...
 
     async def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """One number a text, in order; the same texts get the same numbers in any order.
+        """Score each text, in order; a text's score does not depend on the other texts.
 
         Raises ModelUnavailable or ModelRejected, as an embedder does.
         """
         ...
+
+
+async def embed_queries(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed queries with ``embed_queries`` if the embedder has it, else with ``embed``."""
+    if isinstance(embedder, QueryEmbedder):
+        return await embedder.embed_queries(texts)
+    deprecated = getattr(embedder, "embed_questions", None)  # its name in 0.1
+    return await (deprecated or embedder.embed)(texts)
+
+
+async def score_texts(reranker: Reranker, question: str, texts: Sequence[str]) -> Scores:
+    """Score texts with ``score``, or with ``rate``, its name in 0.1."""
+    score = getattr(reranker, "score", None) or getattr(reranker, "rate")  # noqa: B009
+    return await score(question, texts)
+
+
+def normalize_rows(rows: NDArray[Any]) -> Vectors:
+    """Divide each row of ``(n, d)`` by its norm, as float32; a row of zeros stays zero."""
+    converted = rows.astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", converted, converted))
+    norms[norms == 0] = 1
+    return np.divide(converted, norms[:, np.newaxis], dtype=np.float32)

@@ -12,11 +12,10 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
-from theanine.embeddings.base import Scores, Vectors
-from theanine.embeddings.normalize import normalize_rows
+from theanine.embeddings.base import Scores, Vectors, normalize_rows
 from theanine.embeddings.on_disk import Source
-from theanine.embeddings.wordllama import sanitize
 from theanine.errors import MissingExtra, ModelRejected, ModelUnavailable
+from theanine.tokenizer import sanitize
 
 M = TypeVar("M")
 R = TypeVar("R")

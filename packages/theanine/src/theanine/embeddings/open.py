@@ -1,8 +1,9 @@
-"""Embedders and rerankers by name."""
+"""Open embedders and rerankers by name."""
 
 from __future__ import annotations
 
 from theanine.embeddings.base import Embedder, Reranker
+from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
 from theanine.errors import SettingsError
 from theanine.llm.limits import Limits
 from theanine.llm.open import check_model_name
@@ -14,12 +15,19 @@ RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with 
 def open_embedder(
     name: str = LOCAL_MODEL, *, base_url: str | None = None, limits: Limits | None = None
 ) -> Embedder:
-    """The embedder of this name; ``local`` and ``wordllama:l2_supercat_256`` are the built-in one.
+    """Open an embedder.
 
-    ``sentence-transformers:`` and ``fastembed:`` go before the path of a folder that holds a model,
-    or before the model's name on the hub; these run in this process.
+    Args:
+        name: ``local`` or ``wordllama:l2_supercat_256`` for the built-in one;
+            ``sentence-transformers:`` or ``fastembed:`` with a folder or a model's name on the
+            Hugging Face hub, to run in this process; ``hash:`` with a dimension, for tests; else
+            ``provider:model``.
+        base_url: address of an OpenAI-compatible server.
+        limits: retries and concurrency for a provider's model.
 
-    Raises as :func:`open_chat` does.
+    Raises:
+        SettingsError: the name is invalid.
+        MissingExtra: the library it needs is not installed.
     """
     if name == LOCAL_MODEL or name.startswith("wordllama:"):
         from theanine.embeddings.static import StaticEmbedder
@@ -27,9 +35,11 @@ def open_embedder(
         if name not in (LOCAL_MODEL, StaticEmbedder.name):
             raise SettingsError(f"the only built-in embedder is {StaticEmbedder.name}, not {name}")
         return StaticEmbedder()
-    if name.startswith("hash:"):
-        return _hash_embedder(name)
     kind, _, model = name.partition(":")
+    if name.startswith("hash:"):
+        if not model.isdecimal() or not 0 < int(model) <= 65_536:
+            raise SettingsError(f"{name}: give a dimension after the colon, such as hash:64")
+        return HashEmbedder(int(model))
     if kind == "sentence-transformers":
         from theanine.embeddings.sentence_transformers import SentenceTransformersEmbedder
 
@@ -45,10 +55,15 @@ def open_embedder(
 
 
 def open_reranker(name: str) -> Reranker:
-    """The reranker of this name: ``cross-encoder:`` or ``fastembed:`` and a folder or a hub's name;
-    ``overlap`` counts common words and is for tests.
+    """Open a reranker.
 
-    Raises SettingsError for a name that makes no sense, MissingExtra for a library that isn't here.
+    Args:
+        name: ``cross-encoder:`` or ``fastembed:`` with a folder or a model's name on the Hugging
+            Face hub; ``overlap`` counts common words, for tests.
+
+    Raises:
+        SettingsError: the name is invalid.
+        MissingExtra: the library it needs is not installed.
     """
     kind, _, model = name.partition(":")
     if kind == "cross-encoder":
@@ -60,16 +75,5 @@ def open_reranker(name: str) -> Reranker:
 
         return FastembedReranker(model)
     if name == "overlap":
-        from theanine.testing.scripted import OverlapReranker
-
         return OverlapReranker()
     raise SettingsError(f"{name!r} names no reranker. Give {RERANKERS}")
-
-
-def _hash_embedder(name: str) -> Embedder:
-    from theanine.testing.scripted import HashEmbedder
-
-    dimension = name.removeprefix("hash:")
-    if not dimension.isdecimal() or not 0 < int(dimension) <= 65_536:
-        raise SettingsError(f"{name}: give a dimension after the colon, such as hash:64")
-    return HashEmbedder(int(dimension))

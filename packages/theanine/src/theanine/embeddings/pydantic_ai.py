@@ -14,10 +14,8 @@ from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.providers import Provider, infer_provider
 
-from theanine.embeddings.base import Vectors
-from theanine.embeddings.normalize import normalize_rows
-from theanine.embeddings.wordllama import sanitize
-from theanine.errors import ModelError, ModelRejected
+from theanine.embeddings.base import Vectors, normalize_rows
+from theanine.errors import ModelRejected
 from theanine.llm.limits import Limits
 from theanine.llm.provider import (
     call_provider_factory,
@@ -26,32 +24,33 @@ from theanine.llm.provider import (
     redact_secrets,
     translate_errors,
 )
-from theanine.llm.retry import retrying
+from theanine.llm.retry import call_with_retries
+from theanine.tokenizer import sanitize
 
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 200_000
-LONGEST = 8_000
-"""Characters of a text that a remote embedder is sent; within 8,192 tokens in any script."""
+MAX_CHARACTERS = 8_000
+"""Characters of a text that are sent; within 8,192 tokens in any script."""
 
 
 class PydanticAIEmbedder:
-    """One embedding model by its name, such as ``openai:text-embedding-3-small``.
+    """An embedding model by name, such as ``openai:text-embedding-3-small``.
 
-    Texts are cut at ``LONGEST`` characters and sent in batches; blank ones give a row of zeros.
-    Calls are retried within ``limits``; its budgets are not used.
+    Texts are cut at ``MAX_CHARACTERS`` and sent in batches; blank ones give a row of zeros.
+    Calls are retried within ``limits``; its budgets do not apply.
 
-    Raises SettingsError for a name, key or package that is wrong or missing.
+    Raises SettingsError for a wrong or missing name, key or package.
     """
 
     def __init__(
         self, name: str, base_url: str | None = None, *, limits: Limits | None = None
     ) -> None:
-        bare = openai_name(name, base_url)
-        self._model, self._provider = _embedding_model(name, bare, base_url)
-        self._name = name if bare is None else f"openai:{bare}"
+        model_name = openai_name(name, base_url)
+        self._model, self._provider = _embedding_model(name, model_name, base_url)
+        self._name = name if model_name is None else f"openai:{model_name}"
         self._address = redact_secrets(self._model.base_url or "")
         self._limits = limits or Limits()
-        self._gate = anyio.CapacityLimiter(self._limits.concurrency)
+        self._limiter = anyio.CapacityLimiter(self._limits.concurrency)
         self._rng = Random()
         self._dimension = 0
 
@@ -61,46 +60,46 @@ class PydanticAIEmbedder:
         return self._name
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, in order. The dimension is asked for once, with the first words sent."""
+        """Embed texts. The dimension is learned from the first call."""
         return await self._embed(texts, "document")
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same, of questions; some providers' models take these otherwise."""
+        """Embed queries; some providers' models treat these differently."""
         return await self._embed(texts, "query")
 
     async def _embed(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        sent = [sanitize(text[:LONGEST]) for text in texts]
-        filled = [row for row, text in enumerate(sent) if text.strip()]
-        if not filled and not self._dimension:
-            await self._batch(["dimension"], kind)
-        found = [
-            await self._batch([sent[row] for row in rows], kind) for rows in _batches(filled, sent)
+        texts = [sanitize(text[:MAX_CHARACTERS]) for text in texts]
+        nonblank = [row for row, text in enumerate(texts) if text.strip()]
+        if not nonblank and not self._dimension:
+            await self._embed_batch(["dimension"], kind)
+        batches = [
+            await self._embed_batch([texts[row] for row in rows], kind)
+            for rows in _batches(nonblank, texts)
         ]
         vectors = np.zeros((len(texts), self._dimension), np.float32)
-        if found:
-            vectors[filled] = np.concatenate(found)
+        if batches:
+            vectors[nonblank] = np.concatenate(batches)
         return vectors
 
     async def close(self) -> None:
-        """Let go of the HTTP connections."""
+        """Close the HTTP connections."""
         if self._provider is not None:
             async with self._provider:
-                pass  # leaving is what closes them
+                pass  # leaving the context closes them
 
-    async def _batch(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        rows = await retrying(
+    async def _embed_batch(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
+        rows = await call_with_retries(
             partial(self._call, texts, kind),
             self._name,
             limits=self._limits,
-            gate=self._gate,
+            limiter=self._limiter,
             rng=self._rng,
-            failed=_unrecorded,
         )
         self._dimension = self._dimension or rows.shape[1]
         if rows.shape != (len(texts), self._dimension) or not np.isfinite(rows).all():
             raise ModelRejected(
-                f"{self._name} gave vectors of shape {rows.shape} for {len(texts)} texts, or some "
-                f"that are no numbers; expected {self._dimension} numbers each. Is it an embedder?"
+                f"{self._name} returned vectors of shape {rows.shape} for {len(texts)} texts, or "
+                f"non-finite numbers; expected {self._dimension} numbers each. Is it an embedder?"
             )
         return rows
 
@@ -110,25 +109,26 @@ class PydanticAIEmbedder:
         try:
             return normalize_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
         except ValueError as error:
-            raise ModelRejected(f"{self._name} gave vectors of unequal length") from error
+            raise ModelRejected(f"{self._name} returned vectors of unequal length") from error
 
 
 def _embedding_model(
-    name: str, bare: str | None, base_url: str | None
+    name: str, openai_model: str | None, base_url: str | None
 ) -> tuple[EmbeddingModel, Provider[Any] | None]:
-    if bare is not None:
-        own = openai_provider(base_url)
-        return OpenAIEmbeddingModel(bare, provider=own), own
-    made: list[Provider[Any]] = []
+    """Return the model and the provider whose connections must be closed."""
+    if openai_model is not None:
+        openai = openai_provider(base_url)
+        return OpenAIEmbeddingModel(openai_model, provider=openai), openai
+    providers: list[Provider[Any]] = []
 
-    def provider(kind: str) -> Provider[Any]:
-        made.append(infer_provider(kind))
-        return made[-1]
+    def make_provider(kind: str) -> Provider[Any]:
+        providers.append(infer_provider(kind))
+        return providers[-1]
 
     model = call_provider_factory(
-        lambda: infer_embedding_model(name, provider_factory=provider), name
+        lambda: infer_embedding_model(name, provider_factory=make_provider), name
     )
-    return model, made[-1] if made else None
+    return model, providers[-1] if providers else None
 
 
 def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
@@ -142,7 +142,3 @@ def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
         size += len(texts[row])
     if batch:
         yield batch
-
-
-async def _unrecorded(_error: ModelError, _seconds: float) -> None:
-    """Embedders keep no journal: their last error alone reaches the caller."""

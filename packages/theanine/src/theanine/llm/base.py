@@ -1,4 +1,4 @@
-"""The ports to language models and embedders: what the rest of theanine knows of them."""
+"""The port to chat models."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawReply:
-    """What a chat model answered, before anything is made of it.
+    """A chat model's reply before parsing.
 
     Attributes:
-        text: the words; may be empty.
-        input_tokens, output_tokens: as the provider counted them.
+        text: may be empty.
+        input_tokens, output_tokens: as counted by the provider.
         cost: US dollars, or None when the price is unknown.
-        finish: why it stopped: ``stop``, ``length``, ``content_filter`` or the provider's own word.
+        finish: why the model stopped: ``stop``, ``length``, ``content_filter``, ``refusal``,
+            ``error`` or the provider's own term.
     """
 
     text: str
@@ -34,7 +35,7 @@ class RawReply:
 
 
 class ChatModel(Protocol):
-    """One request in, one reply out. No retries, no parsing: that is ``chat.Chat``'s work."""
+    """One request in, one reply out; retries and parsing are done by :class:`.chat.Chat`."""
 
     @property
     def name(self) -> str:
@@ -43,24 +44,34 @@ class ChatModel(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that changes its answers, JSON-ready, such as temperature and base URL."""
+        """Everything that changes its replies, JSON-ready, such as temperature and base URL."""
         ...
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
-        """Ask once. ``schema`` is the JSON schema of the wanted reply, or None for plain text.
+        """Send one request. ``schema`` is the reply's JSON schema, or None for plain text.
 
-        Raises ModelUnavailable for what may pass (rate limit, 5xx, time-out, dropped connection)
-        and ModelRejected for what will not (key, model name, bad request).
+        Raises:
+            ModelUnavailable: a retry may help (rate limit, 5xx, time-out, dropped connection).
+            ModelRejected: a retry won't help (key, model name, bad request).
         """
         ...
 
 
 @runtime_checkable
 class Closable(Protocol):
-    """A chat model or an embedder that holds connections open between calls."""
+    """A chat model or an embedder that keeps connections open between calls."""
 
     async def close(self) -> None:
-        """Let go of the connections; it is not used afterwards."""
+        """Close the connections; no call follows."""
+        ...
+
+
+@runtime_checkable
+class PricedModel(Protocol):
+    """A chat model whose price is known before a call."""
+
+    def price(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the price of so many tokens in US dollars; None when it is unknown."""
         ...

@@ -1,7 +1,7 @@
-"""The one place that calls a language model.
+"""The only place that calls a language model.
 
 Every reply is journalled before it is used, under a hash of everything that led to it. A run after
-a crash therefore replays what was paid for, repeats nothing, and the journal is the account book.
+a crash therefore replays the replies already paid for, and the journal is the record of all costs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
@@ -17,25 +17,25 @@ from typing import Any, TypeVar
 import anyio
 
 from theanine.clock import Clock
-from theanine.embeddings.wordllama import count_tokens, sanitize
 from theanine.errors import ModelError, UnusableReply
-from theanine.llm.base import ChatModel, Closable, Message, RawReply
-from theanine.llm.cost_limits import CostLimits
-from theanine.llm.limits import Limits
-from theanine.llm.parsing import InvalidReply, finish_error, parse_reply, schema_of
+from theanine.llm.base import ChatModel, Closable, Message
+from theanine.llm.limits import CostLimits, Limits
+from theanine.llm.parsing import FINISH_ERRORS, InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
-from theanine.llm.retry import retrying
+from theanine.llm.retry import call_with_retries
+from theanine.llm.schema import schema_of
 from theanine.store.base import Store
 from theanine.store.values import JournalEntry
+from theanine.tokenizer import count_tokens, sanitize
 from theanine.types import Scope, Usage
 
 T = TypeVar("T")
-_SENT_BACK = 4_000
-"""Characters of an unusable reply that are shown to the model again."""
+_QUOTED_CHARACTERS = 4_000
+"""Characters of an unusable reply that are quoted in the repair request."""
 
 
 class Chat:
-    """A language model with its journal, retries, repairs, budgets and concurrency limit."""
+    """A chat model with its journal, retries, repairs, budgets and concurrency limit."""
 
     def __init__(
         self,
@@ -50,52 +50,56 @@ class Chat:
         self.clock = clock
         self.limits = limits or Limits()
         self.rng = rng or Random()
-        self.budgets = CostLimits(self.limits, store)
-        self.gate = anyio.CapacityLimiter(self.limits.concurrency)
+        self.cost_limits = CostLimits(self.limits, store)
+        self.limiter = anyio.CapacityLimiter(self.limits.concurrency)
 
     def for_scope(self, scope: Scope, session: int | None = None) -> ScopedChat:
-        """The model for one scope; ``session`` is the one being remembered, None before a reply."""
+        """Return the chat of one scope.
+
+        ``session`` is the session being remembered; None for calls before a reply.
+        """
         return ScopedChat(self, scope, session)
 
     async def close(self) -> None:
-        """Let go of the model's connections, if it has any. Nothing is asked afterwards."""
+        """Close the model's connections, if it has any; no call follows."""
         if isinstance(self.model, Closable):
             await self.model.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request: what is sent, and under which key it is kept."""
+class _Request:
+    """One request to the model.
+
+    Attributes:
+        key: the journal key.
+        prompt: messages and schema as JSON: all that the reply depends on, as journalled.
+    """
 
     key: str
     step: PromptTemplate[Any]
     messages: Sequence[Message]
     schema: Mapping[str, Any] | None
-    touches: tuple[int, ...]
+    prompt: str
+    source_sessions: tuple[int, ...]
     epoch: int
-
-    @property
-    def prompt(self) -> str:
-        """All that goes into the reply, as the journal keeps it."""
-        messages = [{"role": message.role, "text": message.text} for message in self.messages]
-        return _json({"messages": messages, "schema": self.schema})
 
 
 class ScopedChat:
-    """Asks the model on behalf of one scope.
+    """Calls the model on behalf of one scope.
 
     Attributes:
-        usage: what this caller has spent so far.
-        epoch: the scope's ``State.epoch`` when the words for its prompts were read; what is asked
-            after an erasure is then journalled without its words. None looks when asking.
+        usage: calls, tokens and cost of this object so far.
+        epoch: the scope's erasure epoch (``ScopeVersion.epoch``) when the texts for its prompts
+            were read. If something was erased since, calls are journalled without their texts. None
+            reads the current epoch with each call.
     """
 
     def __init__(self, chat: Chat, scope: Scope, session: int | None) -> None:
         self.usage = Usage()
+        self.epoch: int | None = None
         self._chat = chat
         self._scope = scope
         self._session = session
-        self.epoch: int | None = None
 
     @property
     def model(self) -> str:
@@ -111,158 +115,156 @@ class ScopedChat:
         check: Callable[[T], str | None] | None = None,
         **values: str,
     ) -> T:
-        """Fill the step's prompt, ask, and give the result as the step's type.
+        """Render the step's prompt, call the model, and return the reply as the step's type.
 
-        An unusable reply is sent back with its fault named, ``Limits.repairs`` times at most.
-        Prompt tokens are estimated with the bundled tokenizer where a token budget is set.
+        An unusable reply is returned to the model with its error, up to ``Limits.repairs`` times.
+        If a token budget is set, prompt tokens are estimated with the bundled tokenizer.
 
         Args:
-            step: what to ask.
-            touches: numbers of the sessions whose words are among ``values``.
-            check: gives what is wrong with a result that fits its type, or None.
-            values: fill the prompt's places.
+            source_sessions: numbers of the sessions whose text is in ``values``; erasing one of
+                them erases the text of this call from the journal.
+            check: returns an error message for a result that fits its type but is wrong, or None.
+            values: the prompt's variables.
 
         Raises:
-            UnusableReply: no reply was usable; the next run asks anew.
+            UnusableReply: no reply was usable; the next run calls the model again.
             ModelUnavailable, ModelRejected: no reply; the failed calls are in the journal.
-            BudgetExceeded: a budget forbids the call.
+            BudgetExceeded: the call would exceed a budget.
         """
         messages = [Message("user", sanitize(step.render(**values)))]
-        own = () if self._session is None else (self._session,)
-        touched = tuple(sorted({*source_sessions, *own}))
+        sessions = (
+            {*source_sessions} if self._session is None else {*source_sessions, self._session}
+        )
         epoch = self.epoch
         if epoch is None:
             epoch = (await self._chat.store.state(self._scope)).epoch
         keys: list[str] = []
-        raw, fault = "", ""
-        paid = 0
+        calls = 0
+        reply, error = "", ""
         for _ in range(1 + self._chat.limits.repairs):
-            asked = self._asked(step, messages, touched, epoch)
-            keys.append(asked.key)
-            entry = await self._chat.store.journalled(self._scope, asked.key)
+            request = self._request(step, messages, tuple(sorted(sessions)), epoch)
+            keys.append(request.key)
+            entry = await self._chat.store.journalled(self._scope, request.key)
             if entry is None:
-                entry = await self._pay(asked)
-                paid += 1
+                entry = await self._send(request)
+                calls += 1
             else:
                 self.usage += Usage(replayed=1)
-            raw = entry.reply
+            reply = entry.reply
             try:
-                return _usable(entry, step.result, check)
-            except InvalidReply as error:
-                fault = str(error)
-            messages = [*messages, *_sent_back(raw, fault)]
+                return _parse(entry, step.result, check)
+            except InvalidReply as invalid:
+                error = str(invalid)
+            messages = [*messages, *_repair_messages(reply, error)]
+        self.usage += Usage(failed=calls)
         with anyio.CancelScope(shield=True):
-            await self._chat.store.reject(self._scope, keys, fault)
-        self.usage += Usage(failed=paid)
-        raise UnusableReply(_unusable(step, self.model, len(keys), fault), raw)
+            await self._chat.store.reject(self._scope, keys, error)
+        replies = "the reply" if len(keys) == 1 else f"{len(keys)} replies"
+        raise UnusableReply(
+            f"step {step.label}: {replies} of {self.model} could not be used; last error: {error}. "
+            "The raw replies are in the journal; the next run calls the model again",
+            reply,
+        )
 
-    def _asked(
+    def _request(
         self,
         step: PromptTemplate[Any],
         messages: Sequence[Message],
-        touches: tuple[int, ...],
+        source_sessions: tuple[int, ...],
         epoch: int,
-    ) -> _Asked:
-        asked = _Asked("", step, messages, schema_of(step.result), touches, epoch)
+    ) -> _Request:
+        schema = schema_of(step.result)
+        listed = [{"role": message.role, "text": message.text} for message in messages]
+        prompt = _json({"messages": listed, "schema": schema})
         model = self._chat.model
-        made_of = [step.name, step.version, model.name, dict(model.settings), asked.prompt]
-        key = hashlib.sha256(_json(made_of).encode()).hexdigest()
-        return replace(asked, key=key)
+        hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
+        key = hashlib.sha256(hashed.encode()).hexdigest()
+        return _Request(key, step, messages, schema, prompt, source_sessions, epoch)
 
-    async def _pay(self, asked: _Asked) -> JournalEntry:
+    async def _send(self, request: _Request) -> JournalEntry:
+        """Call the model within budgets and retries."""
         chat = self._chat
-        what = f"{chat.model.name} (step {asked.step.label})"
+        label = f"{chat.model.name} (step {request.step.label})"
         tokens = 0
-        if chat.budgets.needs_tokens:
-            tokens = sum(count_tokens(message.text) for message in asked.messages)
-        async with chat.budgets.granted(self._scope, self._session, tokens, what):
-            return await retrying(
-                partial(self._call, asked),
-                what,
+        if chat.cost_limits.needs_tokens:
+            tokens = sum(count_tokens(message.text) for message in request.messages)
+        async with chat.cost_limits.reserve(self._scope, self._session, tokens, label):
+            return await call_with_retries(
+                partial(self._call, request),
+                label,
                 limits=chat.limits,
-                gate=chat.gate,
+                limiter=chat.limiter,
                 rng=chat.rng,
-                failed=partial(self._note_failure, asked),
+                on_failure=partial(self._record_failure, request),
             )
 
-    async def _call(self, asked: _Asked) -> JournalEntry:
+    async def _call(self, request: _Request) -> JournalEntry:
         started = anyio.current_time()
-        reply = await self._chat.model.complete(asked.messages, asked.schema)
-        entry = self._answered(asked, reply, anyio.current_time() - started)
-        self.usage += Usage(
+        reply = await self._chat.model.complete(request.messages, request.schema)
+        usage = Usage(
             calls=1,
-            input_tokens=entry.input_tokens,
-            output_tokens=entry.output_tokens,
-            cost=entry.cost,
-            seconds=entry.seconds,
-        )
-        with anyio.CancelScope(shield=True):  # what is paid for is kept, whatever ends this run
-            await self._chat.store.journal(self._scope, entry)
-        return entry
-
-    async def _note_failure(self, asked: _Asked, error: ModelError, seconds: float) -> None:
-        self.usage += Usage(calls=1, failed=1, seconds=seconds)
-        entry = self._entry(asked, error=str(error), rejected=True, cost=0.0, seconds=seconds)
-        with anyio.CancelScope(shield=True):
-            await self._chat.store.journal(self._scope, entry)
-
-    def _answered(self, asked: _Asked, reply: RawReply, seconds: float) -> JournalEntry:
-        return self._entry(
-            asked,
-            reply=sanitize(reply.text),
-            error=finish_error(
-                reply.finish
-            ),  # a replay must see it too: the words alone don't tell
             input_tokens=reply.input_tokens,
             output_tokens=reply.output_tokens,
             cost=reply.cost,
-            seconds=seconds,
+            seconds=anyio.current_time() - started,
         )
+        # The finish reason is stored as an error because a replay sees the text alone.
+        error = FINISH_ERRORS.get(reply.finish, "")
+        return await self._record(request, usage, reply=sanitize(reply.text), error=error)
 
-    def _entry(self, asked: _Asked, **outcome: Any) -> JournalEntry:
-        return JournalEntry(
-            key=asked.key,
-            step=asked.step.name,
-            version=asked.step.version,
+    async def _record_failure(self, request: _Request, error: ModelError, seconds: float) -> None:
+        usage = Usage(calls=1, failed=1, seconds=seconds)
+        await self._record(request, usage, error=str(error))
+
+    async def _record(
+        self, request: _Request, usage: Usage, *, reply: str = "", error: str
+    ) -> JournalEntry:
+        self.usage += usage
+        entry = JournalEntry(
+            key=request.key,
+            step=request.step.name,
+            version=request.step.version,
             model=self._chat.model.name,
             settings=dict(self._chat.model.settings),
-            prompt=asked.prompt,
+            prompt=request.prompt,
+            reply=reply,
+            error=error,
+            rejected=usage.failed > 0,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+            seconds=usage.seconds,
             at=self._chat.clock(),
             session=self._session,
-            touches=asked.touches,
-            epoch=asked.epoch,
-            **outcome,
+            touches=request.source_sessions,
+            epoch=request.epoch,
         )
+        with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
+            await self._chat.store.journal(self._scope, entry)
+        return entry
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _usable(entry: JournalEntry, result: type[T], check: Callable[[T], str | None] | None) -> T:
+def _parse(entry: JournalEntry, result: type[T], check: Callable[[T], str | None] | None) -> T:
     if entry.error:
         raise InvalidReply(entry.error)
     value = parse_reply(entry.reply, result)
-    if check is not None and (fault := check(value)):
-        raise InvalidReply(fault)
+    if check is not None and (error := check(value)):
+        raise InvalidReply(error)
     return value
 
 
-def _sent_back(raw: str, fault: str) -> tuple[Message, Message]:
-    shown = raw if len(raw) <= _SENT_BACK else f"{raw[:_SENT_BACK]} […]"
+def _repair_messages(reply: str, error: str) -> tuple[Message, Message]:
+    """Return the model's reply and a request to repair it; their texts are in the journal key."""
+    quoted = reply if len(reply) <= _QUOTED_CHARACTERS else f"{reply[:_QUOTED_CHARACTERS]} […]"
     return (
-        Message("assistant", shown.strip() or "(nothing)"),
+        Message("assistant", quoted.strip() or "(nothing)"),
         Message(
             "user",
-            f"This reply can't be used: {fault}. Answer the task above again, whole and in the "
+            f"This reply can't be used: {error}. Answer the task above again, whole and in the "
             "form it asks for, with nothing around it.",
         ),
-    )
-
-
-def _unusable(step: PromptTemplate[Any], model: str, tries: int, fault: str) -> str:
-    times = "1 reply" if tries == 1 else f"{tries} replies"
-    return (
-        f"step {step.label}: {times} of {model} could not be used; of the last, {fault}. "
-        "The raw replies are in the journal; the next run asks anew"
     )

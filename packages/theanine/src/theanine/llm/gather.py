@@ -1,4 +1,4 @@
-"""Run independent calls side by side and give their results in order."""
+"""Run independent calls concurrently."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ T = TypeVar("T")
 
 
 async def gather(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """The results of all calls, in the order of the calls.
+    """Return the results of all calls, in the order of the calls.
 
-    When some fail the others still come to their end, since what a model already answers is paid
-    for; then the first failure is raised, in the order of the calls.
+    If some fail, the others still finish, since their replies are paid for; then the first error
+    in the order of the calls is raised.
     """
     results: dict[int, T] = {}
-    failures: dict[int, TheanineError] = {}
+    errors: dict[int, TheanineError] = {}
 
     async def run(index: int, call: Callable[[], Awaitable[T]]) -> None:
         try:
             results[index] = await call()
-        except TheanineError as failure:
-            failures[index] = failure
+        except TheanineError as error:
+            errors[index] = error
 
     try:
         async with anyio.create_task_group() as group:
             for index, call in enumerate(calls):
                 group.start_soon(run, index, call)
-    except ExceptionGroup as others:  # faults of the program: nothing to wait for
-        raise others.exceptions[0] from others
-    if failures:
-        raise failures[min(failures)]
+    except ExceptionGroup as bugs:  # not errors of a model: the others were cancelled
+        raise bugs.exceptions[0] from bugs
+    if errors:
+        raise errors[min(errors)]
     return [results[index] for index in range(len(calls))]

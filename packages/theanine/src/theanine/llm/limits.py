@@ -1,31 +1,45 @@
-"""How far a language model may be pressed: retries, repairs, concurrency, budgets."""
+"""Limits on model calls, and the check that keeps calls within the budgets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections import Counter
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING
+
+from theanine.errors import BudgetExceeded, SettingsError
+from theanine.types import Scope, Usage
+
+if TYPE_CHECKING:
+    from theanine.store.base import Store
+    from theanine.store.values import CostLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds on calling a model. Seconds, tokens and US dollars; a budget of None has no bound.
+    """Retry, concurrency and cost limits for model calls. A budget of None is unlimited.
 
-    A budget is checked before a call: what was spent so far, by any process, and the estimated
-    tokens of the calls under way and of the next prompt must fit it. Replies are counted once they
-    are there, so the last ones can pass a budget by their own length.
+    Budgets are checked before a call: the usage so far, of all processes, plus the estimated tokens
+    of the prompts in flight and of the next one must fit. Replies count once they have arrived, so
+    the last ones can exceed a budget by their own length.
 
     Attributes:
-        concurrency: calls under way at once, over all scopes.
-        timeout: longest wait for one answer.
-        retries: how often a call that found no answer is made again.
-        first_wait: upper bound of the first pause between tries; it doubles with each.
-        max_wait: longest pause, also when the provider asks for a longer one.
-        patience: longest time for one call, its retries and pauses included.
-        repairs: how often an unusable reply is sent back with its fault named.
-        tokens_per_call: largest prompt.
-        tokens_per_session: prompts and replies of remembering one session.
-        tokens_per_scope: prompts and replies of one scope, ever.
-        money_per_session: dollars for remembering one session.
-        money_per_scope: dollars for one scope, ever.
+        concurrency: calls in flight at once, over all scopes.
+        timeout: seconds to wait for one reply.
+        retries: how often a call that brought no reply is repeated.
+        first_wait: upper bound of the first pause between attempts in seconds; doubles each time.
+        max_wait: longest pause in seconds, even if the provider asks for a longer one.
+        patience: seconds for one call, including its retries and pauses.
+        repairs: how often an unusable reply is returned to the model with a description of its
+            error.
+        tokens_per_call: tokens of one prompt.
+        tokens_per_session: tokens of all prompts and replies for remembering one session.
+        tokens_per_scope: tokens of all prompts and replies of one scope, over its lifetime.
+        cost_per_session: US dollars for remembering one session.
+        cost_per_scope: US dollars for one scope, over its lifetime.
+        money_per_session, money_per_scope: deprecated names of the two above.
     """
 
     concurrency: int = 8
@@ -40,3 +54,100 @@ class Limits:
     tokens_per_scope: int | None = None
     cost_per_session: float | None = None
     cost_per_scope: float | None = None
+    money_per_session: InitVar[float | None] = None
+    money_per_scope: InitVar[float | None] = None
+
+    def __post_init__(self, money_per_session: float | None, money_per_scope: float | None) -> None:
+        for period, limit in (("session", money_per_session), ("scope", money_per_scope)):
+            if limit is not None:
+                message = f"money_per_{period} is now cost_per_{period}"
+                warnings.warn(message, DeprecationWarning, stacklevel=3)
+                object.__setattr__(self, f"cost_per_{period}", limit)
+
+
+class CostLimits:
+    """Refuses calls that would exceed a budget, counting what other processes used as well."""
+
+    def __init__(self, limits: Limits, store: Store) -> None:
+        self._limits = limits
+        self._store = store
+        self._in_flight: Counter[tuple[Scope, int | None]] = Counter()
+        self.needs_tokens = _any_set(
+            limits.tokens_per_call, limits.tokens_per_session, limits.tokens_per_scope
+        )
+        """Whether any budget depends on the length of prompts."""
+        self._needs_history = _any_set(
+            limits.tokens_per_session,
+            limits.tokens_per_scope,
+            limits.cost_per_session,
+            limits.cost_per_scope,
+        )
+
+    @asynccontextmanager
+    async def reserve(
+        self, scope: Scope, session: int | None, tokens: int, label: str
+    ) -> AsyncGenerator[None]:
+        """Reserve the tokens of a prompt for the duration of its call.
+
+        Args:
+            label: model and step, for error messages.
+
+        Raises:
+            BudgetExceeded: the call would exceed a budget.
+            SettingsError: a cost budget is set, but the price of the model is unknown.
+        """
+        self._in_flight[scope, session] += tokens
+        try:
+            await self._check(scope, session, tokens, label)
+            yield
+        finally:
+            self._in_flight[scope, session] -= tokens
+
+    async def _check(self, scope: Scope, session: int | None, tokens: int, label: str) -> None:
+        limits = self._limits
+        _check_tokens("tokens_per_call", tokens, limits.tokens_per_call, label)
+        if not self._needs_history:
+            return
+        lines = await self._store.costs(scope)
+        pending = sum(n for (each, _), n in self._in_flight.items() if each == scope)
+        _check_tokens("tokens_per_scope", _tokens(lines) + pending, limits.tokens_per_scope, label)
+        _check_cost("cost_per_scope", lines, limits.cost_per_scope, label)
+        if session is None:
+            return
+        lines = [line for line in lines if line.session == session]
+        used = _tokens(lines) + self._in_flight[scope, session]
+        _check_tokens("tokens_per_session", used, limits.tokens_per_session, label)
+        _check_cost("cost_per_session", lines, limits.cost_per_session, label)
+
+
+def _any_set(*limits: float | None) -> bool:
+    return any(limit is not None for limit in limits)
+
+
+def _tokens(lines: Sequence[CostLine]) -> int:
+    return sum(line.input_tokens + line.output_tokens for line in lines)
+
+
+def _check_tokens(name: str, used: int, limit: int | None, label: str) -> None:
+    if limit is not None and used > limit:
+        raise BudgetExceeded(
+            f"{label} was not called: it would bring {name} to about {used:,} of {limit:,} tokens. "
+            f"Raise {name} and run again to resume"
+        )
+
+
+def _check_cost(name: str, lines: Sequence[CostLine], limit: float | None, label: str) -> None:
+    if limit is None:
+        return
+    unpriced = sorted({line.model for line in lines if line.cost is None and _tokens([line])})
+    if unpriced:
+        raise SettingsError(
+            f"{name} can't be enforced: the price of {', '.join(unpriced)} is unknown. "
+            "Set a token budget instead"
+        )
+    cost = sum(lines, Usage()).cost or 0.0
+    if cost >= limit:
+        raise BudgetExceeded(
+            f"{label} was not called: {name} is used up, ${cost:.4f} of ${limit:.4f}. "
+            f"Raise {name} and run again to resume"
+        )

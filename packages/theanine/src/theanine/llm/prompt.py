@@ -1,4 +1,4 @@
-"""A step that asks a language model: prompt, version and result type, standing together."""
+"""Prompt templates: text, version and result type of one step, kept together."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate(Generic[T]):
-    """One kind of question to a language model.
+    """A step that calls a language model: its prompt and the type of the reply.
 
     Attributes:
         name: the step's name, such as ``relate``.
-        version: rises with every change of the prompt or of the result type.
-        template: the prompt, a ``string.Template``; values are data and are never expanded again.
-        result: a pydantic model that the reply must fit, or ``str`` for plain text.
+        version: incremented with every change of the prompt or of the result type.
+        template: the prompt as a ``string.Template``; ``$`` in inserted values is not expanded.
+        result: a pydantic model for JSON replies, or ``str`` for plain text.
     """
 
     name: str
@@ -28,11 +28,11 @@ class PromptTemplate(Generic[T]):
 
     @property
     def label(self) -> str:
-        """Name and version, as memories and links keep it: ``relate@1``."""
+        """Name and version as stored with memories and links, such as ``relate@1``."""
         return f"{self.name}@{self.version}"
 
     def render(self, **values: str) -> str:
-        """The whole prompt. Raises KeyError for a value that is missing."""
+        """Fill in the values. Raises KeyError for a missing one."""
         return Template(self.template).substitute(values)
 
 

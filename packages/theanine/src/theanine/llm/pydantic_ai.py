@@ -28,7 +28,7 @@ from theanine.llm.provider import (
     redact_secrets,
     translate_errors,
 )
-from theanine.llm.schema_hint import schema_hint
+from theanine.llm.schema import schema_hint
 
 Structured = Literal["prompt", "schema"]
 """How a typed reply is asked for: in words, or through the provider's JSON-schema mode."""

@@ -1,4 +1,8 @@
-"""Ask a provider again after what may pass: rate limits, server errors, silence, dropped lines."""
+"""Retry calls to a provider after passing failures: rate limits, server errors, time-outs.
+
+Written here instead of taken from a library: each failed attempt must be journalled, the limiter
+be released during pauses, and the provider's Retry-After be kept within the patience.
+"""
 
 from __future__ import annotations
 
@@ -12,66 +16,64 @@ from theanine.errors import ModelError, ModelRejected, ModelUnavailable, Setting
 from theanine.llm.limits import Limits
 
 T = TypeVar("T")
-Failed = Callable[[ModelError, float], Awaitable[None]]
-"""Told of each call that failed: the error and how many seconds it took."""
+OnFailure = Callable[[ModelError, float], Awaitable[None]]
+"""Called after each failed attempt with the error and its duration in seconds."""
 
 
-async def retrying(
+async def call_with_retries(
     call: Callable[[], Awaitable[T]],
-    what: str,
+    label: str,
     *,
     limits: Limits,
-    gate: anyio.CapacityLimiter,
+    limiter: anyio.CapacityLimiter,
     rng: Random,
-    failed: Failed,
+    on_failure: OnFailure | None = None,
 ) -> T:
-    """The first answer of ``call``, within the limits.
+    """Return the first result of ``call`` within the limits.
 
     Pauses grow exponentially with full jitter, and last at least as long as the provider asked.
-    ``gate`` is held while a call is under way, not in the pauses; queueing at it costs no patience.
+    ``limiter`` is held during a call, not during pauses; waiting for it does not count as patience.
 
-    Raises ModelUnavailable when retries or patience run out, ModelRejected at once.
+    Args:
+        label: what is called, for error messages.
+
+    Raises:
+        ModelUnavailable: retries or patience are used up.
+        ModelRejected: at once.
     """
-    waited = 0.0
+    elapsed = 0.0
     for attempt in range(1 + limits.retries):
-        room = min(limits.timeout, limits.patience - waited)
-        async with gate:
+        timeout = min(limits.timeout, limits.patience - elapsed)
+        async with limiter:
             started = anyio.current_time()
-            answer = await _answer_or_error(call, room, what)
-            took = anyio.current_time() - started
-        if not isinstance(answer, ModelError):
-            return answer
-        await failed(answer, took)
-        if not isinstance(answer, ModelUnavailable):
-            raise answer
-        pause = _pause(attempt, answer.retry_after, limits, rng)
-        waited += took + pause
-        if attempt == limits.retries or waited >= limits.patience:
-            raise _gave_up(what, attempt + 1, answer) from answer
+            result = await _result_or_error(call, timeout, label)
+            seconds = anyio.current_time() - started
+        if not isinstance(result, ModelError):
+            return result
+        if on_failure is not None:
+            await on_failure(result, seconds)
+        if not isinstance(result, ModelUnavailable):
+            raise result
+        jittered = rng.uniform(0, limits.first_wait * 2**attempt)
+        pause = min(limits.max_wait, max(jittered, result.retry_after or 0.0))
+        elapsed += seconds + pause
+        if attempt == limits.retries or elapsed >= limits.patience:
+            tries = "1 attempt" if attempt == 0 else f"{attempt + 1} attempts"
+            raise ModelUnavailable(
+                f"{label} gave no reply after {tries}; last error: {str(result).rstrip('.')}. "
+                "Nothing is lost: run it again later to resume",
+                retry_after=result.retry_after,
+            ) from result
         await anyio.sleep(pause)
     raise SettingsError(f"retries must be 0 or more, not {limits.retries}")
 
 
-async def _answer_or_error(
-    call: Callable[[], Awaitable[T]], seconds: float, what: str
+async def _result_or_error(
+    call: Callable[[], Awaitable[T]], seconds: float, label: str
 ) -> T | ModelError:
     try:
         with anyio.move_on_after(seconds):
             return await call()
     except (ModelUnavailable, ModelRejected) as error:
         return error
-    return ModelUnavailable(f"{what} did not answer within {seconds:g} s")
-
-
-def _pause(attempt: int, asked: float | None, limits: Limits, rng: Random) -> float:
-    jittered = rng.uniform(0, limits.first_wait * 2**attempt)
-    return min(limits.max_wait, max(jittered, asked or 0.0))
-
-
-def _gave_up(what: str, tries: int, error: ModelUnavailable) -> ModelUnavailable:
-    times = "1 try" if tries == 1 else f"{tries} tries"
-    return ModelUnavailable(
-        f"{what} gave no answer after {times}; the last: {str(error).rstrip('.')}. "
-        "Nothing is lost: run it again later and it resumes",
-        retry_after=error.retry_after,
-    )
+    return ModelUnavailable(f"{label} did not reply within {seconds:g} s")

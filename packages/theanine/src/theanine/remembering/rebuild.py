@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
-from theanine.llm.price import PricedModel
 from theanine.methods.base import Estimate, Method
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.scope_index import ScopeCache

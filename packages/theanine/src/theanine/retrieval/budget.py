@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from theanine.embeddings.wordllama import count_tokens
+from theanine.tokenizer import count_tokens
 
 T = TypeVar("T")
 

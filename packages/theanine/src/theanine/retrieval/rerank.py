@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.embeddings.base import Reranker
+from theanine.embeddings.base import Reranker, score_texts
 from theanine.errors import SettingsError
 from theanine.types import Memory
 
@@ -37,7 +37,7 @@ class RerankConfig:
         """
         read, rest = found[: self.top], found[self.top :]
         texts = [memory.text for memory, _ in read]
-        ratings = [float(one) for one in await self.reranker.score(question, texts)]
+        ratings = [float(one) for one in await score_texts(self.reranker, question, texts)]
         order = sorted(range(len(read)), key=lambda i: -ratings[i])
         best = [(read[i][0], ratings[i]) for i in order]
         if not rest:

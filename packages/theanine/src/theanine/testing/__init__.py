@@ -5,6 +5,7 @@
 ``theanine.testing.contract`` is the contract that a method of your own can be held to.
 """
 
+from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
 from theanine.testing.answers import answer
 from theanine.testing.faults import (
     Outcome,
@@ -19,7 +20,7 @@ from theanine.testing.faults import (
     truncate,
 )
 from theanine.testing.script import Script, by_step, step_of
-from theanine.testing.scripted import HashEmbedder, OverlapReranker, ScriptedModel
+from theanine.testing.scripted import ScriptedModel
 from theanine.testing.server import Call, ScriptedServer
 
 __all__ = [

@@ -1,23 +1,15 @@
-"""A chat model that follows a script; an embedder and a reranker that only look at words.
-
-For tests and dry runs; adapters like any other: deterministic, in this process, no network.
-"""
+"""A chat model that follows a script: deterministic, in this process, without a network."""
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, cast
 
-import numpy as np
-
-from theanine.embeddings.base import Scores, Vectors
-from theanine.embeddings.normalize import normalize_rows
-from theanine.embeddings.wordllama import count_tokens, sanitize
 from theanine.errors import ModelRejected
 from theanine.llm.base import Message, RawReply
+from theanine.tokenizer import count_tokens
 
 Answer = str | RawReply | Exception
 """What a script answers: words, a whole reply, or an error to raise."""
@@ -27,7 +19,6 @@ Script = Answer | Writer | Mapping[str, Answer | Writer] | Sequence[Answer]
 """One answer for all, a function, answers by step name, or answers to be used up in order."""
 
 _TASK = re.compile(r"\s*Task: *(\S+)")
-_LONGEST = 4_000
 
 
 def task_of(prompt: str) -> str | None:
@@ -100,58 +91,3 @@ def _writer(script: Script) -> Writer:
 
 def _silence(prompt: str) -> ModelRejected:
     return ModelRejected(f"the script has no answer for: {prompt[:80]!r}")
-
-
-class HashEmbedder:
-    """Hashes a text's words and letter triples into a vector: alike texts get alike vectors.
-
-    Needs no files. Case is ignored; characters after the 4,000th are left out. Its quality is
-    far below the built-in embedder's: use it where only determinism and a small size matter.
-    """
-
-    def __init__(self, dimension: int = 64, name: str | None = None) -> None:
-        self.dimension = dimension
-        self._name = name or f"hash:{dimension}"
-
-    @property
-    def name(self) -> str:
-        """``hash:`` and the dimension, unless another was given."""
-        return self._name
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text; a text without a character gives zeros."""
-        return self.vectors(texts)
-
-    def vectors(self, texts: Sequence[str]) -> Vectors:
-        """The same, without ``await``."""
-        rows = np.zeros((len(texts), self.dimension), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for feature in _features(text):
-                code = zlib.crc32(feature.encode())
-                row[(code >> 1) % self.dimension] += 1 if code & 1 else -1
-        return normalize_rows(rows)
-
-
-class OverlapReranker:
-    """Rates a text by the share of the question's words that it has. Case is ignored."""
-
-    name = "overlap"
-
-    async def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """One number a text, from 0 to 1."""
-        asked = _words(question)
-        shares = [len(asked & _words(text)) / max(len(asked), 1) for text in texts]
-        return np.array(shares, np.float32)
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
-
-
-def _features(text: str) -> Iterator[str]:
-    plain = sanitize(text[:_LONGEST]).casefold()
-    for word in re.findall(r"\w+", plain):
-        yield from (word, word)  # a shared word says more than a shared triple
-    padded = f" {' '.join(plain.split())} "
-    if padded.strip():
-        yield from (padded[i : i + 3] for i in range(len(padded) - 2))

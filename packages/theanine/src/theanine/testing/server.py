@@ -13,11 +13,11 @@ from math import ceil
 from threading import Event, RLock, Thread
 from typing import Any, Self, cast
 
-from theanine.embeddings.wordllama import count_tokens
+from theanine.embeddings.hashing import HashEmbedder
 from theanine.testing.answers import answer
 from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncate
 from theanine.testing.script import Script, writer
-from theanine.testing.scripted import HashEmbedder
+from theanine.tokenizer import count_tokens
 
 
 @dataclass(frozen=True, slots=True)

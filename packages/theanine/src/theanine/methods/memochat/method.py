@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memochat.config import MemoChatConfig
 from theanine.methods.memochat.local_memos import local_memos, local_summary, telling
@@ -28,6 +27,7 @@ from theanine.segmentation.local import segment_locally
 from theanine.segmentation.segments import exchange_starts
 from theanine.text.formatting import format_dialogue, format_memory
 from theanine.text.numbering import split_windows
+from theanine.tokenizer import count_tokens
 from theanine.types import (
     LOCAL_MODEL,
     ImportedMemory,

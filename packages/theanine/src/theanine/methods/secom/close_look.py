@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
-from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Context
 from theanine.methods.shared.retrieve import build_query
 from theanine.retrieval.query import Query
@@ -24,6 +23,7 @@ from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
 from theanine.retrieval.scoring import standardize
 from theanine.text.formatting import format_turn
+from theanine.tokenizer import count_tokens
 from theanine.types import Memory, Turn, Utterance
 
 LENT = 0.2

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Context, Estimate
 from theanine.methods.secom.ask_segments import (
     SEGMENT,
@@ -36,6 +35,7 @@ from theanine.methods.shared.statements import embed_memories
 from theanine.retrieval.budget import fit_budget
 from theanine.text.denoising.denoise import check_denoising, denoise
 from theanine.text.formatting import format_dated_turns, format_speaker, one_line
+from theanine.tokenizer import count_tokens
 from theanine.types import (
     LOCAL_MODEL,
     ImportedMemory,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.llm.prompt import PromptTemplate
+from theanine.tokenizer import count_tokens
 from theanine.types import Turn
 
 LINE = 12

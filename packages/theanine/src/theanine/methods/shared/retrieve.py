@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theanine.embeddings.base import QueryEmbedder
+from theanine.embeddings.base import embed_queries
 from theanine.methods.base import Context, Reply
 from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.respond import respond
@@ -60,10 +60,7 @@ async def build_query(
     """
     topic = context.index.topic(query) if how == "hybrid" else query
     if topic not in context.query_vectors:
-        embedder = context.embedder
-        asks = isinstance(embedder, QueryEmbedder)
-        embed = embedder.embed_queries if asks else embedder.embed
-        context.query_vectors[topic] = await embed([topic])
+        context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
     last = dialogue[-1]
     return Query(
         text=query,

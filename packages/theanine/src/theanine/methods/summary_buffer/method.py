@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from theanine.embeddings.wordllama import count_tokens
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
 from theanine.methods.shared.running_summary import (
@@ -28,6 +27,7 @@ from theanine.methods.summary_buffer.config import SummaryBufferConfig
 from theanine.retrieval.budget import fit_budget, fit_prefix
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import format_dated_turns, format_turn
+from theanine.tokenizer import count_tokens
 from theanine.types import (
     ImportedMemory,
     Memory,

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import pytest
 
 import theanine
-from theanine.embeddings.wordllama import count_tokens
 from theanine.errors import SettingsError
 from theanine.methods.registry import method_class, open_method
 from theanine.testing.contract.histories import (
@@ -31,6 +30,7 @@ from theanine.testing.contract.histories import (
 from theanine.testing.faults import status
 from theanine.testing.script import Script, by_step, writer
 from theanine.testing.server import ScriptedServer
+from theanine.tokenizer import count_tokens
 from theanine.types import History
 
 Opened = Callable[[Path], theanine.Client]

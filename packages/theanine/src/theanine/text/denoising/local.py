@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
 
-from theanine.embeddings.wordllama import tokenizer
 from theanine.text.denoising.denoise import keep_words
+from theanine.tokenizer import load_tokenizer
 
 _FIRST = 259
 """The number of the commonest piece; below it are single bytes and marks of the format."""
@@ -45,5 +45,5 @@ def information(word: str) -> float:
 
 
 def _bits(word: str) -> float:
-    pieces = tokenizer().encode(word, add_special_tokens=False).ids
+    pieces = load_tokenizer().encode(word, add_special_tokens=False).ids
     return sum(log2(max(piece - _FIRST, 0) + 1 + _SHIFT) + _SUM for piece in pieces)

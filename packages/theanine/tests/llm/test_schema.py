@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.parsing import schema_of
-from theanine.llm.schema_hint import schema_hint
+from theanine.llm.schema import schema_hint, schema_of
 
 
 class Item(BaseModel):

@@ -1,0 +1,62 @@
+"""The bundled tokenizer: token counts without a network, and clean-up of text for tokenizers.
+
+Token budgets and estimates use one tokenizer for all models, since most providers publish none.
+Its file is read from the folder of the ``wordllama`` package; ``import wordllama`` is avoided, as
+it takes half a second and 17 MB and configures the root logger of the process.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from theanine.errors import SettingsError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def sanitize(text: str) -> str:
+    """Replace NUL and lone surrogates, which many models and stores reject, by U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSENDABLE.sub("\ufffd", text)
+
+
+def count_tokens(text: str) -> int:
+    """Count the tokens of a text by the bundled tokenizer.
+
+    Other models split text differently: use it as an estimate, mostly a little high for English.
+    """
+    return len(load_tokenizer().encode(sanitize(text), add_special_tokens=False).ids)
+
+
+@cache
+def load_tokenizer() -> Tokenizer:
+    """Return the bundled tokenizer (Llama 2, 32,000 tokens). Raises SettingsError if missing."""
+    from tokenizers import Tokenizer  # only here: most importers of this module count no tokens
+
+    tokenizer = Tokenizer.from_file(str(wordllama_file(_TOKENIZER)))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # Its cache keys on whole texts, as this tokenizer has no word boundaries: 60 MB without a hit.
+    tokenizer.model._resize_cache(0)  # pyright: ignore[reportPrivateUsage]  (no public way)
+    return tokenizer
+
+
+def wordllama_file(name: str) -> Path:
+    """Return the path of a file in the ``wordllama`` package. Raises SettingsError if missing."""
+    spec = find_spec("wordllama")
+    path = Path(spec.origin).parent / name if spec and spec.origin else None
+    if path is None or not path.is_file():
+        raise SettingsError(
+            f"the built-in embedder's file {name} is missing: reinstall it with "
+            "pip install --force-reinstall wordllama, or name another embedder"
+        )
+    return path
