@@ -1,6 +1,6 @@
-# Everything here needs a Python >= 3.11 and nothing else. uv is used when it is there.
+# Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test lint extras bench crash docs lock clean help
+.PHONY: demo test test-fast test-page test-model test-all coverage lint wheels extras bench scale crash docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,18 +18,40 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PIP_SELF := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --disable-pip-version-check $(EDITABLE)
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' Makefile
 
 demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
 
-test: $(DEV) ## Run the whole suite, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# What needs a browser or a model in this process has a command of its own.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-lint: $(DEV) ## Check style, format and types
+test: $(DEV) ## Run the suite on all cores (without browser and model tests)
+	$(PYTEST) -m "not browser and not model"
+
+test-fast: $(DEV) ## Run the tests of the inner loop, within a minute
+	$(PYTEST) -m "not browser and not model and not slow and not data"
+
+test-page: $(DEV) ## Run the tests that drive a Chromium
+	$(PYTEST) -m browser
+
+test-model: $(DEV) ## Run the tests of models in this process (after `make extras`)
+	$(PYTEST) -m model
+
+coverage: $(DEV) ## Run all tests and print the coverage of both packages
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=
+
+lint: $(DEV) ## Check style, format, import layers and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/pyright
+
+wheels: $(DEV) ## Build both wheels and run them on each Python of 3.11 to 3.13
+	@sh tools/check_wheels.sh $(VENV)
+
+stats: ## Print lines, prose and import cycles of both packages
+	@python3 tools/code_stats.py packages/theanine/src/theanine packages/theanine-bench/src/theanine_bench
 
 extras: $(DEV) ## Install what the tests of the extras with own models need (1 GB)
 	@sh requirements/extras.sh $(VENV)
