@@ -72,12 +72,12 @@ def evil(folder: Path) -> Path:
 
 def test_what_was_said_never_becomes_markup(tmp_path: Path) -> None:
     folder = evil(tmp_path / "a")
-    for page, scripts in ((page_of(folder), 4), (compared(folder, folder), 4)):
+    for page, scripts in ((page_of(folder), 5), (compared(folder, folder), 5)):
         assert "alert(1)</script>" not in page
         assert page.count("<script") == scripts
         assert "default-src 'none'" in page
         assert not re.search(r'(?:src|href)="(?!#)', page.split("<script")[0])
-        assert held(page)["said"][0][2] == EVIL
+        assert held(page)["utterances"][0][2] == EVIL
 
 
 def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_made_up_dates_are_not_shown(run: Terminal, tmp_path: Path) -> None:
     told = held((folder / REPORT).read_text("utf-8"))
     assert told["turns"]
     assert {when for *_, when, _ in told["turns"]} == {""}
-    assert {when for _, when, _ in told["said"]} == {""}
+    assert {when for _, when, _ in told["utterances"]} == {""}
 
 
 def test_the_live_table_counts_by_category_and_only_on_a_terminal(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from theanine.cli.timeline_page.fill import filled
 from theanine.text.words import format_date
+from theanine_bench.report.page import render_page
 
 if TYPE_CHECKING:
     from theanine.types import Turn, Usage
@@ -20,7 +20,7 @@ def compare_page(found: Comparison, *, title: str) -> str:
     """
     data = {
         "title": title,
-        "said": found.said,
+        "utterance_count": found.said,
         "sessions": found.sessions,
         "log": found.log,
         "unknown": list(found.unknown),
@@ -31,14 +31,7 @@ def compare_page(found: Comparison, *, title: str) -> str:
         ],
         "turns": {user: _turns(turns, found.undated[user]) for user, turns in found.turns.items()},
     }
-    return filled(
-        "compare.html",
-        title=title,
-        style="compare.css",
-        data=data,
-        scripts=["compare.js"],
-        package="theanine_bench.report",
-    )
+    return render_page("compare.html", title=title, data=data, scripts=["compare.js"])
 
 
 def _column(column: Column) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from theanine.cli.timeline_page.fill import filled
 from theanine_bench.analysis.diff import less_is_better
-from theanine_bench.report.run import SCRIPTS, about
+from theanine_bench.report.page import render_page
+from theanine_bench.report.run import about
 from theanine_bench.report.run_items import Packed
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ def diff_page(found: Diff) -> str:
         **packed.rows(),
     }
     title = ", ".join(run.name for run in found.runs)
-    return filled(
-        "diff.html",
-        title=title,
-        style="run.css",
-        data=data,
-        scripts=[*SCRIPTS, "diff.js"],
-        package="theanine_bench.report",
-    )
+    return render_page("diff.html", title=title, data=data, scripts=["diff.js"])
 
 
 def _settings(found: Diff) -> list[tuple[str, list[str]]]:

@@ -7,10 +7,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theanine.cli.timeline_page.fill import filled
 from theanine.errors import BadInput
 from theanine_bench.metrics.paired import compare_paired
-from theanine_bench.report.run import SCRIPTS
+from theanine_bench.report.page import render_page
 
 if TYPE_CHECKING:
     from theanine_bench.metrics.intervals import Interval
@@ -37,14 +36,7 @@ def retrieval_page(run: Run, other: Run | None = None) -> str:
         "parts": {part: list(map(asdict, rows)) for part, rows in run.ablations.items()},
         "items": [_item(item, theirs.get(item.id), names) for item in runs[0].items],
     }
-    return filled(
-        "retrieval.html",
-        title=title,
-        style="run.css",
-        data=data,
-        scripts=[*SCRIPTS, "curves.js", "retrieval.js"],
-        package="theanine_bench.report",
-    )
+    return render_page("retrieval.html", title=title, data=data, scripts=["retrieval.js"])
 
 
 def _common(run: Run, other: Run) -> tuple[list[Run], int]:

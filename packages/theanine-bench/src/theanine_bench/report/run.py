@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from theanine.cli.timeline_page.fill import filled
 from theanine.types import LOCAL_MODEL
 from theanine_bench.analysis.diff import less_is_better
+from theanine_bench.report.page import render_page
 from theanine_bench.report.run_items import Packed
 from theanine_bench.runs.saved_run import ordered
 from theanine_bench.runs.setup import NOBODY
@@ -15,9 +15,6 @@ from theanine_bench.runs.setup import NOBODY
 if TYPE_CHECKING:
     from theanine_bench.runs.item import Item
     from theanine_bench.runs.saved_run import Kept
-
-SCRIPTS = ("run-base.js", "run-plots.js")
-"""What the pages of runs share."""
 
 
 def run_page(run: Kept) -> str:
@@ -39,14 +36,7 @@ def run_page(run: Kept) -> str:
         "items": items,
         **packed.rows(),
     }
-    return filled(
-        "run.html",
-        title=run.name,
-        style="run.css",
-        data=data,
-        scripts=[*SCRIPTS, "run.js"],
-        package="theanine_bench.report",
-    )
+    return render_page("run.html", title=run.name, data=data, scripts=["run.js"])
 
 
 def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ class Packed:
 
     def rows(self) -> dict[str, list[Any]]:
         """The rows: ``said`` (speaker, time, words), ``turns`` and ``parts``."""
-        return {"said": self._said.rows, "turns": self._turns.rows, "parts": self._parts.rows}
+        return {"utterances": self._said.rows, "turns": self._turns.rows, "parts": self._parts.rows}
 
     def dialogue(self, item: Item) -> list[int]:
         """Where the dialogue's turns are; their times are left out where sessions have no dates."""

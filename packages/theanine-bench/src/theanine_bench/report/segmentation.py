@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from theanine.cli.timeline_page.fill import filled
 from theanine_bench.analysis.tables import Table, load_tables
-from theanine_bench.report.run import SCRIPTS
+from theanine_bench.report.page import render_page
 
 if TYPE_CHECKING:
     from theanine_bench.datasets.segmentation import SegmentedDialogue
@@ -42,14 +41,7 @@ def segmentation_page(
             for item, dialogue in zip(run.items, dialogues, strict=True)
         ],
     }
-    return filled(
-        "segmentation.html",
-        title=title,
-        style="run.css",
-        data=data,
-        scripts=[*SCRIPTS, "curves.js", "segmentation.js"],
-        package="theanine_bench.report",
-    )
+    return render_page("segmentation.html", title=title, data=data, scripts=["segmentation.js"])
 
 
 def _names(title: str, table: Table) -> bool:

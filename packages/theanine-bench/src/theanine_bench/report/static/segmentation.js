@@ -6,7 +6,7 @@ const items = data.items;
 
 element("title").textContent = data.title;
 element("state").textContent = plural(items.length, "dialogue");
-facts(element("about"), [...data.about, ["Turns a second", number(data.speed)]]);
+facts(element("about"), [...data.about, ["Turns per second", number(data.speed)]]);
 element("command").textContent = data.command;
 
 // Measures
@@ -22,40 +22,40 @@ function pick(name, low, high) {
 for (const name of names) {
   const one = data.measures[name], made = make("article", undefined, "card"), value = make("div", figure(one.mean), "mean");
   value.append(make("small", `${figure(one.low)} – ${figure(one.high)}`));
-  made.append(make("h3", name), value, make("p", `n ${number(one.n)}${LESS.has(name) ? " · less is better" : ""}`));
+  made.append(make("h3", name), value, make("p", `n ${number(one.n)}${LESS.has(name) ? " · lower is better" : ""}`));
   const place = PER_DIALOGUE[name];
   if (place) made.append(histogram(items.map((item) => item[place]), (low, high) => pick(name, low, high), 1));
   element("cards").append(made);
 }
 
 // Published figures
-const careful = element("careful");
-function beside() {
+const publishedNote = element("published-note");
+function comparePublished() {
   const chosen = data.published.find((one) => one.id === element("table").value);
-  careful.hidden = !chosen;
+  publishedNote.hidden = !chosen;
   element("bars").replaceChildren();
   element("rows").replaceChildren();
   if (!chosen) return;
-  careful.textContent = "Figures of others compare with this run's where the data are the same; only you can tell whether they are.";
+  publishedNote.textContent = "Published values are comparable only if they were measured on the same data; check that before you compare.";
   chosen.columns.forEach((name, place) => {
-    const known = chosen.rows.map(([label, values]) => ({ name: label, mean: values[place] })).filter((row) => row.mean !== null);
+    const published = chosen.rows.map(([label, values]) => ({ name: label, mean: values[place] })).filter((row) => row.mean !== null);
     const ours = { name: "this run", ours: true, ...data.measures[name] };
-    const rows = [...known, ours].sort((a, b) => (LESS.has(name) ? a.mean - b.mean : b.mean - a.mean));
+    const rows = [...published, ours].sort((a, b) => (LESS.has(name) ? a.mean - b.mean : b.mean - a.mean));
     const card = make("article", undefined, "card"), title = make("h3", name);
-    title.append(make("small", LESS.has(name) ? " less is better" : " more is better"));
+    title.append(make("small", LESS.has(name) ? " lower is better" : " higher is better"));
     card.append(title, bars(rows.map((row) => ({ name: row.name, own: row.ours, values: [row] })), 1));
     element("bars").append(card);
   });
   const cells = (values) => values.map((value) => (value === null ? "–" : figure(value)));
-  element("rows").append(figures(chosen.name, ["", ...chosen.columns], [
+  element("rows").append(valueTable(chosen.name, ["", ...chosen.columns], [
     ...chosen.rows.map(([label, values]) => [label, ...cells(values)]),
     ["this run", ...chosen.columns.map((name) => figure(data.measures[name].mean))],
   ]));
 }
 element("table").append(option("", "choose a set"), ...data.published.map((one) => option(one.id, one.name)));
 element("table").value = data.named;
-element("table").addEventListener("change", beside);
-beside();
+element("table").addEventListener("change", comparePublished);
+comparePublished();
 
 // Dialogues
 function strip(lengths, words) {
@@ -75,7 +75,7 @@ function inside([, texts, gold, drawn]) {
   return texts.flatMap((text, place) => {
     const end = place + 1, turn = make("p", text, "turn");
     if (end === texts.length || !(right.has(end) || ours.has(end))) return [turn];
-    const words = right.has(end) && ours.has(end) ? "a boundary, found" : right.has(end) ? "a boundary, missed" : "drawn, no boundary";
+    const words = right.has(end) && ours.has(end) ? "boundary, found" : right.has(end) ? "boundary, missed" : "predicted, no boundary";
     return [turn, make("p", words, `cut ${right.has(end) && ours.has(end) ? "good" : "bad"}`)];
   });
 }
@@ -84,12 +84,12 @@ function row(item) {
   const [id, texts, gold, drawn, pk, wd] = item;
   const chips = make("span", undefined, "chips"), strips = make("span", undefined, "strips");
   chips.append(make("span", `Pk ${figure(pk)}`), make("span", `WD ${figure(wd)}`));
-  strips.append(strip(gold, "true"), strip(drawn, "drawn"));
-  return opening([make("span", id, "category"), strips, make("small", plural(texts.length, "turn"), "dim"), chips], () => inside(item));
+  strips.append(strip(gold, "reference"), strip(drawn, "predicted"));
+  return expandable([make("span", id, "category"), strips, make("small", plural(texts.length, "turn"), "dim"), chips], () => inside(item));
 }
 
 const words = items.map(([id, texts]) => [id, ...texts].join("\n").toLowerCase());
-const show = lazily(element("list"));
+const show = lazyList(element("list"));
 function filtered() {
   const wanted = element("search").value.trim().toLowerCase(), place = PER_DIALOGUE[element("measure").value];
   const [low, high] = ["low", "high"].map((id) => element(id).valueAsNumber), order = element("order").value;

@@ -1,13 +1,12 @@
 "use strict";
-const colour = (place) => `var(--s${place % 8})`;
+const color = (index) => `var(${seriesColor(index)})`;
 const names = data.names;
 const tops = Object.fromEntries(names.map((name) => [name, nice(most([...data.cases.flatMap((one) => one.runs.map((run) => run.measures[name] ?? 0)), 0.001]))]));
 const runNames = data.runs.map((run) => run.name);
 const first = runNames[0];
-const signed = (value, top) => `${value < 0 ? "−" : "+"}${figure(Math.abs(value), top)}`;
 const sign = (name) => (data.less.includes(name) ? -1 : 1);
 
-element("state").textContent = plural(data.cases.length, "common case");
+element("state").textContent = plural(data.cases.length, "common sample");
 const left = Object.entries(data.left).map(([reason, count]) => `left out: ${number(count)} ${reason}`);
 element("warnings").append(...[...data.warnings, ...left].map((words) => make("li", words, "bad")));
 
@@ -17,14 +16,14 @@ const spent = (run, what) => {
   return one ? [`${number(one.input_tokens)} in, ${number(one.output_tokens)} out`, `${plural(one.calls, "call")}, ${money(one.cost)}`] : "–";
 };
 const ROWS = [
-  ["Tokens recalled, a case", (run) => number(run.recalled_tokens)],
-  ["An answer, median", (run) => time(run.seconds)],
-  ["Money, a case", (run) => money(run.cost)],
-  ["Tokens of remembering", (run) => spent(run, "remembering")],
-  ["Tokens of answering", (run) => spent(run, "answering")],
-  ["Tokens of judging", (run) => spent(run, "judging")],
-  ["Cases done", (run) => (run.done < run.cases ? `${number(run.done)} of ${number(run.cases)}` : number(run.done))],
-  ["Common cases without an answer", (run) => number(run.unanswered)],
+  ["Recalled tokens per sample", (run) => number(run.recalled_tokens)],
+  ["Reply time, median", (run) => time(run.seconds)],
+  ["Cost per sample", (run) => money(run.cost)],
+  ["Tokens, remembering", (run) => spent(run, "remembering")],
+  ["Tokens, answering", (run) => spent(run, "answering")],
+  ["Tokens, judging", (run) => spent(run, "judging")],
+  ["Samples done", (run) => (run.done < run.cases ? `${number(run.done)} of ${number(run.cases)}` : number(run.done))],
+  ["Common samples without an answer", (run) => number(run.unanswered)],
 ];
 facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));
 element("about").append(table(["", ...runNames], [
@@ -36,21 +35,21 @@ element("about").append(table(["", ...runNames], [
 const tested = (difference, p, top) => `${signed(difference, top)}, p ${p.toFixed(3)}`;
 element("means").append(table(["", "n", ...runNames], [
   ...names.map((name) => [
-    data.less.includes(name) ? [name, "less is better"] : name,
+    data.less.includes(name) ? [name, "lower is better"] : name,
     number(data.means[name][0].n),
     ...data.means[name].map((one, place) => {
       const range = `${figure(one.low, tops[name])} – ${figure(one.high, tops[name])}`;
-      const told = place ? data.against[place - 1][name] : null;
-      return [figure(one.mean, tops[name]), told ? `${range}; ${tested(told.difference, told.p, tops[name])}` : range];
+      const test = place ? data.against[place - 1][name] : null;
+      return [figure(one.mean, tops[name]), test ? `${range}; ${tested(test.difference, test.p, tops[name])}` : range];
     }),
   ]),
   ...Object.entries(data.failing).map(([name, counts]) => [name, "0", ...counts.map((count) => ["–", `${number(count)} failed`])]),
 ]));
 element("means").querySelectorAll("tbody tr").forEach((row, place) => {
   [...row.querySelectorAll("td")].slice(2).forEach((cell, run) => {
-    const told = data.against[run][names[place]];
-    if (!told || told.p >= 0.05) return;
-    cell.classList.add("sure", told.difference * sign(names[place]) > 0 ? "good" : "bad");
+    const test = data.against[run][names[place]];
+    if (!test || test.p >= 0.05) return;
+    cell.classList.add("sure", test.difference * sign(names[place]) > 0 ? "good" : "bad");
   });
 });
 if (!names.length && !Object.keys(data.failing).length) element("means").replaceChildren(make("p", "The runs share no measure.", "dim"));
@@ -61,8 +60,8 @@ element("corpus").append(table(["", "n", ...runNames], corpus.map(([name, one]) 
   one.against_first.length ? number(one.against_first[0].difference.n) : "–",
   ...one.values.map((value, place) => {
     if (value === null) return "–";
-    const told = place ? one.against_first[place - 1] : null;
-    return [figure(value, value), told ? tested(told.difference.mean, told.p, value) : ""];
+    const test = place ? one.against_first[place - 1] : null;
+    return [figure(value, value), test ? tested(test.difference.mean, test.p, value) : ""];
   }),
 ])));
 const untested = new Map();
@@ -72,32 +71,22 @@ for (const id of ["corpus-title", "corpus", "untested"]) element(id).hidden = !c
 
 // Plots
 const COSTS = [
-  ["recalled_tokens", "tokens recalled, a case"],
-  ["cost", "dollars of the agent, a case"],
-  ["seconds", "seconds of an answer, median"],
+  ["recalled_tokens", "recalled tokens per sample"],
+  ["cost", "cost per sample, dollars"],
+  ["seconds", "reply time in seconds, median"],
 ].filter(([key]) => data.runs.some((run) => run[key]));
 element("quality").append(...names.map((name) => option(name, name)));
 element("cost").append(...COSTS.map(([key, words]) => option(key, words)));
 element("legend").append(...data.runs.map((run, place) => {
   const key = make("span", undefined, "key"), patch = make("i");
-  patch.style.background = colour(place);
+  patch.style.background = color(place);
   key.append(patch, run.name);
   return key;
 }));
 
 function scatter(name, key, words) {
-  const points = data.runs.map((run, place) => ({ run, place, x: run[key], ...data.means[name][place] })).filter((point) => point.x !== null);
-  const end = { x: nice(most(points.map((point) => point.x)) * 1.05), y: nice(most(points.map((point) => point.high))) };
-  return plot(280, (svg, width, height) => {
-    const at = axes(svg, width, height, { x: { end: end.x }, y: { end: end.y }, across: words, up: name });
-    for (const point of points) {
-      const [x, y] = [at.x(point.x), at.y(point.mean)], right = x > width * 0.6;
-      svg.append(draw("line", { class: "whisker", style: `stroke: ${colour(point.place)}`, x1: x, x2: x, y1: at.y(Math.max(0, point.low)), y2: at.y(point.high) }));
-      const dot = draw("circle", { class: "ring", style: `fill: ${colour(point.place)}`, cx: x, cy: y, r: 6.5 });
-      dot.append(draw("title", {}, `${point.run.name}: ${figure(point.mean, end.y)} [${figure(point.low, end.y)}, ${figure(point.high, end.y)}]`));
-      svg.append(dot, draw("text", { class: "label", x: x + (right ? -11 : 11), y: y + 4, "text-anchor": right ? "end" : "start" }, point.run.name));
-    }
-  });
+  const points = data.runs.map((run, index) => ({ name: run.name, color: seriesColor(index), x: run[key], ...data.means[name][index] }));
+  return scatterChart(points.filter((point) => point.x !== null), words, name);
 }
 
 function plots() {
@@ -105,41 +94,43 @@ function plots() {
   const chosen = COSTS.find(([key]) => key === element("cost").value);
   element("scatter-title").textContent = chosen ? "Quality and cost" : "Quality";
   if (chosen) element("scatter").replaceChildren(scatter(name, ...chosen));
-  else element("scatter").replaceChildren(make("p", "None of the runs recalled or spent anything.", "dim"));
+  else element("scatter").replaceChildren(make("p", "No run recorded recalled tokens, cost or time.", "dim"));
   const rows = Object.entries(data.categories).map(([category, of]) => ({ name: category || "–", values: of[name] ?? [] })).filter((row) => row.values.length);
   const sessions = rows.length > 1 && rows.every((row) => session(row.name));
   element("by").hidden = rows.length < 2;
   if (sessions) {
-    const series = data.runs.map((run, place) => ({ name: run.name, points: rows.map((row) => ({ x: Number(session(row.name)), ...row.values[place] })) }));
-    element("bars").replaceChildren(lines(series, name, colour));
-  } else element("bars").replaceChildren(bars(rows, tops[name], colour));
+    const series = data.runs.map((run, index) => ({
+      name: run.name, color: seriesColor(index), points: rows.map((row) => ({ x: Number(session(row.name)), ...row.values[index] })),
+    }));
+    element("bars").replaceChildren(lineChart(series, { across: "session", up: name, height: 240 }));
+  } else element("bars").replaceChildren(bars(rows, tops[name], color));
 }
 for (const id of ["quality", "cost"]) element(id).addEventListener("change", plots);
 if (names.length) plots();
 else element("plots").hidden = true;
 
-// Cases
+// Samples
 const categories = [...new Set(data.cases.map((one) => one.category))].filter(Boolean).sort();
-element("category").append(option("", "Every category"), ...categories.map((name) => option(name, name)));
+element("category").append(option("", "All categories"), ...categories.map((name) => option(name, name)));
 element("category").hidden = categories.length < 2;
 element("measure").append(...names.map((name) => option(name, name)));
-element("run").append(...data.runs.slice(1).map((run, place) => option(place + 1, `${run.name} against ${first}`)));
+element("run").append(...data.runs.slice(1).map((run, place) => option(place + 1, `${run.name} vs. ${first}`)));
 element("run").hidden = data.runs.length < 3;
-element("only").append(option("", "All cases"), option("better", "Better"), option("worse", "Worse"), option("same", "The same"));
+element("only").append(option("", "All samples"), option("better", "Better"), option("worse", "Worse"), option("same", "Unchanged"));
 const words = data.cases.map((one) => [one.id, one.asked, one.reference, ...one.runs.map((run) => run.answer)].filter(Boolean).join("\n").toLowerCase());
 
 function column(run, place) {
   const made = make("div"), title = make("h3", data.runs[place].name), answer = run.answer;
   const values = Object.entries(run.measures).map(([name, value]) => `${name} ${figure(value, tops[name] ?? 1)}`).join(" · ");
   const key = make("span", undefined, "key"), patch = make("i");
-  patch.style.background = colour(place);
+  patch.style.background = color(place);
   key.append(patch, title);
-  made.append(key, make("p", answer === null ? "No answer." : answer || "(empty)", answer === null ? "said bad" : "said"), make("p", values, "dim"));
-  for (const [name, why] of Object.entries(run.failures ?? {})) made.append(make("p", `${name}: ${why}`, "said bad"));
+  made.append(key, make("p", answer === null ? "No answer." : answer || "(empty)", answer === null ? "quoted bad" : "quoted"), make("p", values, "dim"));
+  for (const [name, why] of Object.entries(run.failures ?? {})) made.append(make("p", `${name}: ${why}`, "quoted bad"));
   const parts = make("details", undefined, "part");
-  parts.append(make("summary", `Recalled: ${plural(run.tokens, "token")}`));
+  parts.append(make("summary", `Recollection: ${plural(run.tokens, "token")}`));
   parts.addEventListener("toggle", () => {
-    if (parts.childElementCount === 1) parts.append(...recalled(run.recalled));
+    if (parts.childElementCount === 1) parts.append(...recollection(run.recalled));
   });
   made.append(parts);
   return made;
@@ -149,7 +140,7 @@ function inside(one) {
   const pair = make("div", undefined, "pair");
   pair.append(...one.runs.map(column));
   const parts = [titled("Dialogue", ...dialogue(one.dialogue))];
-  if (one.reference) parts.push(titled("Reference", make("p", one.reference, "said good")));
+  if (one.reference) parts.push(titled("Reference", make("p", one.reference, "quoted good")));
   return [...parts, pair, make("p", [one.id, one.group].join(" · "), "dim")];
 }
 
@@ -165,11 +156,11 @@ function row(one) {
     chips.append(make("span", change === 0 ? before : `${before} → ${after}`, change > 0 ? "gain good" : change < 0 ? "gain bad" : "gain"));
   }
   if (one.runs.some((each) => each.failures)) chips.append(make("span", "failed", "bad"));
-  return opening([make("span", one.category, "category"), make("span", one.asked, "asked"), chips], () => inside(one));
+  return expandable([make("span", one.category, "category"), make("span", one.asked, "asked"), chips], () => inside(one));
 }
 
 const ONLY = { "": () => true, better: (change) => change > 0, worse: (change) => change !== null && change < 0, same: (change) => change === 0 };
-const show = lazily(element("list"));
+const show = lazyList(element("list"));
 function filtered() {
   const wanted = element("search").value.trim().toLowerCase();
   const [category, name, run, only] = ["category", "measure", "run", "only"].map((id) => element(id).value);
@@ -177,7 +168,7 @@ function filtered() {
     .map((one, place) => ({ one, place, change: gain(one, name, Number(run)) }))
     .filter(({ one, place, change }) => (!category || one.category === category) && ONLY[only](change) && (!wanted || words[place].includes(wanted)));
   const count = (kind) => found.filter(({ change }) => ONLY[kind](change)).length;
-  element("count").textContent = `${number(found.length)} of ${plural(data.cases.length, "case")} · ${number(count("better"))} better, ${number(count("worse"))} worse, ${number(count("same"))} the same`;
+  element("count").textContent = `${number(found.length)} of ${plural(data.cases.length, "sample")} · ${number(count("better"))} better, ${number(count("worse"))} worse, ${number(count("same"))} unchanged`;
   const size = (change) => Math.abs(change ?? 0);
   show(found.sort((a, b) => size(b.change) - size(a.change) || a.place - b.place).map(({ one }) => one), row);
 }

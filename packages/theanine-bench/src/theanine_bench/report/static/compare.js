@@ -1,16 +1,5 @@
 "use strict";
-const data = JSON.parse(document.getElementById("data").textContent);
-const element = (id) => document.getElementById(id);
-const make = (tag, text, className) => {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text; // never innerHTML: remembered words are data
-  if (className) made.className = className;
-  return made;
-};
-const number = (value, digits = 0) =>
-  value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
 const share = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
-const plural = (count, one) => `${number(count)} ${one}${count === 1 ? "" : "s"}`;
 
 function calls(spent) {
   if (!spent.calls) return ["none"];
@@ -18,26 +7,26 @@ function calls(spent) {
   return [number(spent.calls), `${number(spent.in)} tokens in, ${number(spent.out)} out${failed}`];
 }
 
-function money(column) {
+function columnCost(column) {
   const costs = [column.remembering.cost, column.recalling.cost];
   return costs.includes(null) ? null : costs[0] + costs[1];
 }
 
-// name, what is shown (words, small words under them), and what is compared: lower is better unless said
+// name, cell text (with small text under it), the compared value, and which is better
 const MEASURES = [
-  ["Kept", (c) => [plural(c.memories, "memory").replace("memorys", "memories"), plural(c.links, "link")]],
-  ["Sessions not remembered", (c) => [Object.keys(c.failures).length || "none"]],
-  ["Given back, a question", (c) => [`${number(c.tokens)} tokens`], (c) => c.tokens, "bar"],
-  ["Labelled evidence in it", (c) => [share(c.found)], (c) => c.found, "more"],
-  ["Calls to remember", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
-  ["Calls to recall", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
-  ["Money", (c) => [money(c) === null ? "unknown" : `$${number(money(c), 4)}`], money, "less"],
-  ["Time to remember", (c) => [`${number(c.rememberSeconds, 2)} s`], (c) => c.rememberSeconds, "less"],
-  ["Time of a recall", (c) => [`${number(c.recallSeconds * 1000, 1)} ms`, "median"], (c) => c.recallSeconds, "less"],
-  ["Disk", (c) => [`${number(c.disk / 1000)} kB`, `of that the log ${number(data.log / 1000)}`], (c) => c.disk, "less"],
+  ["Stored", (c) => [plural(c.memories, "memory", "memories"), plural(c.links, "link")]],
+  ["Sessions that failed", (c) => [Object.keys(c.failures).length || "none"]],
+  ["Recalled per question", (c) => [`${number(c.tokens)} tokens`], (c) => c.tokens, "bar"],
+  ["Gold evidence recalled", (c) => [share(c.found)], (c) => c.found, "more"],
+  ["Model calls, remembering", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
+  ["Model calls, recalling", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
+  ["Cost", (c) => [money(columnCost(c))], columnCost, "less"],
+  ["Remembering time", (c) => [`${number(c.rememberSeconds, 2)} s`], (c) => c.rememberSeconds, "less"],
+  ["Recall time", (c) => [`${number(c.recallSeconds * 1000, 1)} ms`, "median"], (c) => c.recallSeconds, "less"],
+  ["Disk", (c) => [`${number(c.disk / 1000)} kB`, `log: ${number(data.log / 1000)}`], (c) => c.disk, "less"],
 ];
 
-function cell(column, show, value, kind, all) {
+function measureCell(column, show, value, kind, all) {
   const [words, small] = show(column);
   const made = make("td", words);
   made.dataset.label = column.label;
@@ -74,19 +63,19 @@ function summary() {
     if (kind === "more" && !all.length) continue;
     const row = make("tr"), heading = make("th", name);
     heading.scope = "row";
-    row.append(heading, ...data.columns.map((column) => cell(column, show, value, kind, all)));
+    row.append(heading, ...data.columns.map((column) => measureCell(column, show, value, kind, all)));
     body.append(row);
   }
   table.append(head, body);
   element("summary").append(table);
   for (const column of data.columns) {
     for (const [where, why] of Object.entries(column.failures)) {
-      element("summary").append(make("p", `${column.label}: ${where} is not remembered: ${why}`, "bad"));
+      element("summary").append(make("p", `${column.label}: ${where} failed: ${why}`, "bad"));
     }
   }
 }
 
-function quote(user, id, gold) {
+function sourceTurn(user, id, gold) {
   const turn = data.turns[user]?.[id];
   if (!turn) return make("blockquote", `turn ${id}`);
   const made = make("blockquote", undefined, gold ? "gold" : "");
@@ -98,12 +87,12 @@ function sources(user, turns, gold, words) {
   const made = make("details");
   made.append(make("summary", words));
   made.addEventListener("toggle", () => {
-    if (made.childElementCount === 1) made.append(...turns.map((id) => quote(user, id, gold.has(id))));
+    if (made.childElementCount === 1) made.append(...turns.map((id) => sourceTurn(user, id, gold.has(id))));
   });
   return made;
 }
 
-function shown(question, answer, column) {
+function answerCard(question, answer, column) {
   const card = make("article", undefined, "answer"), title = make("h3", column.label);
   card.dataset.label = column.label;
   const about = [plural(answer.tokens, "token"), `${number(answer.seconds * 1000)} ms`];
@@ -134,15 +123,15 @@ function block(question) {
     made.append(sources(question.user, question.gold, right, `The evidence: ${plural(question.gold.length, "turn")}`));
   }
   const row = make("div", undefined, "answers");
-  row.append(...question.answers.map((answer, i) => shown(question, answer, data.columns[i])));
+  row.append(...question.answers.map((answer, i) => answerCard(question, answer, data.columns[i])));
   made.append(row);
   const words = [question.text, question.answer, ...question.answers.flatMap((a) => a.pieces.map((p) => p.text))];
   return { made, words: words.join("\n").toLowerCase() };
 }
 
 element("title").textContent = data.title;
-const counted = `${plural(data.said, "turn")} in ${plural(data.sessions, "session")}, ${plural(data.questions.length, "question")}`;
-element("count").textContent = counted;
+const counts = `${plural(data.utterance_count, "turn")} in ${plural(data.sessions, "session")}, ${plural(data.questions.length, "question")}`;
+element("count").textContent = counts;
 element("unknown").textContent = `${plural(data.unknown.length, "source")} of questions not in the data, left out: ${data.unknown.join(", ")}`;
 element("unknown").hidden = !data.unknown.length;
 summary();
@@ -167,6 +156,6 @@ element("search").addEventListener("input", (event) => {
     one.made.hidden = !one.words.includes(wanted);
     left += one.made.hidden ? 0 : 1;
   }
-  element("count").textContent = wanted ? `${left} of ${plural(blocks.length, "question")}` : counted;
+  element("count").textContent = wanted ? `${left} of ${plural(blocks.length, "question")}` : counts;
   element("none").hidden = left > 0;
 });

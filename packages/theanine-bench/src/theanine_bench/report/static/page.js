@@ -3,14 +3,8 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const element = (id) => document.getElementById(id);
 const make = (tag, text, className) => {
   const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text; // never innerHTML: what was said is data
+  if (text !== undefined) made.textContent = text; // never innerHTML: recorded words are data
   if (className) made.className = className;
-  return made;
-};
-const draw = (tag, attributes = {}, text) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
   return made;
 };
 const number = (value, digits = 0) =>
@@ -24,7 +18,7 @@ const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const session = (category) => /^session (\d+)$/i.exec(category)?.[1];
 
-/** Where an axis ends: the next figure whose quarters are short. */
+/** The end of an axis: the next value whose quarters are short. */
 function nice(value) {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -46,15 +40,15 @@ function facts(list, pairs) {
   }
 }
 
-/** Rows of cells; a cell is a text, or [text, small text]. */
+/** A table; a cell is a text, or [text, small text]. */
 function table(headings, rows) {
   const made = make("table"), head = make("thead"), body = make("tbody"), top = make("tr");
   const cell = (tag, value, scope) => {
     const [text, small] = Array.isArray(value) ? value : [value];
-    const one = make(tag, text);
-    if (scope) one.scope = scope;
-    if (small) one.append(make("small", small));
-    return one;
+    const made = make(tag, text);
+    if (scope) made.scope = scope;
+    if (small) made.append(make("small", small));
+    return made;
   };
   top.append(...headings.map((heading) => cell("th", heading, "col")));
   head.append(top);
@@ -67,33 +61,33 @@ function table(headings, rows) {
   return made;
 }
 
-/** Rows that are made as they come into view: thousands of them stay quick. */
-function lazily(place, chunk = 60) {
+/** Return a function that fills `list` with rows as they scroll into view. */
+function lazyList(list, chunk = 60) {
   const end = make("div");
   let left = [], build = null;
   const more = () => {
     const next = left.splice(0, chunk).map(build);
-    place.append(...next, end);
+    list.append(...next, end);
     if (!left.length) end.remove();
   };
-  const seen = new IntersectionObserver((entries) => {
+  const observer = new IntersectionObserver((entries) => {
     if (left.length && entries.some((entry) => entry.isIntersecting)) {
       more();
-      seen.unobserve(end); // it may still be in view: look again
-      if (left.length) seen.observe(end);
+      observer.unobserve(end); // it may still be in view: check again
+      if (left.length) observer.observe(end);
     }
   }, { rootMargin: "600px" });
   return (rows, make) => {
-    seen.disconnect();
-    place.replaceChildren();
+    observer.disconnect();
+    list.replaceChildren();
     [left, build] = [[...rows], make];
     more();
-    if (left.length) seen.observe(end);
+    if (left.length) observer.observe(end);
   };
 }
 
-/** A row that is filled when it is first opened. */
-function opening(row, fill) {
+/** A row of the sample list; its details are built when it is first opened. */
+function expandable(row, fill) {
   const made = make("details", undefined, "item"), summary = make("summary");
   summary.append(...row);
   made.append(summary);
@@ -112,74 +106,74 @@ const titled = (title, ...parts) => {
   return made;
 };
 
-const MANY = 20; // of a long list so many are shown at once
-function some(rows, build, name, place = (made) => made) {
-  const made = rows.slice(0, MANY).map(build);
-  if (rows.length <= MANY) return made;
-  const more = make("button", `${number(rows.length - MANY)} more ${name}`, "more"), end = place(more);
+const SHOWN_AT_ONCE = 20; // rows of a long list
+function truncated(rows, build, name, wrap = (made) => made) {
+  const made = rows.slice(0, SHOWN_AT_ONCE).map(build);
+  if (rows.length <= SHOWN_AT_ONCE) return made;
+  const more = make("button", `${number(rows.length - SHOWN_AT_ONCE)} more ${name}`, "more"), end = wrap(more);
   more.type = "button";
-  more.addEventListener("click", () => end.replaceWith(...rows.slice(MANY).map(build)));
+  more.addEventListener("click", () => end.replaceWith(...rows.slice(SHOWN_AT_ONCE).map(build)));
   return [...made, end];
 }
 
-const plain = (value) => value === null || typeof value !== "object";
-function shown(value) {
-  if (Array.isArray(value) && value.every(plain)) {
-    const line = value.filter((one) => one !== "").join(", ");
+const isScalar = (value) => value === null || typeof value !== "object";
+function jsonValue(value) {
+  if (Array.isArray(value) && value.every(isScalar)) {
+    const line = value.filter((item) => item !== "").join(", ");
     if (line.length < 100) return document.createTextNode(line);
   }
   if (Array.isArray(value)) {
     const list = make("ol");
     const row = (inside) => { const made = make("li"); made.append(inside); return made; };
-    list.append(...some(value, (one) => row(shown(one)), "rows", row));
+    list.append(...truncated(value, (item) => row(jsonValue(item)), "rows", row));
     return list;
   }
   if (value && typeof value === "object") {
     const list = make("dl", undefined, "values");
-    for (const [name, one] of Object.entries(value)) {
-      const told = make("dd");
-      told.append(shown(one));
-      list.append(make("dt", name), told);
+    for (const [name, item] of Object.entries(value)) {
+      const description = make("dd");
+      description.append(jsonValue(item));
+      list.append(make("dt", name), description);
     }
     return list;
   }
   return document.createTextNode(value === null ? "–" : String(value));
 }
 
-const LAST = 6; // turns of a long dialogue that are shown at once
+const LAST_TURNS = 6; // of a long dialogue
 function dialogue(turns) {
-  const line = (place) => {
-    const [speaker, when, text] = data.said[place];
+  const line = (index) => {
+    const [speaker, when, text] = data.utterances[index];
     const made = make("p", undefined, "turn");
     made.append(make("b", `${speaker}: `), text);
     if (when) made.append(make("small", ` ${when}`));
     return made;
   };
-  const parts = turns.slice(-LAST).map(line);
-  if (turns.length > LAST) {
-    const more = make("button", `${plural(turns.length - LAST, "earlier turn")}`, "more");
-    more.addEventListener("click", () => more.replaceWith(...turns.slice(0, -LAST).map(line)));
+  const parts = turns.slice(-LAST_TURNS).map(line);
+  if (turns.length > LAST_TURNS) {
+    const more = make("button", `${plural(turns.length - LAST_TURNS, "earlier turn")}`, "more");
+    more.addEventListener("click", () => more.replaceWith(...turns.slice(0, -LAST_TURNS).map(line)));
     parts.unshift(more);
   }
   return parts;
 }
 
-function quote(place) {
-  const [id, number, speaker, when, text] = data.turns[place];
+function quote(index) {
+  const [id, number, speaker, when, text] = data.turns[index];
   const made = make("blockquote");
   made.append(make("small", [speaker, when, `session ${number}`, `turn ${id}`].filter(Boolean).join(" · ")), document.createElement("br"), text);
   return made;
 }
 
-function recalled(places) {
-  if (!places.length) return [make("p", "Nothing.", "said dim")];
-  return some(places, (place) => {
-    const [text, memories, turns] = data.parts[place];
+function recollection(indexes) {
+  if (!indexes.length) return [make("p", "Nothing.", "quoted dim")];
+  return truncated(indexes, (index) => {
+    const [text, memories, turns] = data.parts[index];
     const made = make("div", text, "part");
     if (turns.length) {
       const sources = make("details");
-      const of = memories.length ? ` of ${memories.length === 1 ? "memory" : "memories"} ${memories.join(", ")}` : "";
-      sources.append(make("summary", `${plural(turns.length, "source turn")}${of}`));
+      const from = memories.length ? ` of ${memories.length === 1 ? "memory" : "memories"} ${memories.join(", ")}` : "";
+      sources.append(make("summary", `${plural(turns.length, "source turn")}${from}`));
       sources.addEventListener("toggle", () => {
         if (sources.childElementCount === 1) sources.append(...turns.map(quote));
       });

@@ -1,26 +1,25 @@
 "use strict";
 const { names, runs } = data;
 const [ours, theirs] = runs;
-const STYLES = ["--shade: var(--s0)", "--shade: var(--s1)"];
 const categories = Object.keys(ours.categories).filter(Boolean);
 const cell = (one) => (one ? [figure(one.mean), `${figure(one.low)} – ${figure(one.high)}`] : "–");
 
-// What was run
+// The run
 element("title").textContent = data.title;
 element("state").textContent = plural(ours.questions, "question");
 element("warnings").append(...[
   data.sameData ? "" : "the runs read different data",
   data.left ? `left out: ${plural(data.left, "question")} that only one run has` : "",
 ].filter(Boolean).map((words) => make("li", words, "bad")));
-const TOOK = [
-  ["recall, median", (run) => time(run.p50)],
-  ["recall, 95th of 100", (run) => time(run.p95)],
-  ["to remember all", (run) => time(run.remembered)],
-  ["of index", (run) => `${number(run.index / 1e6, 1)} MB`],
+const COSTS = [
+  ["recall time, median", (run) => time(run.p50)],
+  ["recall time, 95th percentile", (run) => time(run.p95)],
+  ["time to remember all", (run) => time(run.remembered)],
+  ["index size", (run) => `${number(run.index / 1e6, 1)} MB`],
 ];
 const HEAD = ["within 1000", "recall@10", "session hit@10"].filter((name) => names.includes(name));
 const called = (name) => name.replace(/^within (\d+)$/, (_, tokens) => `within ${number(+tokens)} tokens`);
-for (const [name, value] of [...HEAD.map((name) => [called(name), figure(ours.measures[name].mean)]), ...TOOK.map(([name, of]) => [name, of(ours)])]) {
+for (const [name, value] of [...HEAD.map((name) => [called(name), figure(ours.measures[name].mean)]), ...COSTS.map(([name, of]) => [name, of(ours)])]) {
   const tile = make("div", name, "tile");
   tile.prepend(make("b", value));
   element("tiles").append(tile);
@@ -29,7 +28,7 @@ const dropped = (run) => Object.entries(run.dropped).map(([reason, count]) => `$
 const rows = [...ours.about.map(([name], place) => [name, ...runs.map((run) => run.about[place][1])]), ["Dropped", ...runs.map(dropped)]];
 const alike = ([, ...values]) => new Set(values).size === 1;
 facts(element("about"), rows.filter(alike));
-if (theirs) element("differing").append(table(["", ...runs.map((run) => run.name)], [...rows.filter((row) => !alike(row)), ...TOOK.map(([name, of]) => [name, ...runs.map(of)])]));
+if (theirs) element("differing").append(table(["", ...runs.map((run) => run.name)], [...rows.filter((row) => !alike(row)), ...COSTS.map(([name, of]) => [name, ...runs.map(of)])]));
 else element("differing").remove();
 element("command").textContent = data.command;
 element("command").hidden = !data.command;
@@ -38,7 +37,7 @@ for (const legend of document.querySelectorAll(".legend")) {
   if (!theirs) legend.remove();
   legend.append(...runs.map((run, place) => {
     const key = make("span", undefined, "key"), patch = make("i");
-    patch.style = STYLES[place];
+    patch.style.background = `var(${seriesColor(place)})`;
     key.append(patch, run.name);
     return key;
   }));
@@ -49,19 +48,19 @@ const WITHIN = /^within (\d+)$/, RECALL = /^recall@(\d+)$/;
 const points = (measures, form) => Object.entries(measures).filter(([name]) => form.test(name))
   .map(([name, one]) => ({ x: Number(form.exec(name)[1]), ...one })).sort((a, b) => a.x - b.x);
 
-/** One figure: the runs' curves over all questions, or over a category with all in the background. */
+/** The runs' curves over all questions, or over one category with all questions in the background. */
 function curve(form, across, category, from, height) {
   const of = (run) => (category ? run.categories[category] : run.measures);
-  const series = runs.filter(of).map((run) => ({ name: run.name, points: points(of(run), form), style: STYLES[runs.indexOf(run)] }));
-  const back = category ? [{ points: points(ours.measures, form), quiet: true }] : [];
+  const series = runs.filter(of).map((run) => ({ name: run.name, points: points(of(run), form), color: seriesColor(runs.indexOf(run)) }));
+  const background = category ? [{ name: "all questions", points: points(ours.measures, form), quiet: true }] : [];
   const ticks = [...new Set(series.flatMap((one) => one.points.map((point) => point.x)))].sort((a, b) => a - b);
   const title = category || "All questions";
-  const plotted = curves([...back, ...series], { across, up: `${title}: share of the evidence`, ticks, from, height });
+  const drawing = lineChart([...background, ...series], { across, up: `${title}: share of the evidence`, ticks, log: true, from, to: 1, height });
   const cells = ticks.map((x) => [number(x), ...series.map((one) => cell(one.points.find((point) => point.x === x)))]);
-  return drawn(title, `n ${number(series[0].points[0].n)}`, plotted, [across, ...series.map((one) => one.name)], cells);
+  return chartCard(title, `n ${number(series[0].points[0].n)}`, drawing, [across, ...series.map((one) => one.name)], cells);
 }
 
-/** Where an axis may begin so that its quarters are short: below everything that is drawn. */
+/** The start of the upper axis, below everything that is drawn. */
 function begin(form) {
   const all = runs.flatMap((run) => [run.measures, ...Object.values(run.categories)]).flatMap((measures) => points(measures, form));
   return Math.floor(5 * least([...all.map((point) => point.low), 0.8])) / 5;
@@ -80,7 +79,7 @@ function byCategory() {
   const shown = all(name).map(([category, of]) => ({ name: category, values: runs.map(of) }));
   element("bars").replaceChildren(
     bars(shown, 1, theirs ? (place) => `var(--s${place})` : undefined),
-    ...(theirs ? [figures(`${called(name)} by category`, ["", ...runs.map((run) => run.name)], shown.map((row) => [row.name, ...row.values.map(cell)]))] : []),
+    ...(theirs ? [valueTable(`${called(name)} by category`, ["", ...runs.map((run) => run.name)], shown.map((row) => [row.name, ...row.values.map(cell)]))] : []),
   );
 }
 element("by-measure").append(...names.map((name) => option(name, called(name))));
@@ -92,11 +91,11 @@ element("means").append(table(["", "all", ...categories.map((name) => [name, `n 
   [called(name), cell(ours.measures[name]), ...categories.map((category) => cell(ours.categories[category][name]))])));
 
 // Against the other run
-const sureness = (row, one, place) => one.p < 0.05 && row.children[place].classList.add("sure", one.difference.mean > 0 ? "good" : "bad");
+const markSignificant = (row, one, place) => one.p < 0.05 && row.children[place].classList.add("sure", one.difference.mean > 0 ? "good" : "bad");
 if (theirs) {
   element("compared").append(table(["", ...runs.map((run) => run.name), "difference", "p", "n"], data.compared.map((one) =>
     [called(one.measure), figure(one.ours), figure(one.theirs), [signed(one.difference.mean), `${signed(one.difference.low)} to ${signed(one.difference.high)}`], one.p.toFixed(4), number(one.n)])));
-  element("compared").querySelectorAll("tbody tr").forEach((row, place) => sureness(row, data.compared[place], 3));
+  element("compared").querySelectorAll("tbody tr").forEach((row, place) => markSignificant(row, data.compared[place], 3));
 }
 
 // Parts
@@ -104,9 +103,9 @@ function parts() {
   const name = element("part-measure").value;
   const shown = Object.entries(data.parts).map(([part, found]) => {
     const { difference, p } = found.find((one) => one.measure === name);
-    return { name: part, mean: -difference.mean, low: -difference.high, high: -difference.low, sure: p < 0.05, note: `p ${p.toFixed(3)}` };
+    return { name: part, mean: -difference.mean, low: -difference.high, high: -difference.low, significant: p < 0.05, note: `p ${p.toFixed(3)}` };
   }).sort((a, b) => b.mean - a.mean);
-  element("part-bars").replaceChildren(changes(shown), figures("each part", ["part", "worth", "95 %", "p"],
+  element("part-bars").replaceChildren(differenceBars(shown), valueTable("each part", ["part", "worth", "95 %", "p"],
     shown.map((row) => [row.name, signed(row.mean), `${signed(row.low)} to ${signed(row.high)}`, row.note.slice(2)])));
 }
 const [first] = Object.values(data.parts);
@@ -123,12 +122,12 @@ for (const [id, there] of [["against", theirs], ["parts", first], ["tokens", ele
 }
 
 // Questions
-element("category").append(option("", "Every category"), ...categories.map((name) => option(name, name)));
+element("category").append(option("", "All categories"), ...categories.map((name) => option(name, name)));
 element("category").hidden = categories.length < 2;
 element("measure").append(...names.map((name) => option(name, called(name))));
 element("measure").value = element("by-measure").value;
-element("only").append(option("", "All questions"), option("missed", "Something missed"), ...(theirs ? [option("better", "Better"), option("worse", "Worse")] : []));
-element("order").append(option("", "As they were asked"), option("worst", "Lowest first"), ...(theirs ? [option("change", "Most changed first")] : []), option("slow", "Slowest first"));
+element("only").append(option("", "All questions"), option("missed", "Evidence missed"), ...(theirs ? [option("better", "Better"), option("worse", "Worse")] : []));
+element("order").append(option("", "Original order"), option("worst", "Lowest first"), ...(theirs ? [option("change", "Most changed first")] : []), option("slow", "Slowest first"));
 const words = data.items.map((item) => [item.id, item.asked, ...item.evidence.map(([, text]) => text)].join("\n").toLowerCase());
 const change = (item, place) => (item.other ? item.measures[place] - item.other[place] : 0);
 const ONLY = { "": () => true, missed: (item, place) => item.measures[place] < 1, better: (item, place) => change(item, place) > 0, worse: (item, place) => change(item, place) < 0 };
@@ -149,10 +148,10 @@ function inside(item) {
   const values = names.map((name, place) => [called(name), item.other ? `${figure(item.other[place])} → ${figure(item.measures[place])}` : figure(item.measures[place])]);
   const list = make("dl", undefined, "facts");
   facts(list, values);
-  return [titled("The evidence", ...parts), titled(item.other ? `Measures: ${theirs.name} → ${ours.name}` : "Measures", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
+  return [titled("Evidence", ...parts), titled(item.other ? `Measures: ${theirs.name} → ${ours.name}` : "Measures", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
 }
 
-const show = lazily(element("list"));
+const show = lazyList(element("list"));
 function filtered() {
   const wanted = element("search").value.trim().toLowerCase(), category = element("category").value;
   const place = names.indexOf(element("measure").value), order = element("order").value;
@@ -163,7 +162,7 @@ function filtered() {
   show(order ? [...left].sort(ORDERS[order](place)) : left, (item) => {
     const chips = make("span", undefined, "chips"), now = figure(item.measures[place]), moved = change(item, place);
     chips.append(make("span", moved ? `${figure(item.other[place])} → ${now}` : now, moved > 0 ? "good" : moved < 0 ? "bad" : ""));
-    return opening([make("span", item.category, "category"), make("span", item.asked, "asked"), chips], () => inside(item));
+    return expandable([make("span", item.category, "category"), make("span", item.asked, "asked"), chips], () => inside(item));
   });
 }
 const filter = element("filter");
