@@ -1,10 +1,10 @@
 """Print sizes of source trees: files, lines, functions, words of prose, and import cycles.
 
-    python tools/code_stats.py packages/theanine/src/theanine packages/theanine-bench/src/theanine_bench
+    python tools/code_stats.py packages/*/src/*
 
-Lines are all lines of Python files; prose is the words of docstrings and comments. Cycles are counted
-between modules and between the sub-packages of each tree, from imports that run at import time or
-inside functions, without those for type checking alone.
+Lines are all lines of Python files; prose is the words of docstrings and comments. Cycles are
+counted between modules and between the sub-packages of each tree, from imports that run at import
+time or inside functions, without those for type checking alone.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def imported_modules(tree: ast.Module, modules: set[str]) -> Iterator[str]:
                     yield node.module
 
 
-def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:  # noqa: C901
     """Return the strongly connected components of two or more nodes (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}

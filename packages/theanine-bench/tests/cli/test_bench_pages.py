@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +137,10 @@ def test_runs_without_a_common_question_are_not_drawn_together() -> None:
 
 
 def table_under(page: Page, title: str) -> list[list[str]]:
-    """The figures behind the plot of that title, row by row; opened as a reader would."""
+    """Return the rows of the value table under the chart of that title."""
     figure = page.locator("figure", has=page.get_by_role("heading", name=title)).first
     figure.locator("summary").click()
-    rows = figure.locator("tbody tr")
+    rows = figure.locator(".figures tbody tr")
     return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
 
@@ -153,21 +152,20 @@ def test_the_curves_of_a_run(tmp_path: Path) -> None:
     file.write_text(retrieval_page(run), "utf-8")
     with opened(file, "dark", 390) as page:
         expect(page.locator("#state")).to_have_text("40 questions")
-        plots = page.locator("#tokens svg")
-        expect(plots).to_have_count(3)  # all, and each category
-        expect(plots.first.locator(".spot")).to_have_count(len(WITHIN))
-        spots = [one.bounding_box() or {"x": 0} for one in plots.first.locator(".spot").all()]
-        steps = [b["x"] - a["x"] for a, b in pairwise(spots)]
-        assert max(steps) - min(steps) < 1  # each budget is twice the one before: a log axis
+        charts = page.locator("#tokens .chart")
+        expect(charts).to_have_count(3)  # all, and each category
+        expect(charts.locator("canvas")).to_have_count(3)
+        charts.first.locator(".u-over").hover(position={"x": 1, "y": 50})
+        expect(charts.first.locator(".u-legend .u-value").first).to_have_text(str(WITHIN[0]))
         mean = run.measures()["within 1000"]
         budget, shown = table_under(page, "All questions")[1]
         assert (budget, shown.split()[0]) == ("1,000", f"{mean.mean:.3f}")
-        assert plots.first.get_attribute("aria-label") == (
+        assert charts.first.get_attribute("aria-label") == (
             "All questions: share of the evidence by tokens"
         )
         expect(page.locator("#against")).to_have_count(0)
         assert page.get_by_role("link").all_inner_texts() == [
-            *("Tokens", "Ranks", "Measures", "Parts", "Questions")
+            *("Tokens", "Ranks", "Metrics", "Ablation", "Questions")
         ]
         page.emulate_media(media="print")
         expect(page.locator("#items")).to_be_hidden()
@@ -180,7 +178,8 @@ def test_another_run_beside_it_parts_and_questions(tmp_path: Path) -> None:
     file.write_text(retrieval_page(whole(), sample(retrieval="dense", sha256="cd")), "utf-8")
     with opened(file, "light") as page:
         expect(page.locator("#warnings")).to_have_text("the runs read different data")
-        expect(page.locator("#within .curve")).to_have_count(2)
+        legend = page.locator("#within .u-legend .u-series:not(.bound)")
+        expect(legend).to_have_count(3)  # the tokens and both runs
         expect(page.locator("#differing")).to_contain_text("dense")
         row = page.locator("#compared tr", has_text="within 500")
         expect(row.locator("td.sure.good")).to_have_count(1)
@@ -190,7 +189,7 @@ def test_another_run_beside_it_parts_and_questions(tmp_path: Path) -> None:
         expect(names).to_have_text(["lexical", "date"])
         expect(page.locator("#part-bars b.pale")).to_have_count(1)
         page.locator("#measure").select_option("recall@1")
-        page.get_by_label("Which questions").select_option("better")
+        page.get_by_label("Shown questions").select_option("better")
         rows = page.locator("details.item")
         expect(page.locator("#count")).to_have_text(re.compile("^27 of 40 questions"))
         page.get_by_label("Search questions and evidence").fill("sold 4.")
@@ -224,5 +223,5 @@ def test_segments_beside_published_figures(tmp_path: Path) -> None:
         rows = page.locator("details.item")
         expect(rows.locator(".category")).to_have_text(["d1", "d3", "d2"])
         rows.last.locator("> summary").click()
-        cuts = ["a boundary, missed", "drawn, no boundary"]
+        cuts = ["boundary, missed", "predicted, no boundary"]
         expect(rows.last.locator(".cut")).to_have_text(cuts)

@@ -6,18 +6,16 @@ import csv
 import io
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from theanine.errors import BadInput, MissingExtra
 from theanine_bench.rating.ratings import Rating, Ratings
+from theanine_bench.report.page import page_templates, static_folder
 
 try:
     from fastapi import FastAPI, HTTPException, Request
     from fastapi.responses import HTMLResponse, JSONResponse, Response
     from fastapi.staticfiles import StaticFiles
-    from jinja2 import Environment, PackageLoader, select_autoescape
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 except ImportError as error:
     raise MissingExtra("rating", "rating on pages", "theanine-bench") from error
@@ -37,7 +35,7 @@ def rating_app(ratings: Mapping[str, Ratings]) -> FastAPI:
     app = FastAPI(title="theanine rate", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
     app.add_exception_handler(BadInput, _bad_input)
-    app.mount("/static", StaticFiles(directory=str(_pages() / "static")), name="static")
+    app.mount("/static", StaticFiles(directory=static_folder()), name="static")
     desk = _Desk(ratings)
     app.get("/")(desk.start)
     app.get("/forms/{form}")(desk.rate)
@@ -53,19 +51,23 @@ class _Desk:
 
     def __init__(self, ratings: Mapping[str, Ratings]) -> None:
         self._ratings = ratings
-        self._templates = Environment(
-            loader=PackageLoader("theanine_bench.rating", "pages"),
-            autoescape=select_autoescape(default=True),
-        )
 
     def start(self) -> HTMLResponse:
         """Who rates, and which form."""
-        return self._page("start.html", forms=[_progress(one) for one in self._ratings.values()])
+        return self._page(
+            "start.html", title="Rate", forms=[_progress(one) for one in self._ratings.values()]
+        )
 
     def rate(self, form: str, rater: str) -> HTMLResponse:
         """A form's tasks, one after the other."""
         one = self._of(form)
-        return self._page("rate.html", form=one.form, data=_data(one, rater), rater=rater.strip())
+        return self._page(
+            "rate.html",
+            title=one.form.title,
+            form=one.form,
+            data=_data(one, rater),
+            rater=rater.strip(),
+        )
 
     async def add(self, form: str, request: Request) -> Response:
         """Keep a rating."""
@@ -87,7 +89,7 @@ class _Desk:
     def results(self) -> HTMLResponse:
         """What it all comes to."""
         found = [(one.form, one.results(), one.raters()) for one in self._ratings.values()]
-        return self._page("results.html", found=found)
+        return self._page("results.html", title="Results", found=found)
 
     def results_json(self) -> JSONResponse:
         """The same, for other programs."""
@@ -100,7 +102,7 @@ class _Desk:
         return self._ratings[form]
 
     def _page(self, name: str, **values: Any) -> HTMLResponse:
-        text = self._templates.get_template(name).render(**values)
+        text = page_templates().get_template(f"rating/{name}").render(**values)
         return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
@@ -135,7 +137,3 @@ def _data(ratings: Ratings, rater: str) -> dict[str, Any]:
         ],
         "ratings": {id: asdict(one) for id, one in ratings.of(rater).items()},
     }
-
-
-def _pages() -> Path:
-    return Path(str(files("theanine_bench.rating").joinpath("pages")))

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -14,10 +15,15 @@ from markupsafe import Markup
 _SHARED_SCRIPTS = ("vendor/uPlot.iife.min.js", "page.js", "charts.js")
 
 
+def static_folder() -> Path:
+    """Return the folder of style sheets and scripts, for a server of pages."""
+    return Path(str(files("theanine_bench.report").joinpath("static")))
+
+
 @cache
 def read_static(name: str) -> str:
     """Return the text of a file in ``static/``."""
-    return files("theanine_bench.report").joinpath("static", *name.split("/")).read_text("utf-8")
+    return (static_folder() / name).read_text("utf-8")
 
 
 @cache
@@ -54,7 +60,9 @@ def render_page(template: str, *, title: str, data: object, scripts: Sequence[st
     return (
         page_templates()
         .get_template(template)
-        .render(title=title, policy=Markup(policy), data=data, scripts=[Markup(text) for text in texts])
+        .render(
+            title=title, policy=Markup(policy), data=data, scripts=[Markup(text) for text in texts]
+        )
     )
 
 

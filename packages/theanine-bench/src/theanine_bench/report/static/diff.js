@@ -52,7 +52,7 @@ element("means").querySelectorAll("tbody tr").forEach((row, place) => {
     cell.classList.add("sure", test.difference * sign(names[place]) > 0 ? "good" : "bad");
   });
 });
-if (!names.length && !Object.keys(data.failing).length) element("means").replaceChildren(make("p", "The runs share no measure.", "dim"));
+if (!names.length && !Object.keys(data.failing).length) element("means").replaceChildren(make("p", "The runs share no metric.", "dim"));
 
 const corpus = Object.entries(data.corpus);
 element("corpus").append(table(["", "n", ...runNames], corpus.map(([name, one]) => [

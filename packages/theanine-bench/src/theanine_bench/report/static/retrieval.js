@@ -148,7 +148,7 @@ function inside(item) {
   const values = names.map((name, place) => [called(name), item.other ? `${figure(item.other[place])} → ${figure(item.measures[place])}` : figure(item.measures[place])]);
   const list = make("dl", undefined, "facts");
   facts(list, values);
-  return [titled("Evidence", ...parts), titled(item.other ? `Measures: ${theirs.name} → ${ours.name}` : "Measures", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
+  return [titled("Evidence", ...parts), titled(item.other ? `Metrics: ${theirs.name} → ${ours.name}` : "Metrics", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
 }
 
 const show = lazyList(element("list"));

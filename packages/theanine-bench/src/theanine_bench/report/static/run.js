@@ -46,7 +46,7 @@ function card(name) {
   return made;
 }
 element("cards").append(...names.map(card));
-if (!names.length) element("cards").append(make("p", "Nothing is measured yet.", "dim"));
+if (!names.length) element("cards").append(make("p", "No metrics yet.", "dim"));
 element("corpus-title").hidden = !Object.keys(data.corpus).length;
 facts(element("corpus"), Object.entries(data.corpus).map(([name, value]) => [name, typeof value === "number" ? figure(value, value) : value]));
 
@@ -184,7 +184,7 @@ function inside(item) {
   if (item.rationale) parts.push(titled("Rationale", make("p", item.rationale, "quoted")));
   parts.push(...verdicts(item));
   const measures = Object.entries(item.measures).map(([name, value]) => [name, figure(value, tops[name])]);
-  if (measures.length) parts.push(titled("Measures", jsonValue(Object.fromEntries(measures))));
+  if (measures.length) parts.push(titled("Metrics", jsonValue(Object.fromEntries(measures))));
   if (data.asks) parts.push(titled(`Recollection: ${plural(item.tokens, "token")}`, ...recollection(item.recalled)));
   if (item.extra) parts.push(titled("Additional data", jsonValue(item.extra)));
   const about = [item.id, item.group, item.seconds === null ? "" : time(item.seconds)].filter(Boolean).join(" · ");
