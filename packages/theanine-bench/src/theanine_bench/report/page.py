@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -38,9 +39,8 @@ def page_templates() -> Environment:
     )
     # Keys stay in their order: tables and legends follow it.
     templates.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    templates.globals["style"] = Markup(
-        read_static("vendor/uPlot.min.css") + read_static("report.css")
-    )
+    style = Markup(read_static("vendor/uPlot.min.css") + read_static("report.css"))
+    cast("dict[str, object]", templates.globals)["style"] = style
     return templates
 
 
