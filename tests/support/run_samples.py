@@ -80,3 +80,22 @@ def sample_run(
         summary["corpus"] = corpus or {}
         folder.write(SUMMARY, json.dumps(summary))
     return path
+
+
+def spoken(text: str, at: str, **more: Any) -> dict[str, Any]:
+    return {"speaker": "Ana", "at": f"{at}T10:00:00+00:00", "text": text, **more}
+
+
+JUDGED_SOURCES = [
+    spoken("It sank.", "2024-03-08", turn=7, session=2),
+    spoken("I bought a boat.", "2024-03-01", turn=3, session=1),
+]
+JUDGED = Item(
+    id="c/1",
+    group="c",
+    asked="What became of my boat?",
+    dialogue=[spoken("What became of my boat?", "2024-05-01", role="user")],
+    reference="The boat sank in March.",
+    answer="Your boat sank.",
+    recalled=[{"text": "Ana's boat sank.", "memories": [1], "sources": JUDGED_SOURCES}],
+)

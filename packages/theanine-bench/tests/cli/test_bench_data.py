@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tasks.test_retrieval_bench import locomo
 
+from support.dataset_samples import locomo_questions
 from support.history_samples import save
 from support.offline.sitecustomize import attempts
 from support.running import Terminal
@@ -142,7 +142,7 @@ def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -
 
 
 def test_what_is_put_there_by_hand_must_be_the_published_one(run: Terminal, cache: Path) -> None:
-    file = save(cache / "locomo", "locomo10.json", locomo([["D2:1"]]))
+    file = save(cache / "locomo", "locomo10.json", locomo_questions([["D2:1"]]))
     ran = run.bare("bench", "qa", "locomo", fine=False)
     assert (ran.code, "it is not the published file of locomo" in ran.err) == (2, True)
     assert run.bare("bench", "data", str(file), "--check").code == 0
@@ -200,7 +200,7 @@ def test_a_path_of_the_same_name_wins(tmp_path: Path) -> None:
 
 
 def test_only_so_many_histories_are_taken(run: Terminal, tmp_path: Path) -> None:
-    [record] = locomo([["D2:1"], ["D2:2"]])
+    [record] = locomo_questions([["D2:1"], ["D2:2"]])
     data = save(tmp_path, "four.json", [{**record, "sample_id": f"s{i}"} for i in range(4)])
     ran = run.bare(
         "bench", "qa", str(data), "--histories", "2", "--out", str(tmp_path / "run"), "--json"

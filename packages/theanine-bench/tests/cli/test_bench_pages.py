@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.test_run_page import EVIL, held, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 
 from support.browser import needs_browser
+from support.pages import EVIL, opened, page_data
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.segmentation import SegmentedDialogue
@@ -123,7 +123,7 @@ def test_kept_items_become_a_page_without_another_run(run: Terminal, tmp_path: P
     assert page.read_text("utf-8") == retrieval_page(ours)
     other = written(tmp_path, theirs, "theirs.jsonl")
     run.bare("bench", "report", str(kept), "--against", str(other))
-    told = held(page.read_text("utf-8"))
+    told = page_data(page.read_text("utf-8"))
     assert [one["name"] for one in told["runs"]] == ["turn, hybrid", "turn, lexical"]
     assert (len(told["items"]), told["left"]) == (36, 14)
     assert {one["n"] for one in told["compared"]} == {36}

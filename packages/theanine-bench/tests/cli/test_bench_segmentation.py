@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.test_run_page import held
-
 from support.history_samples import save
+from support.pages import page_data
 from support.running import Terminal
 
 
@@ -21,7 +20,7 @@ def test_measures_are_shown_for_each_segmenter(run: Terminal, tmp_path: Path) ->
     assert found["F1"]["mean"] == found["score"]["mean"] == 1
     page = tmp_path / "topics.html"
     assert "turns a second" in run.bare("bench", "segmentation", str(file), "--html", str(page)).out
-    told = held(page.read_text("utf-8"))
+    told = page_data(page.read_text("utf-8"))
     assert dict(told["about"])["Segmenter"] == "local"
     assert [one[2] for one in told["items"]] == [[3, 3]] * 3
 

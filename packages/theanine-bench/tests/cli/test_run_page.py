@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import shlex
 import shutil
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from rich.console import Console
 
-from support.browser import chromium, needs_browser
+from support.browser import needs_browser
 from support.history_samples import cc, save
+from support.pages import EVIL, opened, page_data
 from support.run_samples import sample_item, sample_run, unanswered
 from support.running import Terminal
 from theanine.demo import HARBOUR
@@ -34,8 +32,6 @@ from theanine_bench.runs.saved_run import read_run, read_runs
 from theanine_bench.runs.setup import Plan
 from theanine_bench.samples import Case, Group, Stage
 
-EVIL = "</script><script>alert(1)</script><!-- & 'quotes' \"here\" @@SCRIPTS@@"
-
 
 def page_of(folder: Path) -> str:
     return run_page(anyio.run(read_run, folder))
@@ -43,12 +39,6 @@ def page_of(folder: Path) -> str:
 
 def compared(*folders: Path) -> str:
     return diff_page(diff_runs(anyio.run(read_runs, folders)))
-
-
-def held(page: str) -> Any:
-    found = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 def evil(folder: Path) -> Path:
@@ -77,13 +67,13 @@ def test_what_was_said_never_becomes_markup(tmp_path: Path) -> None:
         assert page.count("<script") == scripts
         assert "default-src 'none'" in page
         assert not re.search(r'(?:src|href)="(?!#)', page.split("<script")[0])
-        assert held(page)["utterances"][0][2] == EVIL
+        assert page_data(page)["utterances"][0][2] == EVIL
 
 
 def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> None:
     folder = sample_run(tmp_path / "a", [sample_item(1)], cases=7, finished=False)
     assert run.bare("bench", "report", str(folder)).out.strip() == str(folder / REPORT)
-    told = held((folder / REPORT).read_text("utf-8"))
+    told = page_data((folder / REPORT).read_text("utf-8"))
     assert (told["finished"], told["done"], told["cases"]) == (False, 1, 7)
     assert told["stopped"] == "it was cut off"
 
@@ -91,7 +81,7 @@ def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> No
 def test_what_several_items_show_is_held_once(tmp_path: Path) -> None:
     part = sample_item(1).recalled[0]
     items = [sample_item(n, recalled=[part]) for n in range(1, 40)]
-    told = held(page_of(sample_run(tmp_path / "a", items)))
+    told = page_data(page_of(sample_run(tmp_path / "a", items)))
     assert len(told["items"]) == 39
     assert [len(told[name]) for name in ("parts", "turns", "utterances")] == [1, 1, 1]
     [text, memories, [turn]] = told["parts"][told["items"][-1]["recalled"][0]]
@@ -105,7 +95,7 @@ def test_every_run_has_a_page_with_the_command_that_repeats_it(
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(HARBOUR), "--limit", "3", "--set", "retrieved=2",
              "--method", "turn", "--sessions", "2", "--out", str(folder))  # fmt: skip
-    told = held((folder / REPORT).read_text("utf-8"))
+    told = page_data((folder / REPORT).read_text("utf-8"))
     assert told["finished"]
     assert len(told["items"]) == 3
     about = dict(told["about"])
@@ -124,7 +114,7 @@ def test_made_up_dates_are_not_shown(run: Terminal, tmp_path: Path) -> None:
     assert not read_histories(file).histories[0].transcripts[0].dated
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(file), "--method", "turn", "--out", str(folder))
-    told = held((folder / REPORT).read_text("utf-8"))
+    told = page_data((folder / REPORT).read_text("utf-8"))
     assert told["turns"]
     assert {when for *_, when, _ in told["turns"]} == {""}
     assert {when for _, when, _ in told["utterances"]} == {""}
@@ -160,27 +150,6 @@ def shown(live: Live) -> str:
     out = io.StringIO()
     Console(file=out, width=100).print(live.table())
     return out.getvalue()
-
-
-@contextmanager
-def opened(file: Path, scheme: str, width: int = 1200) -> Generator[Page]:
-    """The page in a browser; it may say nothing, ask for nothing and not be too wide."""
-    with chromium() as browser:
-        dark = scheme == "dark"
-        size = {"width": width, "height": 900}
-        page = browser.new_page(color_scheme="dark" if dark else "light", viewport=size)  # pyright: ignore[reportArgumentType]
-        heard: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(file.as_uri())
-        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (int(re.findall(r"\d+", paper)[0]) < 128) == dark
-        yield page
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert heard == []
-        assert asked == [file.as_uri()]
 
 
 def many(folder: Path) -> Path:

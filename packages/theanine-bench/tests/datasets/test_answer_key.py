@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tasks.test_retrieval_bench import locomo
 
+from support.dataset_samples import locomo_questions
 from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
@@ -20,7 +20,7 @@ from theanine_bench.tasks.rescoring import NOT_ASKED, rescore_plan
 
 
 def records() -> list[dict[str, Any]]:
-    record = locomo([["D2:1"], ["D2:2"], []])
+    record = locomo_questions([["D2:1"], ["D2:2"], []])
     questions = ("What does Ana like?", "Why does Bo work?", "Who is Cid?")
     for one, words, answer in zip(record[0]["qa"], questions, ("hazelnuts", 2022, ""), strict=True):
         one |= {"question": words, "answer": answer}

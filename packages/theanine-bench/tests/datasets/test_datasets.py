@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tasks.test_retrieval_bench import locomo
 
+from support.dataset_samples import locomo_questions, long_mt
 from support.history_samples import msc, save
+from support.real_data import DATA, needs_data
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.checking import check_dataset
@@ -23,24 +23,6 @@ from theanine_bench.datasets.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.reading import load_json, surrounding_indices
 from theanine_bench.datasets.responses import read_responses
-
-DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
-real = pytest.mark.skipif(not DATA.is_dir(), reason="no real data; set THEANINE_DATA to its folder")
-
-
-def long_mt() -> list[dict[str, Any]]:
-    return [
-        {
-            "conversation_id": "c1",
-            "sessions": [
-                ["[human]: Which glue holds oak?\n[bot]: Bone glue.\n\n1. Warm it.", "Just this."],
-                ["<Turn 0>: [human]: Name a gull.\n[bot]: Kittiwake."],
-            ],
-            "questions": ["Which glue did you name?", "Which bird?", " "],
-            "answers": ["Bone glue."],
-            "turns": [[0], [2]],
-        }
-    ]
 
 
 @pytest.mark.parametrize("lines", [False, True])
@@ -215,7 +197,7 @@ def test_memorybank_has_questions_beside_its_users(tmp_path: Path, path: str) ->
 
 
 def test_labels_that_are_none_and_turns_that_are_faulty_are_counted(tmp_path: Path) -> None:
-    record = locomo([["D2:1", "D:1:2"], ["D2:2; D9:9"], []])
+    record = locomo_questions([["D2:1", "D:1:2"], ["D2:2; D9:9"], []])
     record[0]["conversation"]["session_1"][0]["text"] = ""
     [one] = read_evidence(save(tmp_path, "pair.json", record))
     assert one.dropped == {
@@ -290,7 +272,7 @@ def test_a_set_without_questions_is_told(tmp_path: Path, document: object, fault
 
 
 def test_what_a_set_holds_is_counted(tmp_path: Path) -> None:
-    record = locomo([["D2:1", "nowhere"], ["D2:2"], []])
+    record = locomo_questions([["D2:1", "nowhere"], ["D2:2"], []])
     record[0]["qa"][1]["question"] = record[0]["qa"][0]["question"]
     record[0]["qa"][2].update(category=5)
     [found] = check_dataset(save(tmp_path, "pair.json", record), ["retrieval", "qa", "memory"])
@@ -326,7 +308,7 @@ REAL: list[tuple[str, int, dict[str, int]]] = [
 
 
 @pytest.mark.data
-@real
+@needs_data()
 @pytest.mark.parametrize(("path", "asked", "dropped"), REAL)
 def test_the_faults_of_real_files_are_counted(
     path: str, asked: int, dropped: dict[str, int]
@@ -338,7 +320,7 @@ def test_the_faults_of_real_files_are_counted(
 
 
 @pytest.mark.data
-@real
+@needs_data()
 def test_real_exchanges_name_both_speakers(tmp_path: Path) -> None:
     file = DATA / "secom_example" / "example.json"
     if not file.exists():

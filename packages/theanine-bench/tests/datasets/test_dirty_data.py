@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tasks.test_retrieval_bench import locomo
 
+from support.dataset_samples import locomo_questions, long_mt
 from support.history_samples import beam, msc, save
 from theanine.errors import BadInput
 from theanine_bench.datasets.checking import check_dataset
@@ -21,8 +21,6 @@ from theanine_bench.datasets.gold import read_gold
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.datasets.segmentation import read_segmented
-
-from .test_datasets import long_mt
 
 Place = tuple[str | int, ...]
 CHAT = [{"role": "user", "content": "I sail.", "has_answer": True}]
@@ -94,7 +92,7 @@ def _persona(folder: Path, text: str) -> Path:
 Read = Callable[[Path], object]
 Put = Callable[[Path, str], Path]
 SETS: Mapping[str, tuple[object, Put, Read]] = {
-    "locomo": (locomo([["D1:1"], ["D2:1"]]), partial(_file, "a.json"), read_qa),
+    "locomo": (locomo_questions([["D1:1"], ["D2:1"]]), partial(_file, "a.json"), read_qa),
     "longmemeval": (LONGMEMEVAL, partial(_file, "a.json"), read_qa),
     "beam chat": (beam(), lambda folder, text: _beam(folder, "chat.json", text), read_qa),
     "beam probes": (

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 
 from support.answering import Answering
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from support.run_samples import JUDGED as ITEM
+from support.run_samples import JUDGED_SOURCES
 from theanine.cli.app import app
 from theanine.clock import system_clock
 from theanine.errors import BadInput, SettingsError, UnusableReply
@@ -40,23 +42,6 @@ from theanine_bench.targets.null import Nobody
 pytestmark = pytest.mark.anyio
 
 
-def said(text: str, at: str, **more: Any) -> dict[str, Any]:
-    return {"speaker": "Ana", "at": f"{at}T10:00:00+00:00", "text": text, **more}
-
-
-SOURCES = [
-    said("It sank.", "2024-03-08", turn=7, session=2),
-    said("I bought a boat.", "2024-03-01", turn=3, session=1),
-]
-ITEM = Item(
-    id="c/1",
-    group="c",
-    asked="What became of my boat?",
-    dialogue=[said("What became of my boat?", "2024-05-01", role="user")],
-    reference="The boat sank in March.",
-    answer="Your boat sank.",
-    recalled=[{"text": "Ana's boat sank.", "memories": [1], "sources": SOURCES}],
-)
 FIVE = {"coherence": 3, "consistency": 2, "memorability": 0, "engagingness": 1, "humanness": 3}
 VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
     "gpt4score": ({"explanation": "x", "score": 71}, {"gpt4score": 71.0}),
@@ -123,7 +108,9 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
         answer=ATTACK,
         reference=ATTACK if item.reference else "",
         speaker=ATTACK,
-        recalled=[{"text": ATTACK, "memories": [], "sources": [{**SOURCES[0], "text": ATTACK}]}],
+        recalled=[
+            {"text": ATTACK, "memories": [], "sources": [{**JUDGED_SOURCES[0], "text": ATTACK}]}
+        ],
         extra={**item.extra, **rubric},
     )
     check_fences(prompt, prompt_of(judge, attacked)[1])
@@ -166,12 +153,12 @@ async def test_points_are_judged_each_once_and_their_share_counts() -> None:
 
 
 async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
-    def said(*points: int | None, missing: tuple[int, ...] = ()) -> dict[str, Any]:
+    def spoken(*points: int | None, missing: tuple[int, ...] = ()) -> dict[str, Any]:
         events = [{"event": "an event", "point": point} for point in points]
         return {"events": events, "missing": list(missing)}
 
     right = judge_named("right")
-    caller = Answering([said(2, 2, 3), said(2, 1, missing=(3, 4)), said(2, 1, None, 3)])
+    caller = Answering([spoken(2, 2, 3), spoken(2, 1, missing=(3, 4)), spoken(2, 1, None, 3)])
     scored = await right.of(ORDERED, caller)
     assert caller.faults == [
         "it needs the points [1, 2, 3], each once, not [2, 2, 3]",
@@ -179,7 +166,7 @@ async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
     ]
     assert scored.values == {"right": pytest.approx(2 / 3)}
     assert scored.verdict["events"][2] == {"event": "an event", "point": None}
-    silent = await right.of(ORDERED, Answering([said(missing=(1, 2, 3))]))
+    silent = await right.of(ORDERED, Answering([spoken(missing=(1, 2, 3))]))
     assert silent.values == {"right": 0.0}
 
 

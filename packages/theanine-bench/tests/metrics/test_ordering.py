@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets.test_datasets import DATA, real
 from hypothesis import given
 from hypothesis import strategies as st
-from judges.test_judges import ITEM
 
+from support.real_data import DATA, needs_data
+from support.run_samples import JUDGED as ITEM
 from theanine_bench.metrics.library import library
 from theanine_bench.metrics.ordering import (
     OrderByWords,
@@ -116,7 +116,7 @@ async def test_the_local_measure_is_of_questions_of_order_alone() -> None:
     assert (await measure.of(replace(ordered, answer=None))).values == measure.worst
 
 
-@real
+@needs_data("beam100k")
 @pytest.mark.data
 def test_the_references_of_beam_are_in_order_by_their_words() -> None:
     asked = [

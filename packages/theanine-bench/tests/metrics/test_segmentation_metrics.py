@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tools.fit_segmenter import fit, join_chats, pieces, read_sample
 
+from support.real_data import DATA, needs_data
 from theanine.errors import BadInput
 from theanine.segmentation.local import load_weights, segment_locally
 from theanine.segmentation.segments import Span, fixed_length_spans, spans_of
@@ -26,7 +26,6 @@ from theanine_bench.metrics.segmentation import (
 )
 from theanine_bench.tasks.segmentation import bench_segmentation, segmenter
 
-DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 SETS = DATA / "segmentation"
 
 
@@ -245,12 +244,7 @@ def _drawn(texts: Any, weights: Any) -> list[Span]:
     return segment_locally(cast("list[str]", texts), StaticEmbedder().vectors(texts), None, weights)
 
 
-needs_data = pytest.mark.skipif(
-    not SETS.is_dir(), reason="no real data; set THEANINE_DATA to its folder"
-)
-
-
-@needs_data
+@needs_data("segmentation")
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "expected"),
@@ -267,7 +261,7 @@ def test_the_plain_baseline_gives_the_published_figures(
     assert found == pytest.approx(expected, abs=0.0006)
 
 
-@needs_data
+@needs_data("segmentation")
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "goal"),
@@ -282,7 +276,7 @@ def test_the_local_segmenter_reaches_its_goals(file: str, goal: tuple[float, ...
     assert run.f1.mean >= goal[2] and run.score.mean >= goal[3]
 
 
-@needs_data
+@needs_data("segmentation")
 @pytest.mark.data
 def test_weights_of_one_half_serve_the_other() -> None:
     """Fitted on every other dialogue, measured on the rest: what the goals are about."""

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tasks.test_retrieval_bench import locomo
 
+from support.dataset_samples import locomo_questions
 from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
@@ -19,7 +19,7 @@ from theanine_bench.runs.folder import RunFolder
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    record = locomo([["D2:1"], ["D2:2"], []])
+    record = locomo_questions([["D2:1"], ["D2:2"], []])
     for question, answer in zip(record[0]["qa"], ("hazelnuts", "to pay the rent", ""), strict=True):
         question["answer"] = answer
     record[0]["qa"][2]["category"] = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from typer.testing import CliRunner
 
 from support.answering import Answering
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
+from support.real_data import DATA, needs_data
 from theanine.cli.app import app
 from theanine.errors import BadInput, UnusableReply
 from theanine.testing import ScriptedServer
@@ -47,7 +47,6 @@ from theanine_bench.tasks.memory_quality import (
 )
 
 pytestmark = pytest.mark.anyio
-DATA = Path(os.environ.get("THEANINE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
 
 def turn(number: int, words: str, speaker: str = "Ana") -> dict[str, Any]:
@@ -397,7 +396,7 @@ def test_the_command_measures_without_a_key_and_with_a_judge(tmp_path: Path, dat
 
 
 @pytest.mark.data
-@pytest.mark.skipif(not (DATA / "locomo").is_dir(), reason="no real data; set THEANINE_DATA")
+@needs_data("locomo")
 def test_observations_of_locomo_name_their_turns() -> None:
     found = read_gold(DATA / "locomo" / "locomo5_dev.json")
     assert sum(len(one.memories) for one in found) == 1128

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from support.dataset_samples import TURNS, locomo_questions
 from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
@@ -17,43 +17,10 @@ from theanine_bench.runs.setup import hash_of
 from theanine_bench.tasks.retrieval import UNITS, ablations, bench_retrieval
 from theanine_bench.tasks.retrieval_items import Evidence, read_retrieved
 
-SAID = [
-    ("Ana", "I adopted a grey parrot called Pixel."),
-    ("Bo", "My marathon training starts on Sunday."),
-    ("Ana", "I am allergic to hazelnuts, so no cake for me."),
-    ("Bo", "I sold my violin to pay the rent."),
-]
-
-
-def locomo(evidence: list[list[str]]) -> list[dict[str, Any]]:
-    """Two sessions, and a question for each list of evidence."""
-    turns = [
-        {"speaker": name, "dia_id": f"D{1 + i // 2}:{1 + i % 2}", "text": text}
-        for i, (name, text) in enumerate(SAID)
-    ]
-    asked = ["What is Ana allergic to?", "Why did Bo sell the violin?", "Who knows?"]
-    return [
-        {
-            "sample_id": "pair",
-            "conversation": {
-                "speaker_a": "Ana",
-                "speaker_b": "Bo",
-                "session_1_date_time": "1:56 pm on 8 May, 2023",
-                "session_1": turns[:2],
-                "session_2_date_time": "1:56 pm on 9 May, 2023",
-                "session_2": turns[2:],
-            },
-            "qa": [
-                {"question": text, "evidence": gold, "category": 4, "answer": ""}
-                for text, gold in zip(asked, evidence, strict=False)
-            ],
-        }
-    ]
-
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    return save(tmp_path, "pair.json", locomo([["D2:1"], ["D2:2; D9:9"], []]))
+    return save(tmp_path, "pair.json", locomo_questions([["D2:1"], ["D2:2; D9:9"], []]))
 
 
 def test_labels_are_read_leniently_and_what_is_dropped_is_counted(data: Path) -> None:
@@ -90,7 +57,7 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     assert "dropped: 1 label of no turn, 1 question without evidence" in shown
     kept = read_retrieved(out)
     assert [item.id for item in kept.items] == ["pair/1", "pair/2"]
-    assert kept.items[0].evidence == [Evidence(speaker="Ana", text=SAID[2][1], rank=1)]
+    assert kept.items[0].evidence == [Evidence(speaker="Ana", text=TURNS[2][1], rank=1)]
     assert (kept.conversations, kept.turns, kept.sha256) == (1, 4, hash_of(data))
     assert kept.command.startswith(f"theanine bench retrieval {data} --out")
     assert html.read_text("utf-8") == retrieval_page(kept)
@@ -131,9 +98,9 @@ def test_longmemeval_marks_its_turns(tmp_path: Path) -> None:
 
 def test_a_conversation_turns_topics_and_a_closing_question(tmp_path: Path) -> None:
     rows = [
-        ("human", SAID[0][1], "pets-1-0"),
+        ("human", TURNS[0][1], "pets-1-0"),
         ("chatbot", "", None),
-        ("human", SAID[1][1], "run-2-0"),
+        ("human", TURNS[1][1], "run-2-0"),
     ]
     conversation = [{"from": who, "value": text, "turn-info": info} for who, text, info in rows]
     conversation.append({"from": "human", "value": "Who is Pixel?", "turn-info": "pets-1-Q"})
@@ -145,7 +112,7 @@ def test_a_conversation_turns_topics_and_a_closing_question(tmp_path: Path) -> N
 
 def test_without_a_usable_label_there_is_no_figure(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no question has evidence"):
-        bench_retrieval(read_evidence(save(tmp_path, "pair.json", locomo([[], []]))))
+        bench_retrieval(read_evidence(save(tmp_path, "pair.json", locomo_questions([[], []]))))
 
 
 def test_ablations_switch_one_part_off_each(run: Terminal, data: Path, tmp_path: Path) -> None:
