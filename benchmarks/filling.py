@@ -42,8 +42,8 @@ async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 
                 logged = await store.log_transcript(
                     scope, Transcript(key=key, turns=turns, at=at), "theanine"
                 )
-                await store.lease(scope, HOLDER, at + timedelta(days=36_500), at)
-                await store.commit(
+                await store.acquire_lease(scope, HOLDER, at + timedelta(days=36_500), at)
+                await store.commit_batch(
                     scope,
                     logged.session,
                     "theanine",
@@ -52,7 +52,7 @@ async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 
                     holder=HOLDER,
                     at=at,
                 )
-            await store.release(scope, HOLDER)
+            await store.release_lease(scope, HOLDER)
     finally:
         await store.close()
 

@@ -65,9 +65,9 @@ def made(*texts: str, sources: Sequence[int] = (), links: Sequence[NewLink] = ()
 async def remember(
     store: Store, scope: Scope, session: int, what: MemoryBatch, **more: Any
 ) -> list[Memory]:
-    assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
+    assert await store.acquire_lease(scope, ME, AT + timedelta(hours=1), AT)
     options: dict[str, Any] = {"embedder": "test", "holder": ME, "at": AT, **more}
-    return await store.commit(scope, session, METHOD, what, **options)
+    return await store.commit_batch(scope, session, METHOD, what, **options)
 
 
 def entry(key: str, **more: Any) -> JournalEntry:
@@ -85,7 +85,7 @@ async def test_a_cost_is_unknown_where_that_of_any_answer_is(
 ) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     for number, cost in enumerate(costs):
-        await store.journal(ANA, entry(str(number), cost=cost, input_tokens=9))
+        await store.add_journal_entry(ANA, entry(str(number), cost=cost, input_tokens=9))
     assert [line.cost for line in await store.costs()] == [told]
 
 
@@ -180,10 +180,10 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
     assert (await store.vectors(ANA))[0] == []
     assert await store.pending(METHOD, ANA) == []
     assert await store.costs(ANA) == []
-    assert await store.journalled(ANA, "k") is None
-    assert await store.state(ANA) == ScopeVersion()
-    assert not await store.lease(ANA, ME, AT, AT)
-    await store.journal(ANA, entry("k"))
+    assert await store.find_journal_entry(ANA, "k") is None
+    assert await store.scope_version(ANA) == ScopeVersion()
+    assert not await store.acquire_lease(ANA, ME, AT, AT)
+    await store.add_journal_entry(ANA, entry("k"))
     with pytest.raises(NotFound):
         await store.append_turns(ANA, 1, [said("x")])
     assert await store.scopes() == []
@@ -237,7 +237,7 @@ async def test_only_sessions_of_dead_processes_are_abandoned(store: Store) -> No
     assert await store.orphaned_sessions(BEN) == []
     far = await store.start_session(BEN, AT, holder="container-1:7:9")
     assert await store.orphaned_sessions(BEN) == []
-    assert [one.id for _, one in await store.orphaned_sessions(BEN, elsewhere=True)] == [far]
+    assert [one.id for _, one in await store.orphaned_sessions(BEN, remote=True)] == [far]
 
 
 async def test_turns_by_session_number_and_last(store: Store) -> None:
@@ -363,21 +363,23 @@ def test_any_split_of_a_transcript_gives_the_same_log(
 async def test_a_lease_is_one_holders_until_it_ends_or_its_process_does(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     until = AT + timedelta(minutes=1)
-    assert await store.lease(ANA, "elsewhere:1:1", until, AT)
-    assert await store.lease(ANA, "elsewhere:1:1", until, AT)
-    assert not await store.lease(ANA, ME, until, AT)
-    assert await store.lease(ANA, ME, until + timedelta(hours=1), until)
+    assert await store.acquire_lease(ANA, "elsewhere:1:1", until, AT)
+    assert await store.acquire_lease(ANA, "elsewhere:1:1", until, AT)
+    assert not await store.acquire_lease(ANA, ME, until, AT)
+    assert await store.acquire_lease(ANA, ME, until + timedelta(hours=1), until)
     host, pid, started = ME.rsplit(":", 2)
     reused = f"{host}:{pid}:{int(started) + 1}"
-    assert not await store.lease(ANA, reused, until, AT), "the living one keeps it"
-    await store.release(ANA, reused)
-    assert not await store.lease(ANA, reused, until, AT), "only the holder can release"
-    await store.release(ANA, ME)
-    assert await store.lease(ANA, reused, until, AT)
-    assert await store.lease(ANA, ME, until, AT), "a process with another start is a dead one"
-    await store.release(ANA, ME)
-    assert await store.lease(ANA, f"{host}:{2**22 + 7}:5", until, AT)
-    assert await store.lease(ANA, ME, until, AT)
+    assert not await store.acquire_lease(ANA, reused, until, AT), "the living one keeps it"
+    await store.release_lease(ANA, reused)
+    assert not await store.acquire_lease(ANA, reused, until, AT), "only the holder can release"
+    await store.release_lease(ANA, ME)
+    assert await store.acquire_lease(ANA, reused, until, AT)
+    assert await store.acquire_lease(ANA, ME, until, AT), (
+        "a process with another start is a dead one"
+    )
+    await store.release_lease(ANA, ME)
+    assert await store.acquire_lease(ANA, f"{host}:{2**22 + 7}:5", until, AT)
+    assert await store.acquire_lease(ANA, ME, until, AT)
 
 
 async def test_commit_makes_everything_visible_at_once_and_only_once(store: Store) -> None:
@@ -401,8 +403,8 @@ async def test_commit_makes_everything_visible_at_once_and_only_once(store: Stor
     assert numbers == [1, 2, 3]
     np.testing.assert_allclose(vectors[:2], unit(2), atol=1e-3)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert await store.embedder() == ("test", 16)
-    state = await store.state(ANA)
+    assert await store.active_embedder() == ("test", 16)
+    state = await store.scope_version(ANA)
     assert (state.memories, state.turns, state.embedder) == (3, 3, "test")
     assert all(session.remembered_at == AT for session in await store.sessions(ANA, METHOD))
 
@@ -461,7 +463,7 @@ async def test_a_commit_that_does_not_fit_changes_nothing(store: Store) -> None:
     with pytest.raises(NotFound):
         await remember(store, ANA, 7, made("n"))
     with pytest.raises(NotFound):
-        await store.commit(BEN, 1, METHOD, made("n"), embedder="test", holder=ME, at=AT)
+        await store.commit_batch(BEN, 1, METHOD, made("n"), embedder="test", holder=ME, at=AT)
     assert await export(store) == before
 
 
@@ -469,7 +471,7 @@ async def test_remembering_nothing_is_remembering(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     assert await remember(store, ANA, 1, MemoryBatch()) == []
     assert await store.pending(METHOD) == []
-    assert await store.embedder() is None
+    assert await store.active_embedder() is None
 
 
 async def test_failures_are_counted_and_shown_until_it_works(store: Store) -> None:
@@ -490,11 +492,11 @@ async def test_scopes_are_walls(store: Store) -> None:
     for scope in [ANA, *others]:
         await store.log_transcript(scope, talk("s", str(scope)), METHOD)
         await remember(store, scope, 1, made(str(scope)))
-        await store.journal(scope, entry("k", reply=str(scope)))
+        await store.add_journal_entry(scope, entry("k", reply=str(scope)))
     for scope in [ANA, *others]:
         assert [turn.text for turn in await store.turns(scope)] == [str(scope)]
         assert [memory.text for memory in await store.memories(scope)] == [str(scope)]
-        found = await store.journalled(scope, "k")
+        found = await store.find_journal_entry(scope, "k")
         assert found is not None
         assert found.reply == str(scope)
 
@@ -505,13 +507,13 @@ async def test_scopes_are_walls(store: Store) -> None:
 async def test_a_call_is_found_again_and_a_rejected_one_is_not(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     kept = entry("k", prompt="p", reply="r", settings={"t": 0}, session=1, touches=(1,), cost=0.5)
-    await store.journal(ANA, kept)
-    assert await store.journalled(ANA, "k") == replace(kept, at=AT.astimezone(UTC))
-    await store.reject(ANA, ["k", "unknown"], "wrong schema")
-    assert await store.journalled(ANA, "k") is None
-    await store.journal(ANA, entry("k", reply="better", session=1, cost=0.25))
-    await store.journal(ANA, entry("k", error="time-out", rejected=True, session=1))
-    found = await store.journalled(ANA, "k")
+    await store.add_journal_entry(ANA, kept)
+    assert await store.find_journal_entry(ANA, "k") == replace(kept, at=AT.astimezone(UTC))
+    await store.reject_journal_entries(ANA, ["k", "unknown"], "wrong schema")
+    assert await store.find_journal_entry(ANA, "k") is None
+    await store.add_journal_entry(ANA, entry("k", reply="better", session=1, cost=0.25))
+    await store.add_journal_entry(ANA, entry("k", error="time-out", rejected=True, session=1))
+    found = await store.find_journal_entry(ANA, "k")
     assert found is not None
     assert found.reply == "better"
     [line] = await store.costs()
@@ -521,9 +523,11 @@ async def test_a_call_is_found_again_and_a_rejected_one_is_not(store: Store) -> 
 async def test_the_same_entry_again_counts_once_and_a_second_answer_counts(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     for _ in range(2):
-        await store.journal(ANA, entry("k", reply="a", input_tokens=5))
-    await store.journal(ANA, entry("k", reply="b", input_tokens=7, at=AT + timedelta(seconds=1)))
-    found = await store.journalled(ANA, "k")
+        await store.add_journal_entry(ANA, entry("k", reply="a", input_tokens=5))
+    await store.add_journal_entry(
+        ANA, entry("k", reply="b", input_tokens=7, at=AT + timedelta(seconds=1))
+    )
+    found = await store.find_journal_entry(ANA, "k")
     assert found is not None
     assert found.reply == "a"
     [line] = await store.costs(ANA)
@@ -532,9 +536,9 @@ async def test_the_same_entry_again_counts_once_and_a_second_answer_counts(store
 
 async def test_costs_sum_what_is_known(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    await store.journal(ANA, entry("a", cost=None, session=1))
-    await store.journal(ANA, entry("b", step="refine", cost=None))
-    await store.journal(ANA, entry("c", step="refine", cost=0.5, seconds=2.0))
+    await store.add_journal_entry(ANA, entry("a", cost=None, session=1))
+    await store.add_journal_entry(ANA, entry("b", step="refine", cost=None))
+    await store.add_journal_entry(ANA, entry("c", step="refine", cost=0.5, seconds=2.0))
     lines = {(line.session, line.step): line for line in await store.costs(ANA)}
     assert lines[1, "relate"].cost is None
     assert lines[None, "refine"].cost == 0.5
@@ -544,8 +548,8 @@ async def test_costs_sum_what_is_known(store: Store) -> None:
 
 async def test_replies_that_no_store_can_keep_are_escaped(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    await store.journal(ANA, entry("k", reply='{"a": "\ud83d\0"}'))
-    found = await store.journalled(ANA, "k")
+    await store.add_journal_entry(ANA, entry("k", reply='{"a": "\ud83d\0"}'))
+    found = await store.find_journal_entry(ANA, "k")
     assert found is not None
     assert found.reply == '{"a": "\\ud83d\\u0000"}'
     assert json.loads(found.reply) == {"a": "\ud83d\0"}
@@ -565,9 +569,11 @@ async def _life(store: Store) -> None:
     link = NewLink(older=1, newer=0, relation=None, explanation="secret-explanation")
     await remember(store, ANA, 2, made("kept-memory-two", sources=[3], links=[link]))
     words = {"prompt": "secret-prompt", "reply": "secret-reply", "error": "secret-error"}
-    await store.journal(ANA, entry("k1", session=1, touches=(1,), **words))
-    await store.journal(ANA, entry("k2", session=2, touches=(1, 2), reply="secret-reply-two"))
-    await store.journal(ANA, entry("k3", session=2, touches=(2,), reply="kept-reply"))
+    await store.add_journal_entry(ANA, entry("k1", session=1, touches=(1,), **words))
+    await store.add_journal_entry(
+        ANA, entry("k2", session=2, touches=(1, 2), reply="secret-reply-two")
+    )
+    await store.add_journal_entry(ANA, entry("k3", session=2, touches=(2,), reply="kept-reply"))
 
 
 def _grep(folder: Path, word: bytes) -> list[str]:
@@ -581,16 +587,16 @@ async def test_forgetting_a_session_leaves_no_byte_of_it(
     await other.open()
     await _life(store)
     assert len(await other.turns(ANA)) == 3
-    epoch = (await store.state(ANA)).epoch
+    epoch = (await store.scope_version(ANA)).epoch
     receipt = await store.forget(ANA, session=1)
     counts = (receipt.sessions, receipt.turns, receipt.memories, receipt.links)
     assert (counts, receipt.vectors, receipt.journal) == ((1, 2, 1, 1), 1, 2)
     assert receipt.verified
     assert [memory.text for memory in await store.memories(ANA)] == ["kept-memory-two"]
     assert [turn.text for turn in await other.turns(ANA)] == ["kept-turn-three"]
-    assert (await store.state(ANA)).epoch > epoch
-    assert await store.journalled(ANA, "k2") is None, "wordless entries are never replayed"
-    assert await store.journalled(ANA, "k3") is not None
+    assert (await store.scope_version(ANA)).epoch > epoch
+    assert await store.find_journal_entry(ANA, "k2") is None, "wordless entries are never replayed"
+    assert await store.find_journal_entry(ANA, "k3") is not None
     assert sum(line.calls for line in await store.costs(ANA)) == 3, "the accounts stay"
     if store_case.files:
         assert _grep(tmp_path, b"secret") == []
@@ -603,7 +609,7 @@ async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
 ) -> None:
     await store.log_transcript(BEN, talk("s", "kept-of-ben"), METHOD)
     await _life(store)
-    before = (await store.state(ANA)).scope_id
+    before = (await store.scope_version(ANA)).scope_id
     receipt = await store.forget(ANA)
     assert receipt.verified
     assert (receipt.sessions, receipt.turns, receipt.memories, receipt.journal) == (2, 3, 2, 3)
@@ -614,7 +620,7 @@ async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
         assert _grep(tmp_path, b"secret") == []
         assert _grep(tmp_path, b"kept-turn-three") == []
     await store.start_session(ANA, AT)
-    assert (await store.state(ANA)).scope_id > before
+    assert (await store.scope_version(ANA)).scope_id > before
 
 
 async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_them(
@@ -628,7 +634,7 @@ async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_the
         NewMemory(text="kept-memory", at=AT, source_turns=(2,)),
     ]
     await remember(store, ANA, 1, MemoryBatch(memories=both, vectors=unit(2)))
-    await store.journal(ANA, entry("k", session=1, touches=(1,), prompt="secret-prompt"))
+    await store.add_journal_entry(ANA, entry("k", session=1, touches=(1,), prompt="secret-prompt"))
     receipt = await store.forget(ANA, memory=1)
     assert receipt.verified
     assert (receipt.memories, receipt.turns, receipt.journal) == (1, 1, 1)
@@ -652,15 +658,17 @@ async def test_forgetting_what_is_not_there_is_said(store: Store) -> None:
 async def test_nobody_writes_forgotten_words_back(store: Store) -> None:
     await _life(store)
     await store.log_transcript(ANA, talk("third", "three", day=2), METHOD)
-    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
+    assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
     await store.record_failure(ANA, 3, METHOD, "secret-failure")
     await store.forget(ANA, session=1)
     with pytest.raises(LeaseLost):
-        await store.commit(ANA, 3, METHOD, made("x"), embedder="test", holder=ME, at=AT)
-    await store.journal(ANA, entry("late", session=1, reply="secret-late"))
-    await store.journal(ANA, entry("later", session=2, touches=(1, 2), reply="secret-later"))
+        await store.commit_batch(ANA, 3, METHOD, made("x"), embedder="test", holder=ME, at=AT)
+    await store.add_journal_entry(ANA, entry("late", session=1, reply="secret-late"))
+    await store.add_journal_entry(
+        ANA, entry("later", session=2, touches=(1, 2), reply="secret-later")
+    )
     assert "secret" not in json.dumps(await export(store))
-    assert await store.journalled(ANA, "later") is None
+    assert await store.find_journal_entry(ANA, "later") is None
 
 
 async def test_words_that_others_also_said_do_not_spoil_the_receipt(store: Store) -> None:
@@ -686,22 +694,22 @@ async def test_changing_the_embedder_resumes_and_switches_once_all_is_there(stor
     for number, key in enumerate("ab", 1):
         await store.log_transcript(ANA, talk(key, key, day=number), METHOD)
     await remember(store, ANA, 1, made("m1", "m2", "m3"))
-    batch, left = await store.reembed_batch("new", 2)
+    batch, left = await store.unembedded_memories("new", 2)
     assert ([(scope, number) for scope, number, _ in batch], left) == ([(ANA, 1), (ANA, 2)], 3)
     await store.add_vectors("new", [(ANA, 1), (ANA, 2), (ANA, 77), (BEN, 1)], unit(4, 8))
-    assert not await store.use_embedder("new", 8)
+    assert not await store.switch_embedder("new", 8)
     await remember(store, ANA, 2, made("m4"))
-    batch, left = await store.reembed_batch("new", 9)
+    batch, left = await store.unembedded_memories("new", 9)
     assert ([text for _, _, text in batch], left) == (["m3", "m4"], 2)
     await store.add_vectors("new", [(scope, number) for scope, number, _ in batch], unit(2, 8))
-    epoch = (await store.state(ANA)).epoch
-    assert await store.use_embedder("new", 8)
-    assert await store.embedder() == ("new", 8)
+    epoch = (await store.scope_version(ANA)).epoch
+    assert await store.switch_embedder("new", 8)
+    assert await store.active_embedder() == ("new", 8)
     numbers, vectors = await store.vectors(ANA)
     assert (numbers, vectors.shape) == ([1, 2, 3, 4], (4, 8))
     np.testing.assert_allclose(vectors[:2], unit(4, 8)[:2], atol=1e-3)
-    assert (await store.state(ANA)).epoch > epoch
-    assert await store.reembed_batch("test", 9) != ([], 0), "the old vectors are gone"
+    assert (await store.scope_version(ANA)).epoch > epoch
+    assert await store.unembedded_memories("test", 9) != ([], 0), "the old vectors are gone"
     with pytest.raises(EmbedderMismatch):
         await store.add_vectors("new", [(ANA, 1)], unit(1, 4))
 
@@ -711,11 +719,13 @@ async def test_caches_know_of_vectors_that_came_after_their_memories(store: Stor
     records = [one for one in await export(store) if one["type"] != "vector"]
     await store.forget(ANA)
     await store.restore(records)
-    before = await store.state(ANA), await store.state(BEN)
-    owners = [(scope, number) for scope, number, _ in (await store.reembed_batch("test", 9))[0]]
+    before = await store.scope_version(ANA), await store.scope_version(BEN)
+    owners = [
+        (scope, number) for scope, number, _ in (await store.unembedded_memories("test", 9))[0]
+    ]
     await store.add_vectors("test", owners, unit(len(owners)))
-    assert await store.use_embedder("test", 16)
-    after = await store.state(ANA), await store.state(BEN)
+    assert await store.switch_embedder("test", 16)
+    after = await store.scope_version(ANA), await store.scope_version(BEN)
     assert (after[0].epoch > before[0].epoch, after[1]) == (True, before[1])
 
 

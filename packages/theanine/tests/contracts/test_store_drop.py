@@ -47,8 +47,8 @@ def made(*texts: str, origins: tuple[int, ...] = (), **more: Any) -> MemoryBatch
 async def commit(
     store: Store, scope: Scope, session: int, method: str, what: MemoryBatch
 ) -> list[Memory]:
-    assert await store.lease(scope, ME, AT + timedelta(hours=1), AT)
-    return await store.commit(scope, session, method, what, embedder="test", holder=ME, at=AT)
+    assert await store.acquire_lease(scope, ME, AT + timedelta(hours=1), AT)
+    return await store.commit_batch(scope, session, method, what, embedder="test", holder=ME, at=AT)
 
 
 async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
@@ -68,7 +68,7 @@ async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
         for session in (1, 2):
             await commit(store, scope, session, "other", made(f"other {session}"))
         entry = JournalEntry(key="k", step="relate", version=1, model="m", at=AT, reply="yes")
-        await store.journal(scope, entry)
+        await store.add_journal_entry(scope, entry)
 
 
 async def records(store: Store, *without: str) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> 
     await lived(store)
     before = await records(store, "old")
     vectors = {m.id for scope in (ANA, BEN) for m in await store.memories(scope, method="old")}
-    assert await store.drop(["old"]) == 4
+    assert await store.delete_method_data(["old"]) == 4
     kept = [one for one in before if not (one["type"] == "vector" and one["memory"] in vectors)]
     assert await records(store) == kept
     assert any(one["type"] == "vector" for one in kept)
@@ -105,36 +105,36 @@ async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> 
 async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> None:
     await lived(store)
     assert await store.pending("old") == []
-    await store.drop(["old"])
+    await store.delete_method_data(["old"])
     assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
     turns, given = await store.pending_input(ANA, 1, "old")
     assert [turn.text for turn in turns] == ["I said a."]
     assert [one.text for one in given] == ["ready-made a"]
-    assert await store.journalled(ANA, "k") is not None
+    assert await store.find_journal_entry(ANA, "k") is not None
     (anew,) = await commit(store, ANA, 1, "old", made("first"))
     assert anew.id > 4  # no number comes back
 
 
 async def test_dropping_in_one_scope_leaves_the_others_alone(store: Store) -> None:
     await lived(store)
-    before = await store.state(BEN)
-    assert await store.drop(["old", "other"], ANA) == 4
+    before = await store.scope_version(BEN)
+    assert await store.delete_method_data(["old", "other"], ANA) == 4
     assert await store.methods(ANA) == {}
     assert await store.methods(BEN) == {"old": 2, "other": 2}
-    assert await store.state(BEN) == before
-    assert await store.drop(["old"], Scope("nobody")) == 0
+    assert await store.scope_version(BEN) == before
+    assert await store.delete_method_data(["old"], Scope("nobody")) == 0
 
 
 async def test_caches_know_and_whoever_remembers_begins_again(store: Store) -> None:
     await lived(store, [ANA])
-    before = await store.state(ANA)
-    assert await store.drop(["nothing"], ANA) == 0
-    assert await store.state(ANA) == before
-    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
-    assert await store.drop(["old"], ANA) == 2
-    assert (await store.state(ANA)).epoch == before.epoch + 1
+    before = await store.scope_version(ANA)
+    assert await store.delete_method_data(["nothing"], ANA) == 0
+    assert await store.scope_version(ANA) == before
+    assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
+    assert await store.delete_method_data(["old"], ANA) == 2
+    assert (await store.scope_version(ANA)).epoch == before.epoch + 1
     with pytest.raises(LeaseLost):
-        await store.commit(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
+        await store.commit_batch(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
 
 
 async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Store) -> None:
@@ -142,9 +142,11 @@ async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Sto
     for session in (1, 2):
         await commit(store, ANA, session, "new", made(f"new {session}"))
     before = await records(store)
-    assert await store.drop(["old"], once="new") is None
+    assert await store.delete_method_data(["old"], replacement="new") is None
     assert await records(store) == before
-    assert await store.drop(["old"], ANA, once="new") == 2  # there it has remembered everything
+    assert (
+        await store.delete_method_data(["old"], ANA, replacement="new") == 2
+    )  # there it has remembered everything
     assert await store.methods(ANA) == {"new": 2, "other": 2}
 
 
@@ -173,9 +175,9 @@ async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: S
     await lived(store, [ANA])
     for session in (1, 2):
         await commit(store, ANA, session, "new~1", made(f"new {session}"))
-    before = await store.state(ANA)
+    before = await store.scope_version(ANA)
     assert await store.promote("new~1", "new") == 0
-    assert (await store.state(ANA)).epoch > before.epoch
+    assert (await store.scope_version(ANA)).epoch > before.epoch
 
 
 @pytest.mark.parametrize("way", ["instead", "again"])
@@ -196,7 +198,7 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
     name = "new" if way == "instead" else "old~1"
     made_anew = [await commit(store, ANA, session, name, made("anew")) for session in (1, 2)]
     if way == "instead":
-        assert await store.drop(["old"], ANA, once="new") == 2
+        assert await store.delete_method_data(["old"], ANA, replacement="new") == 2
     else:
         assert await store.promote("old~1", "old", ANA) == 2
     turns = await store.turns(ANA, session=talk)
@@ -220,8 +222,8 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
     for recalled in reminded:
         said = Utterance(text="So?", speaker="bot", role="assistant", at=AT, recalled=recalled)
         await store.append_turns(ANA, talk, [said])
-    await store.drop(["old"], ANA, once="new")
-    reminded = [turn.recalled for turn in await store.recalls(ANA)]
+    await store.delete_method_data(["old"], ANA, replacement="new")
+    reminded = [turn.recalled for turn in await store.turns_with_recalls(ANA)]
     assert reminded == [(middle, apart), (start, middle), (apart,)]
 
 
@@ -234,9 +236,9 @@ async def test_its_own_method_is_the_first_until_another_takes_its_place_everywh
     for scope in (ANA, BEN):
         for session in (1, 2):
             await commit(store, scope, session, "new", made(f"new {session}"))
-    await store.drop(["old", "other"], ANA, once="new")
+    await store.delete_method_data(["old", "other"], ANA, replacement="new")
     assert await store.default_method() == "old"  # it is still Ben's
-    await store.drop(["old", "other"], once="new")
+    await store.delete_method_data(["old", "other"], replacement="new")
     assert await store.default_method() == "new"
     header = [one async for one in store.export(BEN) if one["type"] == "theanine"]
     assert header == [{"type": "theanine", "format": 1, "method": "new"}]

@@ -60,7 +60,7 @@ async def test_what_memories_are_made_of_and_their_marks_come_back(store: Store)
     assert {mark.kind for mark in marks} == {"superseded"}
     assert await store.marks(ANA, after=1) == marks[1:]
     assert await store.marks(ANA, method="another") == []
-    assert (await store.state(ANA)).marks == 2
+    assert (await store.scope_version(ANA)).marks == 2
 
 
 async def test_forgetting_a_session_erases_what_was_made_of_it_and_asks_for_it_anew(
@@ -132,8 +132,8 @@ async def test_turns_keep_notes_and_recalls(store: Store) -> None:
     heard = await store.append_turns(ANA, session, [plain, reminded])
     assert await store.turns(ANA) == heard
     assert heard[1].notes == {"worth": "yes"}
-    assert await store.recalls(ANA) == [heard[1]]
-    assert await store.recalls(ANA, after=heard[1].id) == []
+    assert await store.turns_with_recalls(ANA) == [heard[1]]
+    assert await store.turns_with_recalls(ANA, after=heard[1].id) == []
 
 
 async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Store) -> None:

@@ -27,24 +27,24 @@ async def log(store: Store, *keys: str) -> None:
 
 async def test_a_lease_is_renewed_by_its_holder_alone(store: Store) -> None:
     await log(store, "a")
-    assert not await store.renew(ANA, ME, LATER)  # nobody has it yet
-    assert await store.lease(ANA, ME, UNTIL, AT)
-    assert await store.renew(ANA, ME, LATER)
+    assert not await store.renew_lease(ANA, ME, LATER)  # nobody has it yet
+    assert await store.acquire_lease(ANA, ME, UNTIL, AT)
+    assert await store.renew_lease(ANA, ME, LATER)
     another = lease_holder()
     assert another != ME and not is_dead(another)
-    assert not await store.renew(ANA, another, LATER)
-    assert not await store.lease(ANA, another, LATER, UNTIL + timedelta(seconds=1)), (
+    assert not await store.renew_lease(ANA, another, LATER)
+    assert not await store.acquire_lease(ANA, another, LATER, UNTIL + timedelta(seconds=1)), (
         "it was renewed"
     )
 
 
 async def test_what_is_forgotten_takes_the_lease_along_for_good(store: Store) -> None:
     await log(store, "a", "b")
-    assert await store.lease(ANA, ME, UNTIL, AT)
+    assert await store.acquire_lease(ANA, ME, UNTIL, AT)
     await store.forget(ANA, session=1)
-    assert not await store.renew(ANA, ME, LATER)
+    assert not await store.renew_lease(ANA, ME, LATER)
     with pytest.raises(LeaseLost):
-        await store.commit(ANA, 2, METHOD, MemoryBatch(), embedder="test", holder=ME, at=AT)
+        await store.commit_batch(ANA, 2, METHOD, MemoryBatch(), embedder="test", holder=ME, at=AT)
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
@@ -52,7 +52,7 @@ async def test_a_failure_keeps_no_words_of_what_was_forgotten(
     store: Store, forgotten: bool
 ) -> None:
     await log(store, "a", "b")
-    epoch = (await store.state(ANA)).epoch
+    epoch = (await store.scope_version(ANA)).epoch
     if forgotten:
         await store.forget(ANA, session=1)
     await store.record_failure(ANA, 2, METHOD, f"it said {SECRET}", epoch=epoch)
@@ -66,7 +66,7 @@ async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> Non
     session = await store.start_session(ANA, AT, holder=process_holder())
     asked = Utterance(text="What did I say?", speaker="Ana", at=AT)
     reply = Utterance(text=f"You said {SECRET}.", speaker="assistant", at=AT, role="assistant")
-    epoch = (await store.state(ANA)).epoch
+    epoch = (await store.scope_version(ANA)).epoch
     await store.append_turns(ANA, session, [asked], epoch=epoch)
     await store.forget(ANA, session=1)
     with pytest.raises(Stale, match="make it anew"):

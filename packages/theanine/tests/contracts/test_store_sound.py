@@ -44,8 +44,8 @@ async def remember(store: Store, session: int, method: str, older: int | None = 
         links=[NewLink(older=one, newer=0, relation=None) for one in origins],
         marks=[NewMark(memory=one, kind="superseded", by=0) for one in origins],
     )
-    assert await store.lease(ANA, ME, AT + timedelta(hours=1), AT)
-    made = await store.commit(ANA, session, method, what, embedder="test", holder=ME, at=AT)
+    assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
+    made = await store.commit_batch(ANA, session, method, what, embedder="test", holder=ME, at=AT)
     return made[0].id
 
 
@@ -61,17 +61,17 @@ async def lived(store: Store) -> AsyncIterator[Store]:
             await store.log_transcript(scope, transcript, "old")
     await remember(store, 2, "old", older=await remember(store, 1, "old"))
     entry = JournalEntry(key="k", step="relate", version=1, model="m", at=AT, session=1)
-    await store.journal(ANA, entry)
-    assert await store.check() == ""
+    await store.add_journal_entry(ANA, entry)
+    assert await store.check_integrity() == ""
     yield store
-    assert await store.check() == ""
+    assert await store.check_integrity() == ""
 
 
 async def test_nothing_refers_to_what_was_forgotten(lived: Store) -> None:
     await lived.forget(ANA, memory=1)
-    assert await lived.check() == ""
+    assert await lived.check_integrity() == ""
     await lived.forget(BEN, session=1)
-    assert await lived.check() == ""
+    assert await lived.check_integrity() == ""
     await lived.forget(ANA, session=2)
 
 
@@ -79,8 +79,8 @@ async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
     for method in ("old~1", "new"):
         await remember(lived, 2, method, older=await remember(lived, 1, method))
     assert await lived.promote("old~1", "old", ANA) == 2
-    assert await lived.check() == ""
-    assert await lived.drop(["old"], ANA, once="new") == 2
+    assert await lived.check_integrity() == ""
+    assert await lived.delete_method_data(["old"], ANA, replacement="new") == 2
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ async def test_what_refers_to_nothing_is_named(
     copy = store_case.make(tmp_path / "copy")
     await copy.open()
     await copy.restore([one for one in records if one is not gone])
-    found = await copy.check()
+    found = await copy.check_integrity()
     await copy.close()
     assert "\n" not in found
     faults = found.split("; ") if found else []

@@ -271,7 +271,7 @@ async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -
         await agent.remember("ana")
         store = open_store(str(path))
         await store.open()
-        before = await store.state(ANA)
+        before = await store.scope_version(ANA)
         assert await store.write_sidecar(ANA, "x", before.epoch, [b"made ", b"of this"])
         assert await store.read_sidecar(ANA, "x") == b"made of this"
         await agent.forget("ana", session=1)

@@ -362,9 +362,9 @@ async def test_disk_per_memory(store: SqliteStore) -> None:
     memories = [
         NewMemory(text=text, at=AT, source_turns=(i + 1,), speakers=("Ana",)) for i in range(count)
     ]
-    assert await store.lease(ANA, "h:1:1", AT + timedelta(hours=1), AT)
+    assert await store.acquire_lease(ANA, "h:1:1", AT + timedelta(hours=1), AT)
     what = MemoryBatch(memories=memories, vectors=vectors)
-    await store.commit(ANA, 1, "theanine", what, embedder="e", holder="h:1:1", at=AT)
+    await store.commit_batch(ANA, 1, "theanine", what, embedder="e", holder="h:1:1", at=AT)
     with store.engine.connect() as db:
         db.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     after = sum(path.stat().st_size for path in store.files if path.exists())
@@ -378,7 +378,7 @@ _WRITER = """
     import numpy as np
     from datetime import UTC, datetime, timedelta
     from theanine.types import Scope, Utterance
-    from theanine.types import NewMemory, Remembered
+    from theanine.types import MemoryBatch, NewMemory
     from theanine.store import open_store
     from theanine.store.processes import process_holder
     at, me = datetime(2024, 1, 1, tzinfo=UTC), process_holder()
@@ -390,15 +390,15 @@ _WRITER = """
             for scope in (ana, own):
                 session = await store.start_session(scope, at)
                 say = Utterance(text=f"{name} {i}", speaker=name, at=at)
-                [turn] = await store.hear(scope, session, [say])
+                [turn] = await store.append_turns(scope, session, [say])
                 await store.end_session(scope, session, at, "theanine")
-            assert await store.lease(own, me, at + timedelta(hours=1), at)
-            new = NewMemory(text=f"{name} {i}", at=at, sources=(turn.id,))
-            what = Remembered(memories=[new], vectors=np.ones((1, 4), dtype=np.float32) / 2)
-            await store.commit(
+            assert await store.acquire_lease(own, me, at + timedelta(hours=1), at)
+            new = NewMemory(text=f"{name} {i}", at=at, source_turns=(turn.id,))
+            what = MemoryBatch(memories=[new], vectors=np.ones((1, 4), dtype=np.float32) / 2)
+            await store.commit_batch(
                 own, session, "theanine", what, embedder="e", holder=me, at=at
             )
-            await store.state(ana)
+            await store.scope_version(ana)
         await store.close()
     anyio.run(main, sys.argv[1], sys.argv[2])
     """

@@ -154,7 +154,7 @@ class OutsideAgent(Tested):
         self, user: str, speaker: str, messages: Said, touches: Sequence[int] = ()
     ) -> str:
         scope = Scope(user)
-        if not (await self._store.state(scope)).scope_id:
+        if not (await self._store.scope_version(scope)).scope_id:
             # The journal keeps calls of known scopes alone.
             await self._store.start_session(scope, system_clock(), key=OUTSIDE)
         name = user if len(self._speakers.get(user, ())) < 2 else f"{user}/{speaker}"
@@ -162,7 +162,7 @@ class OutsideAgent(Tested):
         return await self._chat.for_scope(scope).ask(STEP, source_sessions=touches, request=request)
 
     async def _sessions(self, user: str) -> list[Session]:
-        if not (await self._store.state(Scope(user))).scope_id:
+        if not (await self._store.scope_version(Scope(user))).scope_id:
             return []
         return [one for one in await self._agent.sessions(user) if one.turn_count]
 

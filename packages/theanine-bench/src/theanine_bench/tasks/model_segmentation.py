@@ -71,7 +71,7 @@ async def asking(
         await store.open()
         chat = Chat(model, store, clock, limits)
         try:
-            if not (await store.state(SCOPE)).scope_id:
+            if not (await store.scope_version(SCOPE)).scope_id:
                 await store.start_session(SCOPE, clock())  # a journal is kept of known scopes only
             yield chat.for_scope(SCOPE)
         finally:

@@ -27,7 +27,7 @@ class Copied(Tested):
         """Raises EmbedderMismatch where the vectors are of another embedder."""
         await super().__aenter__()
         await self._store.restore([dict(record) for record in self._records])
-        held = await self._store.embedder()
+        held = await self._store.active_embedder()
         if held and held[0] != self._agent.embedder_name:
             await self._agent.close()
             raise EmbedderMismatch(

@@ -87,7 +87,7 @@ class AsyncClient(ScopedOperations):
 
     async def check(self) -> str:
         """Return what is damaged in the store, in the database's words; empty when sound."""
-        return await self._engine.store.check()
+        return await self._engine.store.check_integrity()
 
     async def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
         """Store exported records and return how many were new; the others are left alone."""
@@ -95,7 +95,7 @@ class AsyncClient(ScopedOperations):
 
     async def stored_embedder(self) -> str:
         """Return the name of the embedder whose vectors are stored; empty before the first."""
-        embedder = await self._engine.store.embedder()
+        embedder = await self._engine.store.active_embedder()
         return embedder[0] if embedder else ""
 
     async def reembed(self, progress: Callable[[int], None] | None = None) -> int:
@@ -106,7 +106,7 @@ class AsyncClient(ScopedOperations):
         store, embedder = self._engine.store, self._engine.embedder
         made = 0
         while True:
-            owners, left = await store.reembed_batch(embedder.name, REEMBED_BATCH)
+            owners, left = await store.unembedded_memories(embedder.name, REEMBED_BATCH)
             if owners:
                 vectors = await embedder.embed([without_attribution(text) for _, _, text in owners])
                 await store.add_vectors(
@@ -117,7 +117,7 @@ class AsyncClient(ScopedOperations):
                     progress(left - len(owners))
                 continue
             dimension = (await embedder.embed(["a"])).shape[1]
-            if await store.use_embedder(embedder.name, int(dimension)):
+            if await store.switch_embedder(embedder.name, int(dimension)):
                 return made
 
 

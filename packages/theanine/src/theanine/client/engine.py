@@ -118,7 +118,7 @@ class Engine:
 
     async def end_orphaned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
         """End sessions left open by a dead process; with ``elsewhere``, by any other machine."""
-        for owner, session in await self.store.orphaned_sessions(scope, elsewhere=elsewhere):
+        for owner, session in await self.store.orphaned_sessions(scope, remote=elsewhere):
             with suppress(NotFound):  # another process ended it at the same time
                 # The store takes the last turn's time where that is later.
                 await self.store.end_session(
@@ -127,7 +127,7 @@ class Engine:
 
     async def require(self, scope: Scope) -> None:
         """Raise NotFound for a scope that holds nothing."""
-        if not (await self.store.state(scope)).scope_id:
+        if not (await self.store.scope_version(scope)).scope_id:
             users = ", ".join(map(str, (await self.store.scopes())[:10])) or "nobody yet"
             raise NotFound(f"no user {scope} in this store; it has: {users}")
 

@@ -137,14 +137,14 @@ class ScopedChat:
         )
         epoch = self.epoch
         if epoch is None:
-            epoch = (await self._chat.store.state(self._scope)).epoch
+            epoch = (await self._chat.store.scope_version(self._scope)).epoch
         keys: list[str] = []
         calls = 0
         reply, error = "", ""
         for _ in range(1 + self._chat.limits.repairs):
             request = self._request(step, messages, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
-            entry = await self._chat.store.journalled(self._scope, request.key)
+            entry = await self._chat.store.find_journal_entry(self._scope, request.key)
             if entry is None:
                 entry = await self._send(request)
                 calls += 1
@@ -158,7 +158,7 @@ class ScopedChat:
             messages = [*messages, *_repair_messages(reply, error)]
         self.usage += Usage(failed=calls)
         with anyio.CancelScope(shield=True):
-            await self._chat.store.reject(self._scope, keys, error)
+            await self._chat.store.reject_journal_entries(self._scope, keys, error)
         replies = "the reply" if len(keys) == 1 else f"{len(keys)} replies"
         raise UnusableReply(
             f"step {step.label}: {replies} of {self.model} could not be used; last error: {error}. "
@@ -240,7 +240,7 @@ class ScopedChat:
             epoch=request.epoch,
         )
         with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
-            await self._chat.store.journal(self._scope, entry)
+            await self._chat.store.add_journal_entry(self._scope, entry)
         return entry
 
 

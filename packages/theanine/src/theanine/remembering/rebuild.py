@@ -118,7 +118,7 @@ class Rebuilder:
         """Remember what waits; if nothing waits any more, let it take the place of the old."""
         old = await self._replaced(scope, instead)
         if self._again:  # what an earlier run began with other settings would never be finished
-            await self._store.drop(await self._stages(scope), scope)
+            await self._store.delete_method_data(await self._stages(scope), scope)
         reports: list[RememberReport] = []
         while True:  # sessions may end while it works
             made = await self._rememberer.remember(scope, progress)
@@ -130,7 +130,7 @@ class Rebuilder:
                 break
         own = self._own.name
         others = [name for name in old if name != own]
-        if others and await self._store.drop(others, scope, once=own) is None:
+        if others and await self._store.delete_method_data(others, scope, replacement=own) is None:
             return RebuildReport(reports=reports, waiting=await self._store.pending(own, scope))
         return RebuildReport(reports=reports, replaced={name: n for name, n in old.items() if n})
 

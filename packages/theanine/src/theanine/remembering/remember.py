@@ -127,7 +127,7 @@ class RememberWorker:
                 finally:
                     tasks.cancel_scope.cancel()
                     with anyio.CancelScope(shield=True):
-                        await self._store.release(scope, self._holder)
+                        await self._store.release_lease(scope, self._holder)
         except ExceptionGroup as group:  # the caller's own error, not a group of one
             raise group.exceptions[0] from group
 
@@ -135,13 +135,13 @@ class RememberWorker:
 
     async def _lease(self, scope: Scope) -> bool:
         now = system_clock()
-        return await self._store.lease(scope, self._holder, now + LEASE, now)
+        return await self._store.acquire_lease(scope, self._holder, now + LEASE, now)
 
     async def _keep(self, scope: Scope) -> None:
         renewed = True
         while renewed:  # once it is lost, the commit will say so
             await anyio.sleep(LEASE.total_seconds() / 4)
-            renewed = await self._store.renew(scope, self._holder, system_clock() + LEASE)
+            renewed = await self._store.renew_lease(scope, self._holder, system_clock() + LEASE)
 
     async def _attempt(self, one: Pending) -> RememberReport:
         caller = self._chat.for_scope(one.scope, one.session) if self._chat else None
@@ -188,7 +188,7 @@ class RememberWorker:
             rng=Random(self._seed),
         )
         made = await self._method.remember(found[0], turns, given, context)
-        committed = await self._store.commit(
+        committed = await self._store.commit_batch(
             one.scope,
             one.session,
             self._method.name,

@@ -261,7 +261,7 @@ class ScopeIndex:
         """When each memory was in front of the agent as it replied, ascending, by memory."""
         after = self._recalls_upto
         if self.state.turns > after:
-            turns = await self._store.recalls(self.scope, after=after)
+            turns = await self._store.turns_with_recalls(self.scope, after=after)
             if turns and after == self._recalls_upto:  # no other task was faster
                 self._recalls_upto = turns[-1].id
                 for turn in turns:
@@ -347,7 +347,7 @@ class ScopeCache:
 
         Raises EmbedderMismatch when the store's vectors are another embedder's.
         """
-        state = await self._store.state(scope)
+        state = await self._store.scope_version(scope)
         if state.embedder not in ("", self._embedder):
             raise EmbedderMismatch(
                 f"the store's vectors are {state.embedder}'s, not {self._embedder}'s: "

@@ -93,7 +93,7 @@ class Store(Protocol):
         ...
 
     async def orphaned_sessions(
-        self, scope: Scope | None = None, *, elsewhere: bool = False
+        self, scope: Scope | None = None, *, remote: bool = False
     ) -> list[tuple[Scope, Session]]:
         """Open sessions whose holder was a process of this machine that has ended since.
 
@@ -137,7 +137,9 @@ class Store(Protocol):
         """What of an ended session ``method`` has not remembered: turns and ready-made memories."""
         ...
 
-    async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
+    async def acquire_lease(
+        self, scope: Scope, holder: str, until: datetime, now: datetime
+    ) -> bool:
         """Take the right to remember in this scope. False while another holds it.
 
         The lease of a process of this machine that is no longer alive counts as free. False as
@@ -145,23 +147,23 @@ class Store(Protocol):
         """
         ...
 
-    async def renew(self, scope: Scope, holder: str, until: datetime) -> bool:
+    async def renew_lease(self, scope: Scope, holder: str, until: datetime) -> bool:
         """Keep the lease for longer. False, and it stays free, once ``holder`` has lost it.
 
         Whatever is erased in the scope takes the lease away: what its holder has read is stale.
         """
         ...
 
-    async def release(self, scope: Scope, holder: str) -> None:
+    async def release_lease(self, scope: Scope, holder: str) -> None:
         """Give the lease back, if ``holder`` still has it."""
         ...
 
-    async def commit(
+    async def commit_batch(
         self,
         scope: Scope,
         session: int,
         method: str,
-        remembered: MemoryBatch,
+        batch: MemoryBatch,
         *,
         embedder: str,
         holder: str,
@@ -208,8 +210,8 @@ class Store(Protocol):
         """
         ...
 
-    async def drop(
-        self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None
+    async def delete_method_data(
+        self, methods: Sequence[str], scope: Scope | None = None, *, replacement: str | None = None
     ) -> int | None:
         """Drop all that methods made of the log, in one scope or in all; gives how many memories.
 
@@ -231,7 +233,7 @@ class Store(Protocol):
 
     # memories
 
-    async def state(self, scope: Scope) -> ScopeVersion:
+    async def scope_version(self, scope: Scope) -> ScopeVersion:
         """The version of the scope's contents: one cheap read."""
         ...
 
@@ -276,17 +278,17 @@ class Store(Protocol):
         """Marks numbered above ``after``, in order of number."""
         ...
 
-    async def recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
+    async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
         """Turns numbered above ``after`` whose speaker had memories in front of them."""
         ...
 
     # the journal
 
-    async def journalled(self, scope: Scope, key: str) -> JournalEntry | None:
+    async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:
         """The usable entry of this key, if the call was made before."""
         ...
 
-    async def journal(self, scope: Scope, entry: JournalEntry) -> None:
+    async def add_journal_entry(self, scope: Scope, entry: JournalEntry) -> None:
         """Keep a call, durably.
 
         Does nothing if its session or scope was forgotten meanwhile. If only a session that its
@@ -294,7 +296,7 @@ class Store(Protocol):
         """
         ...
 
-    async def reject(self, scope: Scope, keys: Sequence[str], error: str) -> None:
+    async def reject_journal_entries(self, scope: Scope, keys: Sequence[str], error: str) -> None:
         """Mark entries as failures: never replayed again."""
         ...
 
@@ -304,7 +306,7 @@ class Store(Protocol):
 
     # upkeep
 
-    async def check(self) -> str:
+    async def check_integrity(self) -> str:
         """What is damaged, in one line; empty when it is sound.
 
         Either in the database's own words, or the rows that refer to others which aren't there.
@@ -338,11 +340,13 @@ class Store(Protocol):
         """The file as it was kept last, or None. A crash of the machine may have torn it."""
         ...
 
-    async def embedder(self) -> tuple[str, int] | None:
+    async def active_embedder(self) -> tuple[str, int] | None:
         """Name and dimension of the embedder whose vectors are in use; None before the first."""
         ...
 
-    async def reembed_batch(self, name: str, size: int) -> tuple[list[tuple[Scope, int, str]], int]:
+    async def unembedded_memories(
+        self, name: str, limit: int
+    ) -> tuple[list[tuple[Scope, int, str]], int]:
         """Up to ``size`` memories that lack a vector by ``name``, and how many lack one in all."""
         ...
 
@@ -352,7 +356,7 @@ class Store(Protocol):
         """Store vectors by another embedder beside those in use, or such as these lack."""
         ...
 
-    async def use_embedder(self, name: str, dimension: int) -> bool:
+    async def switch_embedder(self, name: str, dimension: int) -> bool:
         """Switch to another embedder once every memory has its vector, and drop the old ones.
 
         False when a memory was added meanwhile: embed what is missing, then try again.

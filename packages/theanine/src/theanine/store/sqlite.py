@@ -182,7 +182,7 @@ class SqliteStore(SqlStore):
 
         return self._translated(run)
 
-    async def state(self, scope: Scope) -> ScopeVersion:
+    async def scope_version(self, scope: Scope) -> ScopeVersion:
         """From memory while no connection of any process has committed since."""
         return await self._glance(self._state, scope)
 
@@ -242,7 +242,7 @@ class SqliteStore(SqlStore):
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         """The file beside the store, if there is one."""
-        number = (await self.state(scope)).scope_id
+        number = (await self.scope_version(scope)).scope_id
         return await to_thread.run_sync(
             self._translated, lambda: beside.read(self._beside, number, name)
         )

@@ -125,7 +125,7 @@ class _Job:
         width = self._vectors.shape[1]
         found = StoredIndex.read(self._kept(), self.stamp, width)
         if found and found.rows > self._last:
-            if anyio.run(self._store.state, self.scope).memories > self._memories:
+            if anyio.run(self._store.scope_version, self.scope).memories > self._memories:
                 return  # another process was faster, and this one will see more when next asked
             found = None  # a backup of the store was put back, without its index
         index = (found and found.index(self._vectors)) or self._copy() or VectorIndex(width)

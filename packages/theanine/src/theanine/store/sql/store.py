@@ -184,9 +184,9 @@ class SqlStore:
         return await self._write(transcripts.log_transcript, scope, transcript, method)
 
     async def orphaned_sessions(
-        self, scope: Scope | None = None, *, elsewhere: bool = False
+        self, scope: Scope | None = None, *, remote: bool = False
     ) -> list[tuple[Scope, Session]]:
-        return await self._read(leases.abandoned, scope, elsewhere)
+        return await self._read(leases.abandoned, scope, remote)
 
     async def scopes(self) -> list[Scope]:
         return await self._read(log.scopes)
@@ -218,21 +218,23 @@ class SqlStore:
     ) -> tuple[list[Turn], list[ImportedMemory]]:
         return await self._read(remembering.unremembered, scope, session, method)
 
-    async def lease(self, scope: Scope, holder: str, until: datetime, now: datetime) -> bool:
+    async def acquire_lease(
+        self, scope: Scope, holder: str, until: datetime, now: datetime
+    ) -> bool:
         return await self._write(leases.lease, scope, holder, until, now)
 
-    async def renew(self, scope: Scope, holder: str, until: datetime) -> bool:
+    async def renew_lease(self, scope: Scope, holder: str, until: datetime) -> bool:
         return await self._write(leases.renew, scope, holder, until)
 
-    async def release(self, scope: Scope, holder: str) -> None:
+    async def release_lease(self, scope: Scope, holder: str) -> None:
         await self._write(leases.release, scope, holder)
 
-    async def commit(
+    async def commit_batch(
         self,
         scope: Scope,
         session: int,
         method: str,
-        remembered: MemoryBatch,
+        batch: MemoryBatch,
         *,
         embedder: str,
         holder: str,
@@ -244,7 +246,7 @@ class SqlStore:
             scope,
             session,
             method,
-            remembered,
+            batch,
             embedder=embedder,
             holder=holder,
             at=at,
@@ -268,17 +270,17 @@ class SqlStore:
     async def default_method(self) -> str:
         return await self._read(own_method.own_method)
 
-    async def drop(
-        self, methods: Sequence[str], scope: Scope | None = None, *, once: str | None = None
+    async def delete_method_data(
+        self, methods: Sequence[str], scope: Scope | None = None, *, replacement: str | None = None
     ) -> int | None:
-        return await self._write(drop.drop, methods, scope, once)
+        return await self._write(drop.drop, methods, scope, replacement)
 
     async def promote(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
         return await self._write(drop.promote, stage, method, scope)
 
     # memories
 
-    async def state(self, scope: Scope) -> ScopeVersion:
+    async def scope_version(self, scope: Scope) -> ScopeVersion:
         return await self._glance(memories.state, scope)
 
     async def memories(
@@ -315,18 +317,18 @@ class SqlStore:
     async def marks(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Mark]:
         return await self._read(memories.marks, scope, method, after)
 
-    async def recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
+    async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
         return await self._read(memories.recalls, scope, after)
 
     # the journal
 
-    async def journalled(self, scope: Scope, key: str) -> JournalEntry | None:
+    async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:
         return await self._read(journal.journalled, scope, key)
 
-    async def journal(self, scope: Scope, entry: JournalEntry) -> None:
+    async def add_journal_entry(self, scope: Scope, entry: JournalEntry) -> None:
         await self._write(journal.journal, scope, entry)
 
-    async def reject(self, scope: Scope, keys: Sequence[str], error: str) -> None:
+    async def reject_journal_entries(self, scope: Scope, keys: Sequence[str], error: str) -> None:
         await self._write(journal.reject, scope, keys, error)
 
     async def costs(self, scope: Scope | None = None) -> list[CostLine]:
@@ -334,7 +336,7 @@ class SqlStore:
 
     # upkeep
 
-    async def check(self) -> str:
+    async def check_integrity(self) -> str:
         return await self._read(
             lambda db: "; ".join(self._damage(db) or dangling.dangling_references(db))
         )
@@ -365,19 +367,21 @@ class SqlStore:
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         return None
 
-    async def embedder(self) -> tuple[str, int] | None:
+    async def active_embedder(self) -> tuple[str, int] | None:
         row = await self._read(embeddings.active_embedder)
         return None if row is None else (row.name, row.dimension)
 
-    async def reembed_batch(self, name: str, size: int) -> tuple[list[tuple[Scope, int, str]], int]:
-        return await self._read(embeddings.reembed_batch, name, size)
+    async def unembedded_memories(
+        self, name: str, limit: int
+    ) -> tuple[list[tuple[Scope, int, str]], int]:
+        return await self._read(embeddings.reembed_batch, name, limit)
 
     async def add_vectors(
         self, name: str, owners: Sequence[tuple[Scope, int]], vectors: Any
     ) -> None:
         await self._write(embeddings.add_vectors, name, owners, vectors)
 
-    async def use_embedder(self, name: str, dimension: int) -> bool:
+    async def switch_embedder(self, name: str, dimension: int) -> bool:
         return await self._write(embeddings.use_embedder, name, dimension)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
