@@ -75,6 +75,7 @@ def turn(
     role: Role = "user",
     shared: str = "",
     recalled: tuple[int, ...] = (),
+    dated: bool = True,
 ) -> Turn:
     """A turn, one minute after the one before it and a week after the last session."""
     at = MONDAY + timedelta(days=7 * (session - 1), minutes=id)
@@ -87,6 +88,7 @@ def turn(
         role=role,
         attachment=shared,
         recalled=recalled,
+        dated=dated,
     )
 
 

@@ -117,9 +117,10 @@ async def test_numbers_that_were_not_asked_about_are_sent_back() -> None:
 async def test_an_undated_session_shows_no_dates() -> None:
     records: object = {"records": [{**FIRST, "turn": 1, "related": [1]}]}
     caller = Answering([{"worth": [1]}, records, "s"])
-    await decide([SAID], [SAID], caller, dated=False)
-    await record([SAID], [SAID], caller, PLAIN, dated=False)
-    await summary([SAID], caller, dated=False)
+    undated = [replace(SAID, dated=False)]
+    await decide(undated, undated, caller)
+    await record(undated, undated, caller, PLAIN)
+    await summary(undated, caller)
     assert all("-- dates unknown\n[1] Ana" in asked.prompt for asked in caller.asked)
     assert not any("2023" in asked.prompt for asked in caller.asked)
 

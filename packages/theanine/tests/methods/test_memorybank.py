@@ -149,14 +149,14 @@ async def test_a_page_is_made_of_what_stood_there_and_of_the_session() -> None:
 
 async def test_a_long_session_is_read_window_by_window() -> None:
     said = " ".join(["harbour"] * 900)
-    turns = [turn(n, said) for n in range(1, 9)]
+    turns = [turn(n, said, dated=False) for n in range(1, 9)]
     first: dict[str, Any] = {"events": [EVENT], "traits": []}
     second: dict[str, Any] = {
         "events": [{**EVENT, "turns": []}, {"text": "More.", "turns": [8]}],
         "traits": [],
     }
     caller = Answering([first, second])
-    events, traits = await digest_day(turns, ((), ()), caller, dated=False)
+    events, traits = await digest_day(turns, ((), ()), caller)
     assert len(caller.asked) == 2
     assert "<<<events\nAna adopted Bura.\n>>>" in caller.asked[1].prompt
     assert "2023" not in caller.asked[0].prompt
@@ -221,13 +221,13 @@ def test_a_local_page_quotes_what_was_said() -> None:
         turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="assistant"),
         turn(3, "I always carry my pen, because I am afraid of hazelnuts.", shared="a pen"),
     ]
-    events, traits = local_day(said, (["Ana sold her boat."], []), dated=True)
+    events, traits = local_day(said, (["Ana sold her boat."], []))
     assert events.lines[0] == "Ana sold her boat."
     assert set(events.sources) >= {1, 3}
     assert traits.sources == (3,)  # the agent's likes are no one's portrait
     quoted = "I always carry my pen, because I am afraid of hazelnuts."
     assert traits.lines == (f"Ana said on 8 May 2023: “{quoted}” (shares a pen)",)
-    undated = local_day(said, ([], []), dated=False)[1]
+    undated = local_day([replace(one, dated=False) for one in said], ([], []))[1]
     assert "2023" not in undated.lines[0]
 
 

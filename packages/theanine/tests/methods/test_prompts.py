@@ -16,7 +16,7 @@ from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
 from theanine.methods.theanine.judgement import Pair
 from theanine.methods.theanine.refine import REFINE, refine
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
-from theanine.summarization.summarize import SUMMARIZE, summarize
+from theanine.summarization import SUMMARIZE, summarize
 from theanine.types import Link, NewMemory, Part, Recollection, Relation, Timeline, Turn
 
 pytestmark = pytest.mark.anyio

@@ -4,12 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.answering import turn
-from theanine.summarization.local_summarize import (
-    LONGEST_QUOTE,
-    MOST_PER_TURN,
-    local_summarize,
-    without_attribution,
-)
+from theanine.summarization.local_summarize import MEMORIES_PER_TURN, local_summarize
+from theanine.text.attribution import QUOTE_LIMIT, without_attribution
 
 
 def _texts(*turns: str) -> list[str]:
@@ -24,8 +20,10 @@ def test_a_disclosure_is_quoted_with_speaker_and_date() -> None:
 
 
 def test_an_undated_session_shows_no_date() -> None:
-    (made,) = local_summarize([turn(1, "I moved to Porto last spring.")], dated=False)
-    assert made.text == "Ana said: “I moved to Porto last spring.”"
+    for dated, show_dates in ((False, True), (True, False)):
+        turns = [turn(1, "I moved to Porto last spring.", dated=dated)]
+        (made,) = local_summarize(turns, show_dates=show_dates)
+        assert made.text == "Ana said: “I moved to Porto last spring.”"
 
 
 def test_small_talk_and_bare_questions_give_nothing() -> None:
@@ -74,8 +72,8 @@ def test_other_languages_are_judged_by_form() -> None:
 def test_a_very_long_turn_gives_a_bounded_number_of_bounded_quotes() -> None:
     text = "I bought a blue boat in Porto last year. " * 20_000
     made = local_summarize([turn(1, text)])
-    assert len(made) == MOST_PER_TURN
-    assert all(len(without_attribution(one.text)) <= LONGEST_QUOTE + 20 for one in made)
+    assert len(made) == MEMORIES_PER_TURN
+    assert all(len(without_attribution(one.text)) <= QUOTE_LIMIT + 20 for one in made)
     unbroken = local_summarize([turn(1, "I " + "x" * 100_000), turn(2, " " * 100_000)])
     assert len(unbroken) <= 1
 

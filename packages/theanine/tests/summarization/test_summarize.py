@@ -96,9 +96,12 @@ async def test_recalled_words_are_no_news_but_additions_are() -> None:
 
 
 async def test_the_model_is_told_which_turns_were_recalled() -> None:
-    turns = [turn(1, "You fear ships.", "Tea", role="assistant", recalled=(7,)), turn(2, "I did.")]
+    turns = [
+        turn(1, "You fear ships.", "Tea", role="assistant", recalled=(7,), dated=False),
+        turn(2, "I did.", dated=False),
+    ]
     caller = Answering([{"statements": []}])
-    await summarize(turns, caller, dated=False)
+    await summarize(turns, caller)
     assert "[1] Tea (agent, recalled): You fear ships." in caller.asked[0].prompt
     assert "-- dates unknown" in caller.asked[0].prompt
     assert "2023" not in caller.asked[0].prompt

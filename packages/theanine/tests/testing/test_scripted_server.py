@@ -19,7 +19,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
 from theanine.store import open_store
-from theanine.summarization.summarize import summarize
+from theanine.summarization import summarize
 from theanine.testing import (
     ScriptedModel,
     ScriptedServer,

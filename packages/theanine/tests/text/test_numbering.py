@@ -17,13 +17,14 @@ def test_a_session_reads_under_its_days_with_numbers_names_and_roles() -> None:
         turn(9, "Look", shared="a boat"),
     ]
     (window,) = split_windows(turns)
-    assert format_numbered(window, dated=True).splitlines() == [
+    assert format_numbered(window).splitlines() == [
         "-- Monday, 8 May 2023",
         "[1] Ana (user): I sail.",
         "[2] Tea (agent, recalled): You told me.",
         "[3] Ana (user): Look [shares a boat]",
     ]
-    assert format_numbered(window, dated=False).startswith("-- dates unknown\n[1] Ana")
+    (undated,) = split_windows([turn(7, "I sail.", dated=False)])
+    assert format_numbered(undated) == "-- dates unknown\n[1] Ana (user): I sail."
     assert split_windows([]) == []
 
 

@@ -19,7 +19,7 @@ from theanine.errors import BadInput
 from theanine.llm.chat import ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.summarization.summarize import summarize
+from theanine.summarization import summarize
 from theanine.text.formatting import (
     day_label,
     estimate_tokens,
@@ -138,9 +138,7 @@ async def blank_questions(talks: Talks, many: int) -> list[Question]:
     """Without a model: what the newest memories say, with room for a person's own questions."""
     pairs = pairs_of(talks.all_turns)
     made = [
-        memory
-        for one in talks.sessions
-        for memory in await summarize(talks.turns[one.id], None, dated=one.dated)
+        memory for one in talks.sessions for memory in await summarize(talks.turns[one.id], None)
     ]
     newest = list(reversed(made))
     return [
@@ -186,10 +184,7 @@ def _lines(pairs: Sequence[Pair], many: int) -> str:
 async def _statements(talks: Talks, caller_of: Callers) -> list[NewMemory]:
     """Of all sessions, oldest first; the newest that fit the prompt."""
     made = await gather(
-        [
-            partial(summarize, talks.turns[one.id], caller_of(one.id), dated=one.dated)
-            for one in talks.sessions
-        ]
+        [partial(summarize, talks.turns[one.id], caller_of(one.id)) for one in talks.sessions]
     )
     kept: list[NewMemory] = []
     room = STATEMENT_TOKENS

@@ -20,7 +20,7 @@ from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.user import AsyncUserMemory, ScopedOperations
-from theanine.summarization.local_summarize import without_attribution
+from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
 REEMBED_BATCH = 512

@@ -246,6 +246,11 @@ class ScopeIndex:
         """Which memories of any of these kinds no mark stands on, as ``memories`` are ordered."""
         return self.live & self.of_kind(*kinds)
 
+    def live_memories(self, *kinds: str) -> list[Memory]:
+        """Return the live memories of any of these kinds, in order of commit."""
+        mask = self.live_of(*kinds)
+        return [memory for memory, live in zip(self.memories, mask, strict=True) if live]
+
     def grounds(self, memory: Memory) -> tuple[int, ...]:
         """The turns that a memory rests on, its own and those behind what it was made of."""
         turns, seen, waiting = set(memory.source_turns), {memory.id}, list(memory.derived_from)

@@ -1,6 +1,6 @@
-"""Summarize without a language model: quote what discloses something about its speaker.
+"""Summarize without a language model: quote the sentences that disclose something.
 
-Extractive: a memory is ``Ana said on 8 May 2023: “her own words”``, and nothing else is added.
+Extractive: a memory is an attributed quote (:mod:`theanine.text.attribution`) and nothing else.
 """
 
 from __future__ import annotations
@@ -10,25 +10,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from theanine.text import cues
+from theanine.text.attribution import QUOTE_LIMIT, attribution, clip_quote
 from theanine.text.formatting import NO_MODEL_NOTICE
-from theanine.text.words import (
-    FUNCTION_WORDS,
-    format_date,
-    is_unspaced,
-    sentences,
-    words,
-)
+from theanine.text.words import FUNCTION_WORDS, is_unspaced, sentences, words
 from theanine.types import NewMemory, Turn
 
-KEEP_TURN = 2.6
-"""A turn is remembered when its best sentence scores this much."""
-KEEP_SENTENCE = 1.6
-"""In a remembered turn, a sentence is quoted when it scores this much."""
-LONGEST_QUOTE = 400
-"""Characters of quoted words in one memory; a longer turn gives several."""
-_FRAME = re.compile(r"(?s).{1,200}? (?:said|shared)(?: on \d{1,2} [A-Z][a-z]+ \d{1,4})?: (.+)")
-MOST_PER_TURN = 8
-"""Memories that one turn may give: the best-scoring ones."""
+MIN_TURN_SCORE = 2.6
+"""A turn is remembered if its best sentence scores at least this."""
+MIN_SENTENCE_SCORE = 1.6
+"""In a remembered turn, the sentences that score at least this are quoted."""
+MEMORIES_PER_TURN = 8
+"""Maximum memories from one turn: the best-scoring ones."""
+ANSWER_BONUS = 0.8
+"""Added to each sentence of a turn that answers another speaker's question."""
+ATTACHMENT_BONUS = 1.0
+"""Added to the best sentence of a turn with an attachment, which says more than its caption."""
 
 _ENGLISH = frozenset(
     "the and i i'm i've to of is it it's my you that with this your we for have was are".split()
@@ -40,75 +36,71 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
+    """A sentence of a turn's text, by its offsets, with its score."""
+
     start: int
     end: int
     score: float
 
 
-def only_repeats(turn: Turn) -> bool:
-    """Whether an agent's turn may only repeat what was recalled, or says that there is no model."""
+def local_summarize(turns: Sequence[Turn], *, show_dates: bool = True) -> list[NewMemory]:
+    """Return the memories of one session, in the order of its turns. Deterministic.
+
+    ``show_dates=False`` leaves dates out of the texts, as for turns without dates.
+    """
+    memories: list[NewMemory] = []
+    questioner: str | None = None
+    seen: set[tuple[str, str]] = set()
+    for turn in turns:
+        words_of_speaker = (turn.speaker, turn.full_text)
+        if not repeats_memories(turn) and words_of_speaker not in seen:
+            seen.add(words_of_speaker)
+            answers = questioner not in (None, turn.speaker)
+            memories += _summarize_turn(turn, answers, show_dates)
+        questioner = turn.speaker if _QUESTION.search(turn.text.rstrip()) else None
+    return memories
+
+
+def repeats_memories(turn: Turn) -> bool:
+    """Whether a turn of the assistant may only repeat recalled memories.
+
+    True for every reply made without a model, or with memories in the prompt.
+    """
     return turn.role == "assistant" and (bool(turn.recalled) or NO_MODEL_NOTICE in turn.text)
 
 
-def local_summarize(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]:
-    """Memories of one session, in the order of its turns; the same turns give the same memories.
-
-    An agent's turn that had memories in front of it is never remembered: it may only repeat them.
-    ``dated=False`` leaves dates out of the text.
-    """
-    made: list[NewMemory] = []
-    asked_by: str | None = None
-    seen: set[tuple[str, str]] = set()
-    for turn in turns:
-        said = (turn.speaker, turn.full_text)
-        if not only_repeats(turn) and said not in seen:
-            seen.add(said)
-            made += _of_turn(turn, asked_by not in (None, turn.speaker), dated)
-        asked_by = turn.speaker if _QUESTION.search(turn.text.rstrip()) else None
-    return made
-
-
-def _of_turn(turn: Turn, answers: bool, dated: bool) -> Iterator[NewMemory]:
-    scored = _scored(turn.text, answers)
+def _summarize_turn(turn: Turn, answers: bool, show_date: bool) -> Iterator[NewMemory]:
+    scored = _score_sentences(turn.text, answers)
     best = max((sentence.score for sentence in scored), default=0.0)
     if turn.attachment:
-        best += 1.0  # what is shown says more than the words beside it
-    if best < KEEP_TURN and not (turn.attachment and not turn.text.strip()):
+        best += ATTACHMENT_BONUS
+    if best < MIN_TURN_SCORE and not (turn.attachment and not turn.text.strip()):
         return
-    kept = [sentence for sentence in scored if sentence.score >= KEEP_SENTENCE]
+    kept = [sentence for sentence in scored if sentence.score >= MIN_SENTENCE_SCORE]
     for position, chunk in enumerate(_chunks(kept) or [[]]):
-        quote = _quoted(turn.text, chunk)
-        shared = turn.attachment[:LONGEST_QUOTE].strip() if position == 0 else ""
-        if quote or shared:
-            yield _memory(turn, quote, shared, dated)
+        quote = _quote(turn.text, chunk)
+        attachment = turn.attachment[:QUOTE_LIMIT].strip() if position == 0 else ""
+        if quote or attachment:
+            content = f"{quote} (shares {attachment})" if quote and attachment else quote
+            verb = "said" if quote else "shared"
+            yield NewMemory(
+                text=f"{attribution(turn, verb, show_date=show_date)}: {content or attachment}",
+                at=turn.at,
+                source_turns=(turn.id,),
+                speakers=(turn.speaker,),
+            )
 
 
-def _memory(turn: Turn, quote: str, shared: str, dated: bool) -> NewMemory:
-    verb = "said" if quote else "shared"
-    on = f" on {format_date(turn.at)}" if dated else ""
-    what = f"{quote} (shares {shared})" if quote and shared else quote or shared
-    return NewMemory(
-        text=f"{turn.speaker} {verb}{on}: {what}",
-        at=turn.at,
-        source_turns=(turn.id,),
-        speakers=(turn.speaker,),
-    )
+def _score_sentences(text: str, answers: bool) -> list[_Sentence]:
+    start = words(text[:2_000])
+    english = 8 * sum(word in _ENGLISH for word in start) >= len(start) > 0
+    score = _score_english if english else _score_other
+    bonus = ANSWER_BONUS if answers else 0.0
+    return [_Sentence(a, b, score(text[a:b]) + bonus) for a, b in sentences(text)]
 
 
-def _scored(text: str, answers: bool) -> list[_Sentence]:
-    spans = list(sentences(text))
-    score = _english_score if _is_english(text) else _plain_score
-    bonus = 0.8 if answers else 0.0
-    return [_Sentence(a, b, score(text[a:b]) + bonus) for a, b in spans]
-
-
-def _is_english(text: str) -> bool:
-    found = words(text[:2_000])
-    return 8 * sum(word in _ENGLISH for word in found) >= len(found) > 0
-
-
-def _english_score(sentence: str) -> float:
-    """How much an English sentence discloses, from its wording; about 0 to 8."""
+def _score_english(sentence: str) -> float:
+    """How much an English sentence discloses, by its wording; about 0 to 8."""
     text = cues.normal(sentence)
     score = 0.4 * min(8, sum(word not in FUNCTION_WORDS for word in words(text)))
     score += 2.0 * bool(cues.FIRST_PERSON.search(text))
@@ -122,46 +114,33 @@ def _english_score(sentence: str) -> float:
     return score - 2.0 * bool(_QUESTION.search(text))
 
 
-def _plain_score(sentence: str) -> float:
-    """The same for any other language, from form alone: length, figures, question mark."""
+def _score_other(sentence: str) -> float:
+    """The same for any other language, by form alone: length, digits, question mark."""
     weight = 0.3 if is_unspaced(sentence) else 0.4
     score = weight * min(12, len(words(sentence)))
     return score + bool(_DIGIT.search(sentence)) - 2.0 * bool(_QUESTION.search(sentence))
 
 
 def _chunks(kept: Sequence[_Sentence]) -> list[list[_Sentence]]:
-    """Sentences in runs of at most ``LONGEST_QUOTE`` characters; the best runs, in order."""
+    """Group sentences into runs of at most ``QUOTE_LIMIT`` characters; keep the best, in order."""
     runs: list[list[_Sentence]] = []
     for sentence in kept:
-        if runs and sentence.end - runs[-1][0].start <= LONGEST_QUOTE:
+        if runs and sentence.end - runs[-1][0].start <= QUOTE_LIMIT:
             runs[-1].append(sentence)
         else:
             runs.append([sentence])
-    if len(runs) <= MOST_PER_TURN:
+    if len(runs) <= MEMORIES_PER_TURN:
         return runs
     ranked = sorted(range(len(runs)), key=lambda i: (-max(s.score for s in runs[i]), i))
-    return [runs[i] for i in sorted(ranked[:MOST_PER_TURN])]
+    return [runs[i] for i in sorted(ranked[:MEMORIES_PER_TURN])]
 
 
-def _quoted(text: str, chunk: Sequence[_Sentence]) -> str:
-    """The sentences verbatim, neighbours in one pair of quotation marks, gaps shown by ``…``."""
+def _quote(text: str, chunk: Sequence[_Sentence]) -> str:
+    """Quote sentences verbatim: adjacent ones in one pair of quotation marks, gaps as ``…``."""
     spans: list[tuple[int, int]] = []
     for sentence in chunk:
         if spans and not text[spans[-1][1] : sentence.start].strip():
             spans[-1] = (spans[-1][0], sentence.end)
         else:
             spans.append((sentence.start, sentence.end))
-    return " … ".join(f"“{_clipped(text[a:b])}”" for a, b in spans)
-
-
-def _clipped(quote: str) -> str:
-    if len(quote) <= LONGEST_QUOTE:
-        return quote
-    cut = quote[:LONGEST_QUOTE]
-    return cut[: cut.rfind(" ")] if " " in cut[LONGEST_QUOTE // 2 :] else cut
-
-
-def without_attribution(text: str) -> str:
-    """What a local memory quotes, without who said it and when; any other text as it is."""
-    frame = _FRAME.fullmatch(text)
-    return frame[1] if frame else text
+    return " … ".join(f"“{clip_quote(text[a:b])}”" for a, b in spans)

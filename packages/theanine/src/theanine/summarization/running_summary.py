@@ -1,32 +1,62 @@
-"""The sentences of a running summary, on their way from one session to the next."""
+"""Running summary: updated sentence by sentence after each session, by a model or locally.
+
+Source: Wang et al., "Recursively Summarizing Enables Long-Term Dialogue Memory in Large Language
+Models" (LLM-Rsum), memory management (section 3.2.1, figure 12): summary M_i is made of M_{i-1} and
+session i. Here each sentence also names the turns and the earlier sentences that support it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
-from theanine.types import LOCAL_MODEL
+from pydantic import BaseModel, Field, field_validator
+
+from theanine.llm.prompt import load_prompt
+from theanine.summarization import local_summarize
+from theanine.text.attribution import without_attribution
+from theanine.text.formatting import one_line
+from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.words import containment, content_words, format_date, stem, words
+from theanine.types import LOCAL_MODEL, NewMemory, Turn
+
+if TYPE_CHECKING:
+    from theanine.llm.chat import ScopedChat
+
+SENTENCE_LIMIT = 400
+"""Maximum characters of a sentence; the prompt asks for 40 words."""
+MUST_KEEP_FROM = 4
+"""With at least this many earlier sentences, a reply that keeps none of them is rejected."""
+
+NEW_SHARE = 4
+"""Locally, a session adds at most one in this many sentences to a full summary."""
+REPEATED = 0.8
+"""Locally, a sentence with this share of its content words in a newer one is replaced by it."""
+FULL_LENGTH = 15
+"""Content words beyond which a longer statement doesn't rank higher."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class SummarySentence:
     """One sentence of a running summary.
 
     Attributes:
         text: the sentence.
-        at: the time of the last turn that supports it, aware, UTC.
-        sources: ids of the turns that support it, ascending, those of ``kept`` among them.
-        speakers: who it is about.
-        id: its number as a stored memory; None when it is new.
-        kept: numbers of the stored sentences that a new one takes up.
+        at: the time of its last source turn.
         dated: False when ``at`` only keeps the order.
-        made_by: the model that worded it, or ``local``.
+        source_turns: ids of the turns that support it and the sentences in ``kept``, ascending.
+        speakers: who it is about.
+        id: its id as a stored memory; None when it is new.
+        kept: ids of the stored sentences that a new one includes.
+        made_by: the model, or ``local``.
         prompt: name and version of the prompt; empty without a model.
     """
 
     text: str
     at: datetime
-    sources: tuple[int, ...]
+    source_turns: tuple[int, ...]
     speakers: tuple[str, ...] = ()
     id: int | None = None
     kept: tuple[int, ...] = ()
@@ -35,6 +65,192 @@ class Sentence:
     prompt: str = ""
 
     @property
-    def stands_for(self) -> tuple[int, ...]:
-        """The stored sentences that are in it: itself, or those that it takes up."""
+    def stored_ids(self) -> tuple[int, ...]:
+        """Ids of the stored sentences in it: its own, or those in ``kept``."""
         return self.kept if self.id is None else (self.id,)
+
+
+class WrittenSentence(BaseModel):
+    """One sentence of the model's reply."""
+
+    text: str = Field(default="", description="the sentence; left out when it stays as it is")
+    turns: list[int] = Field(default=[], description="numbers of the turns that support it")
+    kept: list[int] = Field(default=[], description="numbers of the earlier sentences in it")
+
+    @field_validator("kept", mode="before")
+    @classmethod
+    def _strip_labels(cls, value: object) -> object:
+        """Read ``"S3"`` as 3."""
+        if not isinstance(value, list):
+            return value
+        items = cast("list[object]", value)
+        return [item.strip().lstrip("Ss") if isinstance(item, str) else item for item in items]
+
+
+class UpdatedSummary(BaseModel):
+    """The model's reply: the whole new summary."""
+
+    sentences: list[WrittenSentence]
+
+
+UPDATE_SUMMARY = load_prompt("theanine.summarization", "update-summary", 1, UpdatedSummary)
+
+
+async def update_summary(
+    summary: Sequence[SummarySentence],
+    turns: Sequence[Turn],
+    chat: ScopedChat | None,
+    *,
+    max_sentences: int,
+    source_sessions: Collection[int] = (),
+) -> list[SummarySentence]:
+    """Return the summary after ``turns``; unchanged sentences keep their ids.
+
+    Turns beyond one window are added window by window. Without a chat model,
+    :func:`local_update_summary` does it.
+
+    Args:
+        summary: the sentences so far.
+        turns: the turns since, in order.
+        chat: the language model, or None.
+        max_sentences: maximum length of the new summary.
+        source_sessions: ids of all sessions that ``summary`` may quote.
+
+    Raises ModelError when the model fails.
+    """
+    if chat is None:
+        return local_update_summary(summary, turns, max_sentences=max_sentences)
+    updated = list(summary)
+    for window in split_windows(turns):
+        reply = await chat.ask(
+            UPDATE_SUMMARY,
+            source_sessions={*source_sessions, *(turn.session for turn in turns)},
+            check=_checker(len(updated), window, max_sentences),
+            most=str(max_sentences),
+            summary="\n".join(map(_format, range(1, len(updated) + 1), updated)) or "(empty)",
+            turns=format_numbered(window),
+        )
+        updated = _apply(reply, updated, turns, chat.model)
+    return updated
+
+
+def local_update_summary(
+    summary: Sequence[SummarySentence], turns: Sequence[Turn], *, max_sentences: int
+) -> list[SummarySentence]:
+    """Add the longest statements of the turns, and drop the oldest sentences beyond the maximum.
+
+    A statement that contains an earlier sentence replaces it.
+    """
+    room = max(max_sentences - len(summary), max_sentences // NEW_SHARE, 1)
+    updated = list(summary)
+    for statement in _longest(local_summarize(turns), room):
+        content = content_words(without_attribution(statement.text))
+        repeated = [
+            sentence
+            for sentence in updated
+            if containment(content_words(without_attribution(sentence.text)), content) >= REPEATED
+        ]
+        updated = [sentence for sentence in updated if sentence not in repeated]
+        updated.append(
+            SummarySentence(
+                text=statement.text,
+                at=statement.at,
+                source_turns=statement.source_turns,
+                speakers=statement.speakers,
+                kept=tuple(sorted({id for sentence in repeated for id in sentence.stored_ids})),
+                dated=all(turn.dated for turn in turns if turn.id in statement.source_turns),
+            )
+        )
+    newest = sorted(range(len(updated)), key=lambda i: (updated[i].at, i))[-max_sentences:]
+    return [updated[i] for i in sorted(newest)]
+
+
+def _format(number: int, sentence: SummarySentence) -> str:
+    date = f" ({format_date(sentence.at)})" if sentence.dated else ""
+    return f"S{number}{date} {one_line(sentence.text)}"
+
+
+def _checker(
+    before: int, window: Sequence[Line], limit: int
+) -> Callable[[UpdatedSummary], str | None]:
+    turns, earlier = {line.number for line in window}, set(range(1, before + 1))
+
+    def check(summary: UpdatedSummary) -> str | None:
+        sentences = summary.sentences
+        if len(sentences) > limit:
+            return (
+                f"it has {len(sentences)} sentences and may have {limit} at most: join what "
+                "belongs together and leave out what matters least"
+            )
+        if before >= MUST_KEEP_FROM and not any(sentence.kept for sentence in sentences):
+            return "it keeps none of the earlier sentences; the whole new summary is asked for"
+        for position, sentence in enumerate(sentences, 1):
+            if fault := _fault(sentence, turns, earlier):
+                return f"sentence {position}: {fault}"
+        return None
+
+    return check
+
+
+def _fault(sentence: WrittenSentence, turns: set[int], earlier: set[int]) -> str | None:
+    if wrong := sorted(set(sentence.kept) - earlier):
+        return f"there are no earlier sentences {wrong}; there are {len(earlier)}"
+    if not sentence.text.strip():
+        if len(set(sentence.kept)) == 1:
+            return None
+        return 'without "text", "kept" must hold the one number of the sentence that stays'
+    if len(sentence.text) > SENTENCE_LIMIT:
+        return f"its text is too long, keep it under {SENTENCE_LIMIT} characters"
+    if wrong := sorted(set(sentence.turns) - turns):
+        return f"turns {wrong} were not shown; shown are {min(turns)} to {max(turns)}"
+    if not sentence.turns and not sentence.kept:
+        return "it names neither turns nor earlier sentences that support it"
+    return None
+
+
+def _apply(
+    reply: UpdatedSummary, summary: Sequence[SummarySentence], turns: Sequence[Turn], model: str
+) -> list[SummarySentence]:
+    updated: dict[SummarySentence, None] = {}
+    for written in reply.sentences:
+        kept = [summary[number - 1] for number in sorted(set(written.kept))]
+        text = " ".join(written.text.split())
+        if not text or [text] == [sentence.text for sentence in kept]:
+            updated[kept[0]] = None
+        else:
+            sources = [turns[number - 1] for number in sorted(set(written.turns))]
+            updated[_new_sentence(text, sources, kept, model)] = None
+    return list(updated)
+
+
+def _new_sentence(
+    text: str, turns: Sequence[Turn], kept: Sequence[SummarySentence], model: str
+) -> SummarySentence:
+    at, dated = max((source.at, source.dated) for source in (*turns, *kept))
+    sources = {turn.id for turn in turns} | {id for earlier in kept for id in earlier.source_turns}
+    speakers = [turn.speaker for turn in turns]
+    speakers += [name for earlier in kept for name in earlier.speakers]
+    speakers = list(dict.fromkeys(speakers))
+    stems = set(map(stem, words(text)))
+    named = [name for name in speakers if set(map(stem, words(name))) <= stems]
+    return SummarySentence(
+        text=text,
+        at=at,
+        source_turns=tuple(sorted(sources)),
+        speakers=tuple(named or speakers),
+        kept=tuple(sorted({id for earlier in kept for id in earlier.stored_ids})),
+        dated=dated,
+        made_by=model,
+        prompt=UPDATE_SUMMARY.label,
+    )
+
+
+def _longest(statements: Sequence[NewMemory], limit: int) -> list[NewMemory]:
+    """Keep the statements with most content words (of equal ones the latest), in their order."""
+
+    def rank(position: int) -> tuple[int, int]:
+        length = len(content_words(without_attribution(statements[position].text)))
+        return (min(length, FULL_LENGTH), position)
+
+    best = sorted(range(len(statements)), key=rank)[-limit:]
+    return [statements[position] for position in sorted(best)]

@@ -1,29 +1,51 @@
-"""A turn's own words as a memory of one who has no language model: who said what, on which day."""
+"""Attributed quotes: ``Ana said on 8 May 2023: “her own words”``.
+
+Memories made without a language model have this form.
+"""
 
 from __future__ import annotations
 
-from theanine.summarization.local_summarize import LONGEST_QUOTE
+import re
+
 from theanine.text.words import format_date
 from theanine.types import Turn
 
+QUOTE_LIMIT = 400
+"""Maximum characters of quoted words in one memory."""
+_ATTRIBUTED = re.compile(r"(?s).{1,200}? (?:said|shared)(?: on \d{1,2} [A-Z][a-z]+ \d{1,4})?: (.+)")
 
-def attribute_quote(turn: Turn, words: str | None = None, *, dated: bool) -> str:
-    """``Ana said on 8 May 2023: “the words”``; all that the turn says unless ``words`` are given.
 
-    The words stand on one line and are cut, where a word ends, to ``LONGEST_QUOTE`` characters. A
-    turn that only shows something reads ``Ana shared on 8 May 2023: a red boat``. It is the form
-    that :func:`theanine.summarization.local_summarize.own_words` takes apart again.
+def attribute_quote(turn: Turn, text: str | None = None) -> str:
+    """Quote ``text``, or the whole turn, with its speaker and day on one line.
+
+    The quote is cut at a word boundary to ``QUOTE_LIMIT`` characters. A turn that has only an
+    attachment gives ``Ana shared on 8 May 2023: a red boat``.
     """
-    said = _clipped(turn.text if words is None else words)
-    on = f" on {format_date(turn.at)}" if dated else ""
-    if said:
-        return f"{turn.speaker} said{on}: “{said}”"
-    return f"{turn.speaker} shared{on}: {_clipped(turn.attachment)}"
+    quote = _flatten(turn.text if text is None else text)
+    if quote:
+        return f"{attribution(turn, 'said')}: “{quote}”"
+    return f"{attribution(turn, 'shared')}: {_flatten(turn.attachment)}"
 
 
-def _clipped(text: str) -> str:
-    flat = " ".join(text[: 2 * LONGEST_QUOTE].split())
-    if len(flat) <= LONGEST_QUOTE:
-        return flat
-    cut = flat[:LONGEST_QUOTE]
-    return cut[: cut.rfind(" ")] if " " in cut[LONGEST_QUOTE // 2 :] else cut
+def attribution(turn: Turn, verb: str, *, show_date: bool = True) -> str:
+    """Return ``Ana said on 8 May 2023``, without the date where the turn has none."""
+    date = f" on {format_date(turn.at)}" if show_date and turn.dated else ""
+    return f"{turn.speaker} {verb}{date}"
+
+
+def without_attribution(text: str) -> str:
+    """Return what an attributed quote quotes; any other text is returned unchanged."""
+    match = _ATTRIBUTED.fullmatch(text)
+    return match[1] if match else text
+
+
+def clip_quote(text: str) -> str:
+    """Cut a text to ``QUOTE_LIMIT`` characters, at a word boundary in the second half if any."""
+    if len(text) <= QUOTE_LIMIT:
+        return text
+    cut = text[:QUOTE_LIMIT]
+    return cut[: cut.rfind(" ")] if " " in cut[QUOTE_LIMIT // 2 :] else cut
+
+
+def _flatten(text: str) -> str:
+    return clip_quote(" ".join(text[: 2 * QUOTE_LIMIT].split()))

@@ -62,12 +62,12 @@ def split_windows(turns: Sequence[Turn]) -> list[list[Line]]:
     return windows
 
 
-def format_numbered(window: Sequence[Line], *, dated: bool) -> str:
-    """The lines as one text, each day above its lines with its weekday.
+def format_numbered(window: Sequence[Line]) -> str:
+    """Return the lines as one text, grouped under their days with weekdays.
 
-    The weekday lets a reader work out "last Friday". ``dated=False`` says that no date is known.
+    The weekday lets a reader resolve "last Friday".
     """
-    return group_by_day((_day(line.turn, dated), line.shown) for line in window)
+    return group_by_day((_day(line.turn), line.shown) for line in window)
 
 
 def _lines(turns: Sequence[Turn]) -> list[Line]:
@@ -79,5 +79,5 @@ def _lines(turns: Sequence[Turn]) -> list[Line]:
     return lines
 
 
-def _day(turn: Turn, dated: bool) -> str:
-    return f"{weekday(turn.at)}, {format_date(turn.at)}" if dated else "dates unknown"
+def _day(turn: Turn) -> str:
+    return f"{weekday(turn.at)}, {format_date(turn.at)}" if turn.dated else "dates unknown"

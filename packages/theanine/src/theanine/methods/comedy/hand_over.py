@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.summarization.local_summarize import without_attribution
+from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_memory, format_speaker, one_line
 from theanine.text.words import containment, content_words
 from theanine.tokenizer import count_tokens

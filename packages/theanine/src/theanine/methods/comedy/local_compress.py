@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from theanine.methods.comedy.aspects import ASPECTS
 from theanine.methods.comedy.compress import Piece
 from theanine.methods.comedy.local_notes import lasting
-from theanine.summarization.local_summarize import without_attribution
+from theanine.text.attribution import without_attribution
 from theanine.text.cues import NEGATION, normal
 from theanine.text.words import containment, content_words
 

@@ -9,13 +9,9 @@ import re
 from collections.abc import Sequence
 
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, about, note_kind
-from theanine.summarization.local_summarize import (
-    local_summarize,
-    only_repeats,
-    without_attribution,
-)
+from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
-from theanine.text.attribution import attribute_quote
+from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.words import FUNCTION_WORDS, sentences, words
 from theanine.types import NewMemory, Turn
 
@@ -50,7 +46,9 @@ SUBSTANCE = 2
 """Words that tell something in a sentence that is noted for naming the other side."""
 
 
-def local_notes(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]:
+def local_notes(
+    turns: Sequence[Turn],
+) -> list[NewMemory]:
     """The session's disclosures, quoted and sorted into the three aspects, in time order in each.
 
     Turns that disclose nothing are quoted for what they say to the other side: thanks, promises,
@@ -58,7 +56,7 @@ def local_notes(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]
     """
     by_id = {turn.id: turn for turn in turns}
     found: list[tuple[Aspect, Turn, str]] = []
-    for made in local_summarize(turns, dated=dated):
+    for made in local_summarize(turns):
         turn = by_id[made.source_turns[0]]
         found.append(
             (
@@ -69,10 +67,10 @@ def local_notes(turns: Sequence[Turn], *, dated: bool = True) -> list[NewMemory]
         )
     telling = {turn.id for _, turn, _ in found}
     for turn in turns:
-        if turn.id not in telling and not only_repeats(turn):
+        if turn.id not in telling and not repeats_memories(turn):
             others = {one.speaker for one in turns} - {turn.speaker}
             if said := _said_to(turn, others):
-                found.append(("relation", turn, attribute_quote(turn, said, dated=dated)))
+                found.append(("relation", turn, attribute_quote(turn, said)))
     found.sort(key=lambda one: (ASPECTS.index(one[0]), one[1].id))
     return [_memory(aspect, turn, text, turns) for aspect, turn, text in found]
 

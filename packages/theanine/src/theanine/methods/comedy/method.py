@@ -33,7 +33,7 @@ from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.retrieve import ReplyMixin, query_text
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.summarization.summarize import drop_recalled
+from theanine.summarization import drop_recalled
 from theanine.text.numbering import split_windows
 from theanine.types import (
     ImportedMemory,
@@ -119,8 +119,8 @@ class Comedy(ReplyMixin):
             taken = await summarize_session(session, turns, given, context)
             return [replace(one, kind=note_kind(local_aspect(one.text))) for one in taken]
         if context.chat is None:
-            return local_notes(turns, dated=session.dated)
-        made = await notes_of(turns, context.chat, dated=session.dated)
+            return local_notes(turns)
+        made = await notes_of(turns, context.chat)
         return drop_recalled(made, turns, await context.index.reminders(turns))
 
     async def _compressed(

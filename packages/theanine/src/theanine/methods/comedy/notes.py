@@ -44,7 +44,8 @@ SESSION_MEMORY = load_prompt("theanine.methods.comedy", "session-memory", 1, Ses
 
 
 async def notes_of(
-    turns: Sequence[Turn], caller: ScopedChat, *, dated: bool = True
+    turns: Sequence[Turn],
+    caller: ScopedChat,
 ) -> list[NewMemory]:
     """The session's memories by aspect, each in the model's order, with the turns behind it.
 
@@ -57,7 +58,7 @@ async def notes_of(
             SESSION_MEMORY,
             source_sessions={line.turn.session for line in window},
             check=_checker(window),
-            turns=format_numbered(window, dated=dated),
+            turns=format_numbered(window),
         )
 
     answers = await gather([partial(ask, window) for window in split_windows(turns)])

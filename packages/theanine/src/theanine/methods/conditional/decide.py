@@ -69,14 +69,11 @@ async def decide(
     turns: Sequence[Turn],
     session: Sequence[Turn],
     caller: ScopedChat | None,
-    *,
-    dated: bool = True,
 ) -> list[Turn]:
     """Those of ``turns`` that are worth remembering, in order.
 
     ``session`` is the whole session that they stand in. Noted decisions hold; for the other turns
-    the model is asked once (a very long session: once a window), or cues tell. ``dated=False``
-    shows no dates.
+    the model is asked once (a very long session: once a window), or cues tell.
     Raises ModelError when the model fails or keeps answering unusably.
     """
     known: Mapping[int, bool] = decisions(turns)
@@ -86,14 +83,14 @@ async def decide(
         chosen = open_ones & local_decide(session)
     else:
         calls = [
-            partial(_ask, call, caller, dated)
+            partial(_ask, call, caller)
             for call in in_windows(session, open_ones, DECISIONS_PER_CALL)
         ]
         chosen = {turn for answer in await gather(calls) for turn in answer}
     return [turn for turn in users if known.get(turn.id, turn.id in chosen)]
 
 
-async def _ask(call: Call, caller: ScopedChat, dated: bool) -> set[int]:
+async def _ask(call: Call, caller: ScopedChat) -> set[int]:
     def check(answer: Worth) -> str | None:
         strange = sorted(set(answer.worth) - set(call.asked))
         return f"turns {strange} were not asked about, only {call.numbers}" if strange else None
@@ -102,7 +99,7 @@ async def _ask(call: Call, caller: ScopedChat, dated: bool) -> set[int]:
         DECIDE,
         source_sessions=call.touches,
         check=check,
-        turns=format_numbered(call.lines, dated=dated),
+        turns=format_numbered(call.lines),
         asked=call.numbers,
     )
     return {call.asked[number].id for number in answer.worth}

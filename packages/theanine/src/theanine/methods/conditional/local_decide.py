@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from theanine.retrieval.query import is_standing_instruction
-from theanine.summarization.local_summarize import local_summarize
+from theanine.summarization import local_summarize
 from theanine.text.cues import normal
 from theanine.text.words import sentences
 from theanine.types import Turn

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.conditional.draft import Draft
-from theanine.summarization.local_summarize import local_summarize, without_attribution
+from theanine.summarization import local_summarize
+from theanine.text.attribution import without_attribution
 from theanine.text.formatting import NO_MODEL_NOTICE, format_speaker, one_line
 from theanine.types import Turn
 
@@ -39,7 +40,7 @@ def local_records(turns: Sequence[Turn], session: Sequence[Turn]) -> list[Draft]
 
 def _knowledge(turn: Turn) -> str:
     """The sentences that disclose something; of a turn that has none, its beginning."""
-    told = [without_attribution(memory.text) for memory in local_summarize([turn], dated=False)]
+    told = [without_attribution(memory.text) for memory in local_summarize([turn])]
     return one_line(" … ".join(told)) or f"“{one_line(turn.full_text, LONGEST_KNOWLEDGE)}”"
 
 

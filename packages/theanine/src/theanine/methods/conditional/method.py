@@ -29,7 +29,7 @@ from theanine.methods.conditional.summary import summary
 from theanine.methods.shared.retrieve import query_text, retrieve
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
-from theanine.summarization.summarize import drop_recalled
+from theanine.summarization import drop_recalled
 from theanine.text.formatting import NO_MODEL_NOTICE, format_day, format_turn, one_line
 from theanine.types import (
     STATEMENT,
@@ -127,13 +127,13 @@ class Conditional:
         """The session's summary and its conditional records, as far as they are kept."""
         made: list[NewMemory] = []
         if SUMMARY in self.config.views:
-            made += await summary(turns, context.chat, dated=session.dated)
+            made += await summary(turns, context.chat)
         if CONDITIONAL in self.config.views and turns:
             whole = await _upto(turns[-1], context)
             chosen = users_turns(turns)
             if self.config.selection:
-                chosen = await decide(turns, whole, context.chat, dated=session.dated)
-            made += await record(chosen, whole, context.chat, self.config, dated=session.dated)
+                chosen = await decide(turns, whole, context.chat)
+            made += await record(chosen, whole, context.chat, self.config)
         return made
 
     async def _search(self, dialogue: Sequence[Utterance], context: Context, query: str) -> Found:

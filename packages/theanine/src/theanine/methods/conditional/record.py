@@ -53,13 +53,11 @@ async def record(
     session: Sequence[Turn],
     caller: ScopedChat | None,
     config: ConditionalConfig,
-    *,
-    dated: bool = True,
 ) -> list[NewMemory]:
     """One memory for each of ``turns``, in order, with the parts that ``config`` leaves in.
 
     ``session`` is the whole session that they stand in. Its sources are the turn and, if the
-    context is kept, the turns that it rests on. ``dated=False`` shows no dates.
+    context is kept, the turns that it rests on.
     Raises ModelError when the model fails or keeps answering unusably.
     """
     if caller is None:
@@ -69,18 +67,18 @@ async def record(
         wanted = one_by_one(session, ids)
     else:
         wanted = in_windows(session, ids, RECORDS_PER_CALL)
-    calls = [partial(_ask, call, caller, dated) for call in wanted]
+    calls = [partial(_ask, call, caller) for call in wanted]
     made = {draft.turn.id: draft for drafts in await gather(calls) for draft in drafts}
     return [_memory(made[turn.id], config, caller.model, RECORD.label) for turn in turns]
 
 
-async def _ask(call: Call, caller: ScopedChat, dated: bool) -> list[Draft]:
+async def _ask(call: Call, caller: ScopedChat) -> list[Draft]:
     shown = call.shown
     answer = await caller.ask(
         RECORD,
         source_sessions=call.touches,
         check=partial(_fault, list(call.asked), shown.keys()),
-        turns=format_numbered(call.lines, dated=dated),
+        turns=format_numbered(call.lines),
         asked=call.numbers,
     )
     return [

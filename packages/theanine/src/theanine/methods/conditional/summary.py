@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import SUMMARY
-from theanine.summarization.local_summarize import local_summarize
+from theanine.summarization import local_summarize
 from theanine.text.formatting import one_line
 from theanine.text.numbering import Line, format_numbered, split_windows
 from theanine.text.words import content_words
@@ -26,11 +26,12 @@ QUOTES = 5
 
 
 async def summary(
-    turns: Sequence[Turn], caller: ScopedChat | None, *, dated: bool = True
+    turns: Sequence[Turn],
+    caller: ScopedChat | None,
 ) -> list[NewMemory]:
     """The session as one memory; none where nothing was said, or, locally, nothing disclosed.
 
-    ``dated=False`` shows no dates. Raises ModelError when the model fails or keeps answering
+     Raises ModelError when the model fails or keeps answering
     unusably.
     """
     said = [turn for turn in turns if turn.full_text.strip()]
@@ -38,17 +39,17 @@ async def summary(
         return _local(said)
     if not said:
         return []
-    calls = [partial(_ask, window, caller, dated) for window in split_windows(said)]
+    calls = [partial(_ask, window, caller) for window in split_windows(said)]
     text = " ".join(await gather(calls))
     return [_memory(text, said, caller.model, SUMMARIZE_SESSION.label)]
 
 
-async def _ask(window: Sequence[Line], caller: ScopedChat, dated: bool) -> str:
+async def _ask(window: Sequence[Line], caller: ScopedChat) -> str:
     text = await caller.ask(
         SUMMARIZE_SESSION,
         source_sessions={line.turn.session for line in window},
         check=_fault,
-        turns=format_numbered(window, dated=dated),
+        turns=format_numbered(window),
     )
     return one_line(text)
 
@@ -62,7 +63,7 @@ def _fault(text: str) -> str | None:
 
 def _local(turns: Sequence[Turn]) -> list[NewMemory]:
     """The quotations that together say most: each one brings the most words not said yet."""
-    told = local_summarize(turns, dated=False)
+    told = local_summarize(turns, show_dates=False)
     chosen: list[NewMemory] = []
     said = frozenset[str]()
     while len(chosen) < QUOTES and told:

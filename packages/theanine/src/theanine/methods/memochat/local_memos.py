@@ -12,12 +12,8 @@ from collections.abc import Sequence
 
 from theanine.methods.memochat.memos import Memo
 from theanine.segmentation.segments import Span
-from theanine.summarization.local_summarize import (
-    local_summarize,
-    only_repeats,
-    without_attribution,
-)
-from theanine.text.attribution import attribute_quote
+from theanine.summarization import local_summarize, repeats_memories
+from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.cues import COURTESY
 from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem
 from theanine.types import Turn
@@ -32,7 +28,10 @@ UNSPACED_TOPIC = 16
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def local_memos(turns: Sequence[Turn], spans: Sequence[Span], *, dated: bool = True) -> list[Memo]:
+def local_memos(
+    turns: Sequence[Turn],
+    spans: Sequence[Span],
+) -> list[Memo]:
     """A memo for each span of turns (first and last, from 0), in order.
 
     None for a span without words, nor for one in which an agent only repeats what it recalled.
@@ -42,7 +41,7 @@ def local_memos(turns: Sequence[Turn], spans: Sequence[Span], *, dated: bool = T
     return [
         Memo(
             topic=local_topic(piece, spread),
-            summary=local_summary(piece, dated=dated),
+            summary=local_summary(piece),
             first=span[0],
             last=span[1],
         )
@@ -53,7 +52,7 @@ def local_memos(turns: Sequence[Turn], spans: Sequence[Span], *, dated: bool = T
 
 def telling(turns: Sequence[Turn]) -> list[Turn]:
     """The turns with words of their own: not blank, and no agent's that only repeats a memory."""
-    return [turn for turn in turns if turn.full_text.strip() and not only_repeats(turn)]
+    return [turn for turn in turns if turn.full_text.strip() and not repeats_memories(turn)]
 
 
 def local_topic(turns: Sequence[Turn], spread: Counter[str]) -> str:
@@ -81,14 +80,16 @@ def local_topic(turns: Sequence[Turn], spread: Counter[str]) -> str:
     return " · ".join(shown[root] for root in best) or _opening(turns, LONGEST_OPENING)
 
 
-def local_summary(turns: Sequence[Turn], *, dated: bool = True) -> str:
+def local_summary(
+    turns: Sequence[Turn],
+) -> str:
     """The quotes that say most of what the turns are about; else the turn with most to say.
 
     ``turns`` are at least one, each with words.
     """
-    made = local_summarize(turns, dated=dated)
+    made = local_summarize(turns)
     if not made:
-        return attribute_quote(_fullest(turns), dated=dated)
+        return attribute_quote(_fullest(turns))
     about = Counter(word for turn in turns for word in content_words(turn.full_text))
     weight = [
         sum(about[word] for word in content_words(without_attribution(one.text))) for one in made

@@ -51,7 +51,10 @@ class Memo:
     last: int
 
 
-async def memos_of(turns: Sequence[Turn], caller: ScopedChat, *, dated: bool = True) -> list[Memo]:
+async def memos_of(
+    turns: Sequence[Turn],
+    caller: ScopedChat,
+) -> list[Memo]:
     """The model's memos of a session, in order; turns of small talk may be in none.
 
     A very long session is shown in windows, each asked about for itself. Raises ModelError when
@@ -63,7 +66,7 @@ async def memos_of(turns: Sequence[Turn], caller: ScopedChat, *, dated: bool = T
             MEMOS,
             source_sessions={line.turn.session for line in window},
             check=_checker(window),
-            turns=format_numbered(window, dated=dated),
+            turns=format_numbered(window),
         )
         return sorted(answer.memos, key=lambda memo: memo.first)
 

@@ -104,9 +104,9 @@ class MemoChat(ReplyMixin):
             texts = [turn.full_text for turn in turns]
             vectors = await context.embedder.embed(texts)
             spans = segment_locally(texts, vectors, exchange_starts(turns))
-            memos = local_memos(turns, spans, dated=session.dated)
+            memos = local_memos(turns, spans)
             return [_memory(memo, turns, LOCAL_MODEL, "") for memo in memos]
-        memos = await memos_of(turns, context.chat, dated=session.dated)
+        memos = await memos_of(turns, context.chat)
         made = [_memory(memo, turns, context.chat.model, MEMOS.label) for memo in memos]
         return made + _others(uncovered(turns, memos), session)
 
@@ -163,7 +163,7 @@ def _others(turns: Sequence[Turn], session: Session) -> list[NewMemory]:
     """One memory of what no memo covers, if anyone's own words are among it."""
     if not (own := telling(turns)):
         return []
-    summary = local_summary(own, dated=session.dated)
+    summary = local_summary(own)
     return [_of(f"{OTHER_TALK}: {summary}", turns, OTHERS, LOCAL_MODEL, "")]
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from theanine.methods.memory_update.decision import Decision, Operation, Pair
-from theanine.summarization.local_summarize import without_attribution
 from theanine.text import cues
+from theanine.text.attribution import without_attribution
 from theanine.text.words import containment, content_words, is_unspaced, sentences, words
 from theanine.types import Memory, NewMemory
 

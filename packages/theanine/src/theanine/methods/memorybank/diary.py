@@ -105,9 +105,9 @@ async def _days(
     context: Context,
 ) -> tuple[Digest, Digest]:
     if context.chat is None:
-        return local_day(turns, lines, dated=session.dated)
+        return local_day(turns, lines)
     touches = source_sessions([one for one in before if one], context.index)
-    return await digest_day(turns, lines, context.chat, touches=touches, dated=session.dated)
+    return await digest_day(turns, lines, context.chat, touches=touches)
 
 
 def _day(

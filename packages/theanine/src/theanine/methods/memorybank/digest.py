@@ -59,7 +59,6 @@ async def digest_day(
     caller: ScopedChat,
     *,
     touches: Collection[int] = (),
-    dated: bool = True,
 ) -> tuple[Digest, Digest]:
     """The day's events and traits, made anew of those ``before`` and of a session.
 
@@ -75,7 +74,7 @@ async def digest_day(
             check=partial(_fault, window, (bool(events.lines), bool(traits.lines))),
             events="\n".join(map(one_line, events.lines)) or NOTHING,
             traits="\n".join(map(one_line, traits.lines)) or NOTHING,
-            turns=format_numbered(window, dated=dated),
+            turns=format_numbered(window),
         )
         events = _upon(events, answer.events, window)
         traits = _upon(traits, answer.traits, window)

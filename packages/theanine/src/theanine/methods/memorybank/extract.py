@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log1p, sqrt
 
-from theanine.summarization.local_summarize import without_attribution
+from theanine.text.attribution import without_attribution
 from theanine.text.words import content_words
 
 

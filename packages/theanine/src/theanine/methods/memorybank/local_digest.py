@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from theanine.methods.memorybank.digest import DayLine, Digest
 from theanine.methods.memorybank.extract import telling
 from theanine.retrieval.query import is_standing_instruction
-from theanine.summarization.local_summarize import local_summarize, without_attribution
+from theanine.summarization import local_summarize
 from theanine.text import cues
+from theanine.text.attribution import without_attribution
 from theanine.types import NewMemory, Turn
 
 DAY_LINES = 6
@@ -31,14 +32,15 @@ _SHOWN = re.compile(r" shared(?: on [^:]+)?: (.+)$", re.MULTILINE)
 
 
 def local_day(
-    turns: Sequence[Turn], before: tuple[Sequence[str], Sequence[str]], *, dated: bool
+    turns: Sequence[Turn],
+    before: tuple[Sequence[str], Sequence[str]],
 ) -> tuple[Digest, Digest]:
     """The telling of what a session discloses and of what stood there before: events, traits.
 
     Traits are what people say of their likes, habits and feelings; agents are left out.
     """
     people = {turn.id for turn in turns if turn.role == "user"}
-    found = local_summarize(turns, dated=dated)
+    found = local_summarize(turns)
     shown = [
         memory for memory in found if people.issuperset(memory.source_turns) and _shows(memory)
     ]

@@ -60,7 +60,7 @@ class RecursiveSummary:
     ) -> MemoryBatch:
         """M_i from M_{i-1} and the session; what it takes the place of is marked superseded."""
         memories, marks = await update_running_summary(
-            session, turns, given, context, most=self.config.sentences
+            session, turns, given, context, max_sentences=self.config.sentences
         )
         if self.config.utterances:
             memories += utterance_memories(turns)

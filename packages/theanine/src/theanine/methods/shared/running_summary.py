@@ -1,8 +1,8 @@
-"""What methods with a running summary share: the summary as it stands, what changes, what is told.
+"""A running summary kept as memories: its update after a session, and its parts in a recall.
 
-A summary is kept sentence by sentence. A sentence that stays as it is stays the memory that it was;
-one that is taken up or left out is marked superseded, never removed. So the summary after any
-session is what was live then.
+Each sentence is a memory. An unchanged sentence stays the memory that it was; one that a newer
+sentence includes, or that is left out, is marked superseded. So the current summary is the live
+sentences, and every earlier state stays readable.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.retrieve import retrieve
 from theanine.methods.shared.statements import summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.summarization.running_summary import Sentence
-from theanine.summarization.summarize import drop_recalled
-from theanine.summarization.update_summary import UPDATE_SUMMARY, update_summary
-from theanine.text.formatting import format_day, one_line
+from theanine.summarization import UPDATE_SUMMARY, SummarySentence, drop_recalled, update_summary
+from theanine.text.formatting import format_memory
 from theanine.text.numbering import split_windows
 from theanine.types import (
     LOCAL_MODEL,
@@ -35,17 +33,15 @@ from theanine.types import (
     Utterance,
 )
 
-SENTENCE_TOKENS = 45
-"""Tokens of one sentence, in the prompt and in the reply alike."""
-CHANGED_A_SESSION = 0.5
-"""Share of the sentences that a reply words anew; the others are named by number."""
+_SENTENCE_TOKENS = 45
+"""Estimated tokens of one sentence, in the prompt and in the reply."""
+_CHANGED_SHARE = 0.5
+"""Estimated share of the sentences that a reply rewrites; the others are named by number."""
 
 
-def current_sentences(view: ScopeIndex) -> list[Memory]:
-    """The summary as it stands, in time order."""
-    mask = view.live_of(STATEMENT)
-    found = [memory for memory, live in zip(view.memories, mask, strict=True) if live]
-    return sorted(found, key=lambda memory: memory.order)
+def current_sentences(index: ScopeIndex) -> list[Memory]:
+    """Return the current summary in time order."""
+    return sorted(index.live_memories(STATEMENT), key=lambda memory: memory.order)
 
 
 async def update_running_summary(
@@ -54,72 +50,91 @@ async def update_running_summary(
     given: Sequence[ImportedMemory],
     context: Context,
     *,
-    most: int,
-    beside: Sequence[Memory] = (),
+    max_sentences: int,
+    also_from: Sequence[Memory] = (),
 ) -> tuple[list[NewMemory], list[NewMark]]:
-    """The new sentences that these turns make, and marks on those that they take the place of.
+    """Return the sentences that ``turns`` add, and marks on those that they supersede.
 
-    Ready-made memories, where there are any, become sentences as they are, and the oldest ones
-    make room for them. ``beside`` are stored memories that hold some of the turns: the sentences
-    are made of them as well. Raises ModelError when the model fails.
+    Imported memories, if any, are added unchanged instead, and the oldest sentences make room.
+    ``also_from`` are stored memories of some of the turns; the new sentences derive from them too.
+    Raises ModelError when the model fails.
     """
-    view = context.index
-    before = current_sentences(view)
+    before = current_sentences(context.index)
     if given:
-        made = await summarize_session(session, turns, given, context)
-        room = max(most - len(made), 0)
-        gone = before[: max(len(before) - room, 0)]
-        return _made_of(before, made), _marks(gone, [], LOCAL_MODEL, most)
-    said = [turn for turn in turns if turn.full_text.strip()]
-    after = await _sentences(before, view)
-    touches = source_sessions(before, view)
-    for dated, run in groupby(said, key=lambda turn: turn.session not in view.undated):
-        after = await update_summary(
-            after, list(run), context.chat, most=most, dated=dated, touches=touches
+        imported = await summarize_session(session, turns, given, context)
+        room = max(max_sentences - len(imported), 0)
+        superseded = before[: max(len(before) - room, 0)]
+        marks = _superseded_marks(superseded, [], LOCAL_MODEL, max_sentences)
+        return _derive(imported, before), marks
+    spoken = [turn for turn in turns if turn.full_text.strip()]
+    sentences = await _stored_sentences(before, context.index)
+    sessions = source_sessions(before, context.index)
+    for _, run in groupby(spoken, key=lambda turn: turn.dated):
+        sentences = await update_summary(
+            sentences,
+            list(run),
+            context.chat,
+            max_sentences=max_sentences,
+            source_sessions=sessions,
         )
-    fresh = await _news([one for one in after if one.id is None], said, context)
-    stays = {one.id for one in after}
-    gone = [memory for memory in before if memory.id not in stays]
-    by = context.chat.model if context.chat else LOCAL_MODEL
-    memories = [_memory(one) for one in fresh]
-    return _made_of([*before, *beside], memories), _marks(gone, fresh, by, most)
+    recalled = await context.index.reminders(spoken)
+    new = [
+        sentence
+        for sentence in sentences
+        if sentence.id is None
+        and (sentence.kept or drop_recalled([_new_memory(sentence)], spoken, recalled))
+    ]
+    kept = {sentence.id for sentence in sentences}
+    superseded = [memory for memory in before if memory.id not in kept]
+    made_by = context.chat.model if context.chat else LOCAL_MODEL
+    marks = _superseded_marks(superseded, new, made_by, max_sentences)
+    return _derive([_new_memory(sentence) for sentence in new], [*before, *also_from]), marks
 
 
 async def summary_parts(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
-    """A part for each sentence of the summary, the one that fits the dialogue best first.
+    """Return a part for each sentence of the summary, best first; unscored ones newest first."""
+    index = context.index
+    k = len(current_sentences(index))
+    ranked = await retrieve(query, dialogue, k, context, "hybrid", kinds=[STATEMENT])
+    scores = {memory.id: score for memory, score in ranked}
+    memories = [memory for memory, _ in ranked]
+    memories += [memory for memory in reversed(current_sentences(index)) if memory.id not in scores]
+    return [
+        Part(
+            text=format_memory(replace(memory, dated=await _has_date(memory, index))),
+            memories=(memory,),
+            source_turns=tuple(
+                sorted(await index.turns(memory.source_turns), key=lambda turn: (turn.at, turn.id))
+            ),
+            score=scores.get(memory.id, 0.0),
+            made_by=memory.made_by,
+        )
+        for memory in memories
+    ]
 
-    Where there is no dialogue the newest comes first.
-    """
-    view = context.index
-    most = len(current_sentences(view))
-    found = await retrieve(query, dialogue, most, context, "hybrid", kinds=[STATEMENT])
-    scores = {memory.id: score for memory, score in found}
-    ranked = [memory for memory, _ in found]
-    ranked += [one for one in reversed(current_sentences(view)) if one.id not in scores]
-    return [await _part(memory, scores.get(memory.id, 0.0), context) for memory in ranked]
 
-
-def estimate_running_summary(turns: Sequence[Turn], most: int) -> Estimate:
-    """What bringing a full summary up to date with these turns will about take."""
+def estimate_running_summary(turns: Sequence[Turn], max_sentences: int) -> Estimate:
+    """Estimate the update of a full summary with these turns."""
     calls = len(split_windows(turns))
+    summary_tokens = max_sentences * _SENTENCE_TOKENS
     return Estimate(
         calls=calls,
-        input_tokens=calls * (count_prompt_tokens(UPDATE_SUMMARY) + most * SENTENCE_TOKENS)
+        input_tokens=calls * (count_prompt_tokens(UPDATE_SUMMARY) + summary_tokens)
         + count_turn_tokens(turns),
-        output_tokens=round(calls * most * SENTENCE_TOKENS * CHANGED_A_SESSION),
+        output_tokens=round(calls * summary_tokens * _CHANGED_SHARE),
     )
 
 
-async def _sentences(memories: Sequence[Memory], view: ScopeIndex) -> list[Sentence]:
-    await view.turns([turn for memory in memories for turn in memory.source_turns])  # read at once
+async def _stored_sentences(memories: Sequence[Memory], index: ScopeIndex) -> list[SummarySentence]:
+    await index.turns([turn for memory in memories for turn in memory.source_turns])  # one query
     return [
-        Sentence(
+        SummarySentence(
             id=memory.id,
             text=memory.text,
             at=memory.at,
-            sources=memory.source_turns,
+            source_turns=memory.source_turns,
             speakers=memory.speakers,
-            dated=await _session_of(memory, view) not in view.undated,
+            dated=await _has_date(memory, index),
             made_by=memory.made_by,
             prompt=memory.prompt,
         )
@@ -127,70 +142,52 @@ async def _sentences(memories: Sequence[Memory], view: ScopeIndex) -> list[Sente
     ]
 
 
-async def _session_of(memory: Memory, view: ScopeIndex) -> int:
-    """The session that the memory's time comes from: that of its last source turn."""
-    turns = await view.turns(memory.source_turns)
-    return max(turns, key=lambda turn: (turn.at, turn.id)).session if turns else memory.session
+async def _has_date(memory: Memory, index: ScopeIndex) -> bool:
+    """Whether the time of a sentence, which is that of its last source turn, is a real time.
+
+    That turn may be of an earlier session than the memory.
+    """
+    turns = await index.turns(memory.source_turns)
+    return max(turns, key=lambda turn: (turn.at, turn.id)).dated if turns else memory.dated
 
 
-async def _news(
-    fresh: Sequence[Sentence], turns: Sequence[Turn], context: Context
-) -> list[Sentence]:
-    """Without sentences that only repeat what the agent had just been reminded of."""
-    texts = await context.index.reminders(turns)
-    return [one for one in fresh if one.kept or drop_recalled([_memory(one)], turns, texts)]
-
-
-def _memory(sentence: Sentence) -> NewMemory:
+def _new_memory(sentence: SummarySentence) -> NewMemory:
     return NewMemory(
         text=sentence.text,
         at=sentence.at,
-        source_turns=sentence.sources,
+        source_turns=sentence.source_turns,
         speakers=sentence.speakers,
         made_by=sentence.made_by,
         prompt=sentence.prompt,
     )
 
 
-def _made_of(before: Sequence[Memory], memories: Sequence[NewMemory]) -> list[NewMemory]:
-    """Made of the whole summary before, since whoever worded them had all of it at hand."""
-    origins = tuple(memory.id for memory in before)
-    return [replace(memory, derived_from=origins) for memory in memories]
+def _derive(memories: Sequence[NewMemory], before: Sequence[Memory]) -> list[NewMemory]:
+    """Derive each memory from the whole summary before, which the model had in its prompt."""
+    derived_from = tuple(memory.id for memory in before)
+    return [replace(memory, derived_from=derived_from) for memory in memories]
 
 
-def _marks(
-    gone: Sequence[Memory], fresh: Sequence[Sentence], made_by: str, most: int
+def _superseded_marks(
+    memories: Sequence[Memory], new: Sequence[SummarySentence], made_by: str, max_sentences: int
 ) -> list[NewMark]:
-    prompt = "" if made_by == LOCAL_MODEL else UPDATE_SUMMARY.label
-    left = "the model left it out"
-    if made_by == LOCAL_MODEL:
-        left = f"left out; the summary has room for {most} sentences"
-    marks: list[NewMark] = []
-    for memory in gone:
-        by = next((i for i, one in enumerate(fresh) if memory.id in one.kept), None)
-        reason = left if by is None else "a newer sentence takes it up"
-        mark = NewMark(
-            memory=memory.id,
-            kind="superseded",
-            by=by,
-            reason=reason,
-            made_by=made_by,
-            prompt=prompt,
-        )
-        marks.append(mark)
-    return marks
-
-
-async def _part(memory: Memory, score: float, context: Context) -> Part:
-    view = context.index
-    sources = await view.turns(memory.source_turns)
-    text = one_line(memory.text)
-    if memory.made_by != LOCAL_MODEL:  # a local sentence names its day itself
-        text = format_day(memory.at, await _session_of(memory, view) not in view.undated) + text
-    return Part(
-        text=text,
-        memories=(memory,),
-        source_turns=tuple(sorted(sources, key=lambda turn: (turn.at, turn.id))),
-        score=score,
-        made_by=memory.made_by,
+    local = made_by == LOCAL_MODEL
+    left_out = (
+        f"left out; the summary has room for {max_sentences} sentences"
+        if local
+        else "the model left it out"
     )
+    marks: list[NewMark] = []
+    for memory in memories:
+        by = next((i for i, sentence in enumerate(new) if memory.id in sentence.kept), None)
+        marks.append(
+            NewMark(
+                memory=memory.id,
+                kind="superseded",
+                by=by,
+                reason=left_out if by is None else "a newer sentence takes it up",
+                made_by=made_by,
+                prompt="" if local else UPDATE_SUMMARY.label,
+            )
+        )
+    return marks

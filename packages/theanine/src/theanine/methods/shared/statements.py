@@ -12,8 +12,8 @@ from theanine.methods.shared.estimates import (
     count_turn_tokens,
     estimate_statements,
 )
-from theanine.summarization.local_summarize import without_attribution
-from theanine.summarization.summarize import SUMMARIZE, summarize
+from theanine.summarization import SUMMARIZE, summarize
+from theanine.text.attribution import without_attribution
 from theanine.types import ImportedMemory, NewMemory, Session, Turn
 
 GIVEN = "given"
@@ -33,7 +33,7 @@ async def summarize_session(
     if given:
         return await _taken(session, given, context)
     known = await context.index.reminders(turns)
-    return await summarize(turns, context.chat, dated=session.dated, recalled=known)
+    return await summarize(turns, context.chat, recalled=known)
 
 
 async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:

@@ -70,7 +70,7 @@ class SummaryBuffer(ReplyMixin):
         gone = {turn.id for turn in leaving}
         left = [memory for memory in held if memory.source_turns[0] in gone]
         memories, marks = await update_running_summary(
-            session, leaving, given, context, most=self.config.sentences, beside=left
+            session, leaving, given, context, max_sentences=self.config.sentences, also_from=left
         )
         marks += [_left(memory, memories) for memory in left]
         new = {turn.id for turn in said}

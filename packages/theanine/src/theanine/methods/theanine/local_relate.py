@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theanine.methods.theanine.judgement import Judgement, Pair
-from theanine.summarization.local_summarize import without_attribution
 from theanine.text import cues
+from theanine.text.attribution import without_attribution
 from theanine.text.words import containment, content_words, is_unspaced, sentences, stem, words
 from theanine.types import Relation
 

@@ -13,7 +13,7 @@ from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, s
 from theanine.methods.units.config import UnitsConfig
 from theanine.retrieval.budget import fit_budget
 from theanine.segmentation.exchanges import exchanges
-from theanine.summarization.local_summarize import without_attribution
+from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_dated_turns, format_dialogue
 from theanine.types import (
     ImportedMemory,

@@ -13,20 +13,25 @@ from hypothesis import strategies as st
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import UnusableReply
-from theanine.summarization.local_summarize import local_summarize
-from theanine.summarization.local_update_summary import local_update_summary
-from theanine.summarization.running_summary import Sentence
-from theanine.summarization.update_summary import UPDATE_SUMMARY, update_summary
+from theanine.summarization import (
+    UPDATE_SUMMARY,
+    SummarySentence,
+    local_summarize,
+    local_update_summary,
+    update_summary,
+)
 from theanine.text.numbering import split_windows
 from theanine.types import Turn
 
 pytestmark = pytest.mark.anyio
 
 
-def stored(id: int, text: str, *sources: int, speaker: str = "Ana") -> Sentence:
+def stored(id: int, text: str, *sources: int, speaker: str = "Ana") -> SummarySentence:
     """A sentence of the summary so far, from the first session."""
     at = turn(sources[-1], "").at.astimezone(UTC)
-    return Sentence(id=id, text=text, at=at, sources=sources, speakers=(speaker,), made_by="m")
+    return SummarySentence(
+        id=id, text=text, at=at, source_turns=sources, speakers=(speaker,), made_by="m"
+    )
 
 
 BEFORE = [
@@ -51,11 +56,13 @@ ANSWER = {
 
 async def test_each_sentence_stays_or_rests_on_turns_and_earlier_ones() -> None:
     caller = Answering([ANSWER])
-    moved, brother, boat, tea = await update_summary(BEFORE, NOW, caller, most=20, touches={1, 4})
+    moved, brother, boat, tea = await update_summary(
+        BEFORE, NOW, caller, max_sentences=20, source_sessions={1, 4}
+    )
     assert brother is BEFORE[2]
-    assert (moved.id, moved.sources, moved.kept) == (None, (1, 7), (11,))
+    assert (moved.id, moved.source_turns, moved.kept) == (None, (1, 7), (11,))
     assert moved.at == NOW[0].at
-    assert (boat.sources, boat.kept) == ((2, 3, 4, 8, 9), (12, 13))
+    assert (boat.source_turns, boat.kept) == ((2, 3, 4, 8, 9), (12, 13))
     assert boat.speakers == ("Ana", "Bo")  # Tea is behind it as well, but isn't named
     assert (tea.speakers, tea.kept, tea.made_by) == (("Tea",), (), "scripted:test")
     assert tea.prompt == "update-summary@1"
@@ -66,7 +73,7 @@ async def test_words_that_do_not_change_stay_the_sentence_that_they_were() -> No
     same = {
         "sentences": [{"text": "Ana  lives in Faro.", "turns": [1], "kept": [1]}, {"kept": [1]}]
     }
-    assert await update_summary(BEFORE, NOW, Answering([same]), most=20) == [BEFORE[0]]
+    assert await update_summary(BEFORE, NOW, Answering([same]), max_sentences=20) == [BEFORE[0]]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,7 @@ async def test_words_that_do_not_change_stay_the_sentence_that_they_were() -> No
 )
 async def test_a_reply_that_does_not_hold_is_sent_back(sentences: object, said: str) -> None:
     caller = Answering([{"sentences": sentences}, {"sentences": [{"kept": [2]}]}])
-    assert await update_summary(BEFORE, NOW, caller, most=3) == [BEFORE[1]]
+    assert await update_summary(BEFORE, NOW, caller, max_sentences=3) == [BEFORE[1]]
     assert len(caller.faults) == 1
     assert re.search(said, caller.faults[0])
 
@@ -93,9 +100,9 @@ async def test_a_reply_that_forgets_the_summary_is_sent_back() -> None:
     only_new = {"sentences": [{"text": "Ana moved to Lisbon.", "turns": [1]}]}
     caller = Answering([only_new, only_new])
     with pytest.raises(UnusableReply):
-        await update_summary(four, NOW, caller, most=20)
+        await update_summary(four, NOW, caller, max_sentences=20)
     assert all("keeps none of the earlier sentences" in fault for fault in caller.faults)
-    assert len(await update_summary(BEFORE, NOW, Answering([only_new]), most=20)) == 1
+    assert len(await update_summary(BEFORE, NOW, Answering([only_new]), max_sentences=20)) == 1
 
 
 async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
@@ -109,10 +116,10 @@ async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
         {"sentences": [{"kept": [1]}, {"text": "It blew on.", "turns": [last], "kept": [2]}]},
     ]
     caller = Answering(answers)
-    stays, blew = await update_summary(BEFORE, long, caller, most=20)
+    stays, blew = await update_summary(BEFORE, long, caller, max_sentences=20)
     assert stays is BEFORE[0]
     assert (blew.text, blew.kept) == ("It blew on.", (12,))
-    assert blew.sources == (2, 3, long[first - 1].id, long[last - 1].id)
+    assert blew.source_turns == (2, 3, long[first - 1].id, long[last - 1].id)
     assert len(caller.asked) == len(windows)
     assert "\nS2 (8 May 2023) Ana owns a red boat" in caller.asked[0].prompt
     assert all("\nS2 (15 May 2023) It blew.\n" in asked.prompt for asked in caller.asked[1:])
@@ -121,16 +128,16 @@ async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
 async def test_no_day_is_shown_or_kept_where_none_is_known() -> None:
     caller = Answering([{"sentences": [{"text": "Ana moved.", "turns": [1], "kept": [1]}]}])
     known = [replace(BEFORE[0], dated=False)]
-    assert [s.dated for s in await update_summary(known, NOW, caller, most=3, dated=False)] == [
-        False
-    ]
+    undated = [replace(turn, dated=False) for turn in NOW]
+    (sentence,) = await update_summary(known, undated, caller, max_sentences=3)
+    assert not sentence.dated
     assert "\nS1 Ana lives in Faro.\n" in caller.asked[0].prompt
     assert "-- dates unknown" in caller.asked[0].prompt
 
 
-async def _prompt(before: list[Sentence], turns: list[Turn]) -> str:
+async def _prompt(before: list[SummarySentence], turns: list[Turn]) -> str:
     caller = Answering([{"sentences": []}])
-    await update_summary(before, turns, caller, most=20)
+    await update_summary(before, turns, caller, max_sentences=20)
     return caller.asked[0].prompt
 
 
@@ -147,21 +154,21 @@ async def test_quoted_words_cannot_leave_their_fence() -> None:
 
 async def test_the_best_and_the_newest_make_the_local_summary() -> None:
     first = [turn(n, f"I bought boat{n} from harbour{n} in town{n}.") for n in range(1, 7)]
-    summary = await update_summary([], first, None, most=4)
-    assert [one.sources for one in summary] == [(3,), (4,), (5,), (6,)]
+    summary = await update_summary([], first, None, max_sentences=4)
+    assert [one.source_turns for one in summary] == [(3,), (4,), (5,), (6,)]
     known = [replace(one, id=n) for n, one in enumerate(summary, 1)]
     more = [turn(n, f"I sold cart{n} to farmer{n} in valley{n}.", session=2) for n in (11, 12)]
-    updated = await update_summary(known, more, None, most=4)
+    updated = await update_summary(known, more, None, max_sentences=4)
     # Of a full summary one session renews a quarter.
-    assert [one.sources for one in updated] == [(4,), (5,), (6,), (12,)]
+    assert [one.source_turns for one in updated] == [(4,), (5,), (6,), (12,)]
     assert updated[:3] == known[1:]
 
 
 async def test_a_newer_statement_stands_for_the_one_that_it_repeats() -> None:
     before = [replace(stored(5, "Ana said: “I live in a blue house in Faro.”", 1), made_by="local")]
     again = [turn(9, "I live in a big blue house in Faro with two cats.", session=2)]
-    updated = await update_summary(before, again, None, most=20)
-    assert [(one.sources, one.kept) for one in updated] == [((9,), (5,))]
+    updated = await update_summary(before, again, None, max_sentences=20)
+    assert [(one.source_turns, one.kept) for one in updated] == [((9,), (5,))]
 
 
 @given(
@@ -174,14 +181,14 @@ async def test_a_newer_statement_stands_for_the_one_that_it_repeats() -> None:
 def test_the_local_summary_is_short_extractive_and_the_same_again(
     said: list[str], most: int, sessions: int
 ) -> None:
-    summary: list[Sentence] = []
+    summary: list[SummarySentence] = []
     for session in range(1, sessions + 1):
         turns = [turn(100 * session + n, text, session=session) for n, text in enumerate(said)]
-        once = local_update_summary(summary, turns, most=most)
-        assert once == local_update_summary(summary, turns, most=most)
+        once = local_update_summary(summary, turns, max_sentences=most)
+        assert once == local_update_summary(summary, turns, max_sentences=most)
         possible = {one.text for one in summary} | {one.text for one in local_summarize(turns)}
         assert len(once) <= most
         assert {one.text for one in once} <= possible
-        assert all(one.sources for one in once)
+        assert all(one.source_turns for one in once)
         assert bool(once) == bool(possible)
         summary = [replace(one, id=100 * session + n) for n, one in enumerate(once)]
