@@ -116,13 +116,16 @@ def test_a_command_of_the_bench_names_its_package_where_that_is_missing(
     assert name not in capsys.readouterr().out
 
 
+RENAMED_OPTIONS = {"--deep": "--depth"}
+
+
 def echo(depth: int = 1) -> None:
     """Print the depth."""
     print(depth)
 
 
 def test_a_former_option_is_accepted_with_a_notice(capsys: pytest.CaptureFixture[str]) -> None:
-    command = LazyCommand("echo", f"{__name__}:echo", "", renamed_options={"--deep": "--depth"})
+    command = LazyCommand("echo", f"{__name__}:echo", "")
     app = lazy_app([command], "Help.")
     app(["echo", "--deep", "2"], standalone_mode=False)
     app(["echo", "--deep=3"], standalone_mode=False)

@@ -9,7 +9,7 @@ import pytest
 
 from support.history_samples import line, save
 from support.running import Terminal
-from theanine.cli.progress import progress
+from theanine.cli.output import progress
 from theanine.cli.rendering import visible
 
 EVIL = "I love \x1b[31mboats and\u202e evil \x9b2J."

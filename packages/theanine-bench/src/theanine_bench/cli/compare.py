@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theanine.cli.files import check_place, write_text
+from theanine.cli.options import (
+    RENAMED_OPTIONS as RENAMED_OPTIONS,
+)
 from theanine.cli.options import (
     BaseUrlOption,
     EmbedderOption,
@@ -21,7 +23,7 @@ from theanine.cli.options import (
     json_default,
     notify_if_local,
 )
-from theanine.cli.progress import progress
+from theanine.cli.output import check_writable, progress, write_text
 from theanine.cli.rendering import console, pluralize, show_table, visible
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ def compare(
         questions = questions or HARBOUR.with_name("questions.json")
     entrants = _entrants(methods, settings or [])
     for file in filter(None, (html, json_)):
-        check_place(file)
+        check_writable(file)
     histories, asked = read_questions(data, questions, limit)
     notify_if_local(model, base_url)
     common = With(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theanine.cli.files import check_place, write_text
 from theanine.cli.options import (
     EmbedderOption,
     JsonOption,
@@ -21,7 +20,7 @@ from theanine.cli.options import (
     parse_settings,
     show_json,
 )
-from theanine.cli.progress import progress
+from theanine.cli.output import check_writable, progress, write_text
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
@@ -116,7 +115,7 @@ def _check(out: Path | None, html: Path | None, ablated: str) -> None:
     from theanine.errors import SettingsError
 
     for file in filter(None, (out, html)):
-        check_place(file)
+        check_writable(file)
     if ablated != "hybrid":
         raise SettingsError("--ablate takes parts from hybrid retrieval: leave --retriever out")
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
-from theanine.cli.files import check_place, write_text
 from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
-from theanine.cli.progress import progress
+from theanine.cli.output import check_writable, progress, write_text
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
@@ -85,7 +84,7 @@ def segmentation(
 
     _check(segmenter, guidance, reflect, journal)
     for file in filter(None, (html, reflect)):
-        check_place(file)
+        check_writable(file)
     path = resolve_data_path(data)
     dialogues = _read(path)
     asked, learned = None, 0

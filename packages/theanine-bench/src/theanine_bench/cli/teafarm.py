@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
-from theanine.cli.progress import progress
+from theanine.cli.output import progress
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import RunOptions, with_run_options
 

@@ -14,20 +14,20 @@ COMMANDS = (
         "theanine.cli.recall:demo",
         "Remember a bundled conversation, show its timelines, answer five questions with sources.",
     ),
-    LazyCommand("chat", "theanine.cli.chat:chat", "Talk in the terminal; the next run remembers."),
+    LazyCommand(
+        "chat", "theanine.cli.chat:chat", "Chat in the terminal; the next run remembers it."
+    ),
     LazyCommand(
         "import",
         "theanine.cli.import_:import_",
-        "Take in real histories with their own dates, speakers and order, and remember them.",
+        "Import conversations with their own dates, speakers and order, and remember them.",
     ),
     LazyCommand(
         "recall",
         "theanine.cli.recall:recall",
-        "Bring back what matters for a question, with its sources.",
+        "Recall what matters for a question, with its sources.",
     ),
-    LazyCommand(
-        "memories", "theanine.cli.inspection:memories", "List what is remembered of a user."
-    ),
+    LazyCommand("memories", "theanine.cli.inspection:memories", "List a user's memories."),
     LazyCommand(
         "timeline",
         "theanine.cli.inspection:timeline",
@@ -36,17 +36,17 @@ COMMANDS = (
     LazyCommand(
         "sessions",
         "theanine.cli.inspection:sessions",
-        "List a user's sessions and whether they are remembered; or all users and theirs.",
+        "List sessions and whether they are remembered, of one user or of all.",
     ),
     LazyCommand(
         "cost",
         "theanine.cli.inspection:cost",
-        "Show what the language model was asked, by user and step, and what it cost.",
+        "Show the language model's calls, tokens and cost by user and step.",
     ),
     LazyCommand(
         "remember",
         "theanine.cli.maintenance:remember",
-        "Remember every session that ended and waits; resumes what failed or was cut off.",
+        "Remember all ended sessions; resume what failed or was interrupted.",
     ),
     LazyCommand(
         "forget",
@@ -56,7 +56,7 @@ COMMANDS = (
     LazyCommand(
         "export",
         "theanine.cli.maintenance:export",
-        "Write everything to standard output, as JSON Lines that `theanine import` takes back.",
+        "Write everything to standard output as JSON Lines that `theanine import` restores.",
     ),
     LazyCommand(
         "reembed",
@@ -66,13 +66,12 @@ COMMANDS = (
     LazyCommand(
         "rebuild",
         "theanine.cli.rebuild:rebuild",
-        "Remember all that was ever said by a method, beside what other methods made of it.",
+        "Remember the whole log by a method, alongside the memories of other methods.",
     ),
     LazyCommand(
         "doctor",
         "theanine.cli.doctor:doctor",
-        "Check the store, the embedder, the reranker and the model, and say how to mend what is "
-        "wrong.",
+        "Check the store, the embedder, the reranker and the model, and suggest fixes.",
     ),
 )
 
@@ -95,7 +94,7 @@ def build_app() -> typer.Typer:
     ]
     return lazy_app(
         [*COMMANDS, *(plugins[name] for name in sorted(plugins)), *missing],
-        "Lifelong memory for conversational agents. Begin with `theanine demo`.",
+        "Lifelong memory for conversational agents. Start with `theanine demo`.",
     )
 
 

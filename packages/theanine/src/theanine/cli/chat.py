@@ -1,4 +1,4 @@
-"""`theanine chat`: a conversation in the terminal that the next run remembers."""
+"""``theanine chat``: a conversation in the terminal that the next run remembers."""
 
 from __future__ import annotations
 
@@ -6,137 +6,103 @@ import importlib
 from collections.abc import Iterator
 from contextlib import suppress
 from threading import RLock, Timer
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from theanine.cli.options import (
-    BaseUrlOption,
-    EmbedderOption,
-    MethodOption,
-    ModelOption,
-    RerankedOption,
-    RerankerOption,
-    SettingsOption,
-    StoreOption,
-    UserOption,
-    notify_if_local,
-    open_client,
-    undated,
-)
+from theanine import Client, LiveSession
+from theanine.cli.options import RENAMED_OPTIONS, RecallOptions, UserOption, expand_options
 from theanine.cli.rendering import console, pluralize, show_recollection
+from theanine.errors import ModelError, RememberingFailed
 
-if TYPE_CHECKING:
-    from theanine.client.sync import Client, LiveSession
+__all__ = ["RENAMED_OPTIONS", "chat"]
 
-PAUSE = 30.0
+PAUSE_MINUTES = 30.0
 
 
+@expand_options
 def chat(
     user: UserOption,
-    store: StoreOption = "",
-    model: ModelOption = "local",
-    base_url: BaseUrlOption = None,
-    embedder: EmbedderOption = "local",
-    reranker: RerankerOption = None,
-    reranked: RerankedOption = None,
-    method: MethodOption = None,
-    settings: SettingsOption = None,
+    options: RecallOptions,
     pause: Annotated[
         float,
-        typer.Option(min=0.01, metavar="MINUTES", help="A silence that ends the session."),
-    ] = PAUSE,
+        typer.Option(min=0.01, metavar="MINUTES", help="Silence that ends a session."),
+    ] = PAUSE_MINUTES,
     why: Annotated[
-        bool, typer.Option("--why", help="Show what was recalled, and from which turns.")
+        bool, typer.Option("--why", help="Show what was recalled, with sources.")
     ] = False,
 ) -> None:
-    """Talk in the terminal; the next run remembers.
+    """Chat in the terminal; the next run remembers it.
 
-    A session ends on exit (Ctrl-D or /exit) or after a pause, and is then remembered.
+    A session ends on exit (Ctrl-D or /exit) or after a pause; then it is remembered.
 
     \b
     theanine chat --user ana --why
     theanine chat --user ana --model openai:gpt-4o-mini
     theanine chat --user ana --model llama3.2 --base-url http://localhost:11434/v1
     """
-    with open_client(
-        store,
-        model,
-        base_url,
-        embedder,
-        method,
-        settings,
-        begins=True,
-        reranker=reranker,
-        reranked=reranked,
-    ) as agent:
-        notify_if_local(model, base_url)
-        agent.remember(user)
-        chatting = _Chat(agent, user, pause * 60, why)
+    with options.open(create=True) as client:
+        options.notify_if_local()
+        client.remember(user)
+        chat = _Chat(client, user, pause * 60, why)
         try:
-            for line in _lines(user):
-                chatting.hear(line)
+            for line in _read_lines(user):
+                chat.hear(line)
         finally:
-            chatting.close()
-    if chatting.failed:
+            chat.close()
+    if chat.failed:
         raise typer.Exit(1)
 
 
 class _Chat:
-    """The session under way; a timer ends it after a silence, also while input is awaited."""
+    """Chat whose session a timer ends after a silence, also while input is awaited."""
 
-    def __init__(self, agent: Client, user: str, pause: float, why: bool) -> None:
-        self._agent, self._user, self._pause, self._why = agent, user, pause, why
-        self._talk: LiveSession | None = None
+    def __init__(self, client: Client, user: str, pause: float, why: bool) -> None:
+        self._client, self._user, self._pause, self._why = client, user, pause, why
+        self._session: LiveSession | None = None
         self._timer: Timer | None = None
         self._lock = RLock()
         self.failed = False
 
     def hear(self, line: str) -> None:
-        """Log a line and answer it."""
+        """Log a line and reply to it."""
         with self._lock:
             self._stop_timer()
-            if self._talk is None:
-                self._talk = self._agent.session(user=self._user)
-            self._talk.hear(line)
-            self._reply(self._talk)
+            if self._session is None:
+                self._session = self._client.session(user=self._user)
+            self._session.hear(line)
+            self._reply(self._session)
             self._timer = Timer(self._pause, self._end)
             self._timer.daemon = True
             self._timer.start()
 
     def close(self) -> None:
-        """End the session, if one is under way, and remember it."""
+        """End and remember the current session, if there is one."""
         self._stop_timer()
         self._end()
 
-    def _reply(self, talk: LiveSession) -> None:
-        from theanine.errors import ModelError
-
+    def _reply(self, session: LiveSession) -> None:
         try:
-            reply = talk.reply()
+            reply = session.reply()
         except ModelError as error:
             self.failed = True
-            said = str(error).rstrip(".")
-            console().print(f"(No reply: {said}. What you said is kept.)", markup=False)
+            reason = str(error).rstrip(".")
+            console().print(f"(No reply: {reason}. Your message is saved.)", markup=False)
             return
         if self._why:
-            show_recollection(reply.recollection, undated(self._agent, self._user))
+            show_recollection(reply.recollection)
         console().print(reply.text, markup=False, style="bold")
 
     def _end(self) -> None:
-        from theanine.errors import RememberingFailed
-
         with self._lock:
-            talk, self._talk = self._talk, None
-            if talk is None:
+            session, self._session = self._session, None
+            if session is None:
                 return
             try:
-                for report in talk.end():
-                    made = pluralize(report.memories, "memories")
-                    console().print(
-                        f"(Session {report.session} is remembered: {made}, "
-                        f"{pluralize(report.links, 'links')}.)"
-                    )
+                for report in session.end():
+                    memories = pluralize(report.memories, "memories")
+                    links = pluralize(report.links, "links")
+                    console().print(f"(Session {report.session} remembered: {memories}, {links}.)")
             except RememberingFailed as error:
                 self.failed = True
                 console().print(f"({error})", markup=False)
@@ -146,9 +112,9 @@ class _Chat:
             self._timer.cancel()
 
 
-def _lines(user: str) -> Iterator[str]:
-    with suppress(ImportError):  # Windows edits lines by itself
-        importlib.import_module("readline")  # gives input() its line editing and history
+def _read_lines(user: str) -> Iterator[str]:
+    with suppress(ImportError):  # Windows has line editing of its own
+        importlib.import_module("readline")  # gives input() line editing and history
     while True:
         try:
             line = input(f"{user}> ").strip()

@@ -1,4 +1,4 @@
-"""`theanine doctor`: what is configured, whether it is reachable, and how to mend it."""
+"""``theanine doctor``: check that what is configured works, and suggest fixes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
+from theanine import Client
 from theanine.cli.options import (
     BaseUrlOption,
     EmbedderOption,
@@ -22,24 +23,24 @@ from theanine.cli.options import (
     StoreOption,
     default_store,
     open_client,
-    show_json,
 )
+from theanine.cli.output import show_json
 from theanine.cli.rendering import console, pluralize
-
-if TYPE_CHECKING:
-    from theanine.client.sync import Client
-
+from theanine.embeddings.on_disk import asked_as
+from theanine.embeddings.open import open_embedder, open_reranker
+from theanine.errors import TheanineError
+from theanine.llm.base import Closable, Message
+from theanine.llm.open import open_chat
 
 T = TypeVar("T")
-MOVE = "`theanine reembed`"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; ``mend`` is empty where all is well."""
+    """Result of one check; ``fix`` is empty if nothing is wrong."""
 
     what: str
-    found: str
+    result: str
     fix: str = ""
 
 
@@ -54,9 +55,9 @@ def doctor(
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the store, the embedder, the reranker and the model, and say how to mend what is wrong.
+    """Check the store, the embedder, the reranker and the model, and suggest fixes.
 
-    Exits with 1 when something is wrong.
+    Exits with 1 if something is wrong.
 
     \b
     theanine doctor
@@ -64,110 +65,113 @@ def doctor(
     """
     findings = [
         Finding("theanine", f"{version('theanine')} on Python {platform.python_version()}"),
-        *_looked("store", partial(_store, store, embedder)),
-        *_looked("embedder", partial(_embedder, embedder)),
-        *_looked("reranker", partial(_reranker, reranker)),
-        *_looked("model", partial(_model, model, base_url, ask)),
+        *_check("store", partial(_check_store, store, embedder)),
+        *_check("embedder", partial(_check_embedder, embedder)),
+        *_check("reranker", partial(_check_reranker, reranker)),
+        *_check("model", partial(_check_model, model, base_url, ask)),
     ]
-    if as_json:
-        show_json([{"what": f.what, "found": f.found, "mend": f.fix} for f in findings])
+    if as_json:  # "found" and "mend" are keys of version 0.1
+        show_json(
+            [
+                {"what": f.what, "result": f.result, "fix": f.fix, "found": f.result, "mend": f.fix}
+                for f in findings
+            ]
+        )
     else:
-        for one in findings:
-            mark = "[red]✗[/]" if one.fix else "[green]✓[/]"
-            console().print(f"{mark} [bold]{one.what}[/]", end="  ")
-            console().print(one.found, markup=False)
-            if one.fix:
-                console().print(f"    → {one.fix}", markup=False)
-    if any(one.fix for one in findings):
+        for finding in findings:
+            mark = "[red]✗[/]" if finding.fix else "[green]✓[/]"
+            console().print(f"{mark} [bold]{finding.what}[/]", end="  ")
+            console().print(finding.result, markup=False)
+            if finding.fix:
+                console().print(f"    → {finding.fix}", markup=False)
+    if any(finding.fix for finding in findings):
         raise typer.Exit(1)
 
 
-def _looked(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """What a look found; an error of ours is a finding, and its words say how to mend it."""
-    from theanine.errors import TheanineError
-
+def _check(what: str, check: Callable[[], list[Finding]]) -> list[Finding]:
+    """Run a check; an error of ours becomes a finding, as its message says what to do."""
     try:
-        return look()
+        return check()
     except TheanineError as error:
         return [Finding(what, type(error).__name__, str(error))]
 
 
-def _store(store: str, embedder: str) -> list[Finding]:
+def _check_store(store: str, embedder: str) -> list[Finding]:
     file = Path(store or default_store())
     if not file.exists():
-        return [Finding("store", f"{file} is not there yet; the first session makes it")]
-    with open_client(store, embedder=embedder) as agent:
+        return [Finding("store", f"{file} doesn't exist yet; the first session creates it")]
+    with open_client(store, embedder=embedder) as client:
         size = sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
-        damage = agent.check()
-        found = f"{file}, {size / 1e6:.1f} MB, {pluralize(len(agent.users()), 'users')}"
-        mend = f"{damage}. Restore a copy, or `theanine export` what reads" if damage else ""
-        return [Finding("store", found, mend), _vectors(agent), *_waiting(agent)]
+        users = pluralize(len(client.users()), "users")
+        damage = client.check()
+        return [
+            Finding(
+                "store",
+                f"{file}, {size / 1e6:.1f} MB, {users}",
+                f"{damage}. Restore a backup, or save what is readable with `theanine export`"
+                if damage
+                else "",
+            ),
+            _check_vectors(client),
+            _check_sessions(client),
+        ]
 
 
-def _vectors(agent: Client) -> Finding:
-    from theanine.embeddings.on_disk import asked_as
-
-    held = agent.stored_embedder() or "none yet"
-    mends = {agent.embedder_name: "", "none yet": ""}
+def _check_vectors(client: Client) -> Finding:
+    stored = client.stored_embedder()
+    if stored in ("", client.embedder_name):
+        return Finding("vectors", stored or "none yet")
     return Finding(
         "vectors",
-        held,
-        mends.get(held, f"Open it with --embedder {asked_as(held)}, or move it with {MOVE}"),
+        stored,
+        f"Open the store with --embedder {asked_as(stored)}, or run `theanine reembed`",
     )
 
 
-def _waiting(agent: Client) -> list[Finding]:
-    waiting = agent.pending()
-    failed = [one for one in waiting if one.failure]
-    left = f"to be remembered: {pluralize(len(waiting), 'sessions')}"
-    mend = "; ".join(f"{one.scope}, session {one.session}: {one.failure}" for one in failed[:3])
-    return [
-        Finding(
-            "sessions",
-            left if waiting else "all remembered",
-            f"{mend}. Then `theanine remember`" if mend else "",
-        )
-    ]
+def _check_sessions(client: Client) -> Finding:
+    pending = client.pending()
+    if not pending:
+        return Finding("sessions", "all remembered")
+    failures = "; ".join(
+        f"{session.scope}, session {session.session}: {session.failure}"
+        for session in [session for session in pending if session.failure][:3]
+    )
+    return Finding(
+        "sessions",
+        f"{pluralize(len(pending), 'sessions')} to remember",
+        f"{failures}. Then run `theanine remember`" if failures else "",
+    )
 
 
-def _embedder(name: str) -> list[Finding]:
-    from theanine.embeddings.open import open_embedder
-
+def _check_embedder(name: str) -> list[Finding]:
     embedder = open_embedder(name)
-    vectors = asyncio.run(_closing(embedder, embedder.embed(["a word"])))
+    vectors = asyncio.run(_close_after(embedder, embedder.embed(["a word"])))
     return [Finding("embedder", f"{embedder.name}, {vectors.shape[1]} dimensions")]
 
 
-def _reranker(name: str | None) -> list[Finding]:
-    from theanine.embeddings.open import open_reranker
-
+def _check_reranker(name: str | None) -> list[Finding]:
     if name is None:
-        return [Finding("reranker", "none (--reranker sets one)")]
+        return [Finding("reranker", "none (choose one with --reranker)")]
     reranker = open_reranker(name)
-    rating = asyncio.run(reranker.score("a question", ["a text"]))[0]
-    return [Finding("reranker", f"{reranker.name} answers: {rating:.3f}")]
+    score = asyncio.run(reranker.score("a question", ["a text"]))[0]
+    return [Finding("reranker", f"{reranker.name} works; test score {score:.3f}")]
 
 
-def _model(name: str, base_url: str | None, ask: bool) -> list[Finding]:
-    from theanine.llm.base import Message
-    from theanine.llm.open import open_chat
-
+def _check_model(name: str, base_url: str | None, ask: bool) -> list[Finding]:
     model = open_chat(name, base_url=base_url)
     if model is None:
-        return [Finding("model", "none: the local versions of all steps work (--model sets one)")]
+        return [Finding("model", "none, using the local methods (choose one with --model)")]
     if not ask:
         return [Finding("model", f"{model.name}, not asked")]
     question = [Message("user", "Answer with the one word: ready")]
-    reply = asyncio.run(_closing(model, model.complete(question, None)))
+    reply = asyncio.run(_close_after(model, model.complete(question, None)))
     return [Finding("model", f"{model.name} answers: {reply.text.strip()[:60] or '(nothing)'}")]
 
 
-async def _closing(holder: object, asked: Awaitable[T]) -> T:
-    """What is asked of ``holder``, whose connections are let go afterwards."""
-    from theanine.llm.base import Closable
-
+async def _close_after(resource: object, result: Awaitable[T]) -> T:
+    """Await a result of a resource, then close the resource's connections."""
     try:
-        return await asked
+        return await result
     finally:
-        if isinstance(holder, Closable):
-            await holder.close()
+        if isinstance(resource, Closable):
+            await resource.close()

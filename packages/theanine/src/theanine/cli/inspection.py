@@ -1,52 +1,50 @@
-"""Commands that look inside: memories, sessions, timeline, cost."""
+"""Commands that show what a store holds: memories, sessions, timeline, cost."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from theanine.cli.files import check_place, write_text
+from theanine import Client
 from theanine.cli.options import (
     EachUser,
     JsonOption,
-    MethodOption,
     StoreOption,
+    StoreOptions,
     UserOption,
+    expand_options,
     open_client,
-    show_json,
-    undated,
-    with_dated,
 )
-from theanine.cli.rendering import DAY, console, pluralize, show_table, show_timelines
-from theanine.types import Usage
+from theanine.cli.output import check_writable, show_json, to_json, write_text
+from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
+from theanine.cli.timeline_page import timeline_page
+from theanine.errors import NotFound
+from theanine.store.values import CostLine
+from theanine.types import Mark, Memory, Session
 
-if TYPE_CHECKING:
-    from theanine.client.sync import Client
-    from theanine.types import Mark, Memory, Session
 
-
+@expand_options
 def memories(
     user: UserOption,
-    store: StoreOption = "",
-    method: MethodOption = None,
+    options: StoreOptions,
     history: Annotated[
         bool,
         typer.Option(
-            "--history", help="Also what is no longer live: what took its place, when and why."
+            "--history",
+            help="Include memories that are no longer live: what replaced them, when and why.",
         ),
     ] = False,
     as_of: Annotated[
         int | None,
-        typer.Option(metavar="SESSION", help="As it stood once this session was remembered."),
+        typer.Option(metavar="SESSION", help="Memories as they were after this session."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what is remembered of a user.
+    """List a user's memories.
 
     \b
     theanine memories --user ana
@@ -54,97 +52,100 @@ def memories(
     theanine memories --user ana --method recursive-summary --as-of 3
     theanine memories --user ana --json | jq '.[].text'
     """
-    with open_client(store, method=method) as agent:
-        found, stood = agent.memories(user), agent.marks(user)
-        known = {session.id: session for session in agent.sessions(user)}
+    with options.open() as client:
+        memories, marks = client.memories(user), client.marks(user)
+        sessions = {session.id: session for session in client.sessions(user)}
     if as_of is not None:
-        past = _upto(as_of, user, known)
-        found = [memory for memory in found if memory.session in past]
-        stood = [mark for mark in stood if mark.session in past]
-    marks = {mark.memory: mark for mark in stood}
-    shown = found if history else [memory for memory in found if memory.id not in marks]
-    if as_json:
-        hidden = frozenset(session.id for session in known.values() if not session.dated)
-        items = [_with_mark(m, marks, known) if history else asdict(m) for m in shown]
-        show_json(with_dated(items, hidden))
-        return
-    _show_memories(shown, marks if history else None, known)
+        if as_of not in sessions:
+            raise NotFound(f"{user} has no session {as_of}; `theanine sessions` lists them")
+        past = {s.id for s in sessions.values() if s.order <= sessions[as_of].order}
+        memories = [memory for memory in memories if memory.session in past]
+        marks = [mark for mark in marks if mark.session in past]
+    mark_of = {mark.memory: mark for mark in marks}
+    if not history:
+        memories = [memory for memory in memories if memory.id not in mark_of]
+    if not as_json:
+        _show_memories(memories, mark_of if history else None, sessions)
+    elif history:
+        show_json([_with_mark(memory, mark_of.get(memory.id), sessions) for memory in memories])
+    else:
+        show_json(memories)
 
 
 def _show_memories(
     memories: Sequence[Memory], marks: Mapping[int, Mark] | None, sessions: Mapping[int, Session]
 ) -> None:
-    """A table of memories; with ``marks``, also of how they ended."""
+    """Print a table of memories; with ``marks``, also why some are no longer live."""
     columns: list[tuple[str, Callable[[Memory], object]]] = [
-        ("", lambda m: m.id),
-        ("date", lambda m: f"{m.at:{DAY}}" if sessions[m.session].dated else ""),
-        ("memory", lambda m: m.text),
-        ("turns", lambda m: ", ".join(map(str, m.source_turns))),
+        ("", lambda memory: memory.id),
+        ("date", format_date),
+        ("memory", lambda memory: memory.text),
+        ("turns", lambda memory: ", ".join(map(str, memory.source_turns))),
     ]
     if len({memory.kind for memory in memories}) > 1:
-        columns.insert(2, ("kind", lambda m: m.kind))
+        columns.insert(2, ("kind", lambda memory: memory.kind))
     if marks is not None:
-        columns.append(("no longer live", lambda m: _ending(marks.get(m.id), sessions)))
+        columns.append(
+            ("no longer live", lambda memory: _format_mark(marks.get(memory.id), sessions))
+        )
     rows = ([cell(memory) for _, cell in columns] for memory in memories)
     show_table([name for name, _ in columns], rows)
 
 
-def _upto(last: int, user: str, sessions: Mapping[int, Session]) -> set[int]:
-    """Numbers of a session and of those before it in time. Raises NotFound."""
-    from theanine.errors import NotFound
-
-    if last not in sessions:
-        raise NotFound(f"{user} has no session {last}; `theanine sessions` lists them")
-    return {one.id for one in sessions.values() if one.order <= sessions[last].order}
-
-
-def _ending(mark: Mark | None, sessions: Mapping[int, Session]) -> str:
-    """What marked a memory, when and why; empty for a live one."""
+def _format_mark(mark: Mark | None, sessions: Mapping[int, Session]) -> str:
+    """Return why and when a memory stopped being live; empty for a live one."""
     if mark is None:
         return ""
-    by = f" by {mark.by}" if mark.by is not None else ""
-    session = sessions[mark.session]
-    on = f", {session.started_at:{DAY}}" if session.dated else ""
+    replacement = f" by {mark.by}" if mark.by is not None else ""
+    date = f", {_format_start(sessions[mark.session])}" if sessions[mark.session].dated else ""
     reason = f": {mark.reason}" if mark.reason else ""
-    return f"{mark.kind}{by} (session {mark.session}{on}){reason}"
+    return f"{mark.kind}{replacement} (session {mark.session}{date}){reason}"
+
+
+def _format_start(session: Session) -> str:
+    return f"{session.started_at:%d %b %Y}" if session.dated else ""
 
 
 def _with_mark(
-    memory: Memory, marks: Mapping[int, Mark], sessions: Mapping[int, Session]
+    memory: Memory, mark: Mark | None, sessions: Mapping[int, Session]
 ) -> dict[str, Any]:
-    """A memory for JSON, with its mark and the time of the session that left it; or null."""
-    mark = marks.get(memory.id)
-    left = None if mark is None else {**asdict(mark), "at": sessions[mark.session].started_at}
-    return {**asdict(memory), "mark": left}
+    """Return a memory for JSON with its mark, or null, and the time of the mark's session."""
+    if mark is None:
+        return {**to_json(memory), "mark": None}
+    session = sessions[mark.session]
+    dates = {"at": session.started_at, "dated": session.dated}
+    return {**to_json(memory), "mark": {**to_json(mark), **dates}}
 
 
-def sessions(
-    user: EachUser = None,
-    store: StoreOption = "",
-    method: MethodOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List a user's sessions and whether they are remembered; or all users and theirs.
+@expand_options
+def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption = False) -> None:
+    """List sessions and whether they are remembered, of one user or of all.
 
     \b
     theanine sessions
     theanine sessions --user ana
     """
-    with open_client(store, method=method) as agent:
-        users = [user] if user is not None else sorted({scope.user for scope in agent.users()})
-        found = {name: agent.sessions(name) for name in users}
+    with options.open() as client:
+        users = [user] if user is not None else sorted({scope.user for scope in client.users()})
+        by_user = {name: client.sessions(name) for name in users}
     if as_json:
-        show_json({name: [asdict(one) for one in each] for name, each in found.items()})
+        show_json(by_user)
         return
     show_table(
         ["user", "", "date", "turns", "state", "key"],
         (
-            [name, one.id, f"{one.started_at:{DAY}}" if one.dated else "", one.turn_count,
-             _state(one), one.key]
-            for name, each in found.items()
-            for one in each
+            [
+                name,
+                session.id,
+                _format_start(session),
+                session.turn_count,
+                _state(session),
+                session.key,
+            ]
+            for name, sessions in by_user.items()
+            for session in sessions
         ),
-    )  # fmt: skip
+    )
 
 
 def _state(session: Session) -> str:
@@ -155,18 +156,18 @@ def _state(session: Session) -> str:
     return f"failed: {session.failure}" if session.failure else "waiting"
 
 
+@expand_options
 def timeline(
     user: UserOption,
+    options: StoreOptions,
     memory: Annotated[
         int | None,
-        typer.Argument(metavar="MEMORY", help="A memory's number: only what is linked with it."),
+        typer.Argument(metavar="MEMORY", help="Only what is linked with this memory's number."),
     ] = None,
-    store: StoreOption = "",
     html: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write one self-contained page to look at it all."),
+        typer.Option(metavar="FILE", help="Write the graph to a self-contained web page."),
     ] = None,
-    method: MethodOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how memories follow from each other, as trees with relations and dates.
@@ -177,69 +178,65 @@ def timeline(
     theanine timeline --user ana --html ana.html
     """
     if html is not None:
-        check_place(html)
-    with open_client(store, method=method) as agent:
-        found = agent.timelines(user, memory)
-        hidden = undated(agent, user)
-        known = agent.memories(user)
+        check_writable(html)
+    with options.open() as client:
+        timelines = client.timelines(user, memory)
+        memory_count = len(client.memories(user))
         if html is not None:
-            within = None if memory is None else {m.id for line in found for m in line.memories}
-            _write_page(html, agent, user, within)
+            component = {m.id for timeline in timelines for m in timeline.memories}
+            _write_page(html, client, user, None if memory is None else component)
     if as_json:
-        show_json(with_dated([asdict(line) for line in found], hidden))
-    elif html is None and found:
-        show_timelines(found, hidden)
+        show_json(timelines)
+    elif html is None and timelines:
+        show_timelines(timelines)
     elif html is None:
-        told = pluralize(len(known), "memories") if memory is None else f"memory {memory}"
-        print(f"{told}, no links yet")
+        subject = f"memory {memory}" if memory is not None else pluralize(memory_count, "memories")
+        print(f"{subject}, no links yet")
 
 
-def _write_page(file: Path, agent: Client, user: str, within: set[int] | None) -> None:
-    """The graph of a user, or of the memories ``within`` one component."""
-    from theanine.cli.timeline_page import timeline_page
-
-    kept = [m for m in agent.memories(user) if within is None or m.id in within]
-    numbers = {m.id for m in kept}
-    links = [link for link in agent.links(user) if link.newer in numbers]
-    sources = sorted({turn for m in kept for turn in m.source_turns})
-    turns = agent.turns(user, ids=sources)
-    page = timeline_page(kept, links, turns, agent.sessions(user), title=user)
+def _write_page(file: Path, client: Client, user: str, component: set[int] | None) -> None:
+    """Write the page of a user's graph, or of the memories of one of its components."""
+    memories = [m for m in client.memories(user) if component is None or m.id in component]
+    ids = {memory.id for memory in memories}
+    links = [link for link in client.links(user) if link.newer in ids]
+    turns = client.turns(user, ids=sorted({id for m in memories for id in m.source_turns}))
+    page = timeline_page(memories, links, turns, client.sessions(user), title=user)
     write_text(file, page)
-    drawn = f"{pluralize(len(kept), 'memories')}, {pluralize(len(links), 'links')}"
-    console().print(f"wrote {file}: {drawn}", markup=False)
+    counts = f"{pluralize(len(memories), 'memories')}, {pluralize(len(links), 'links')}"
+    console().print(f"wrote {file}: {counts}", markup=False)
 
 
 def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
-    """Show what the language model was asked, by user and step, and what it cost.
+    """Show the language model's calls, tokens and cost by user and step.
 
     \b
     theanine cost
     theanine cost --user ana --json
     """
-    with open_client(store) as agent:
-        found = agent.costs(user)
+    with open_client(store) as client:
+        lines = client.costs(user)
     if as_json:
-        lines = [asdict(line) for line in found]
-        for line in lines:
-            del line["replayed"]  # the journal does not count replays
         show_json(lines)
         return
-    if not found:
+    if not lines:
         print("no language model was called")
         return
-    sums: defaultdict[tuple[str, str, str], Usage] = defaultdict(Usage)
-    for line in found:
-        sums[str(line.scope), line.step, line.model] += line
-    columns = ["user", "step", "model", "calls", "failed", "in", "out", "seconds", "cost"]
-    show_table(columns, ([*key, *_usage_columns(usage)] for key, usage in sums.items()))
+    groups: defaultdict[tuple[str, str, str], list[CostLine]] = defaultdict(list)
+    for line in lines:
+        groups[str(line.scope), line.step, line.model].append(line)
+    show_table(
+        ["user", "step", "model", "calls", "failed", "in", "out", "seconds", "cost"],
+        ([*key, *_totals(group)] for key, group in groups.items()),
+    )
 
 
-def _usage_columns(usage: Usage) -> list[object]:
+def _totals(lines: Sequence[CostLine]) -> list[object]:
+    costs = [line.cost for line in lines if line.cost is not None]
     return [
-        usage.calls,
-        usage.failed,
-        usage.input_tokens,
-        usage.output_tokens,
-        round(usage.seconds, 1),
-        "unknown" if usage.cost is None else f"${usage.cost:.4f}",
+        sum(line.calls for line in lines),
+        sum(line.failed for line in lines),
+        sum(line.input_tokens for line in lines),
+        sum(line.output_tokens for line in lines),
+        round(sum(line.seconds for line in lines), 1),
+        f"${sum(costs):.4f}" if len(costs) == len(lines) else "unknown",
     ]

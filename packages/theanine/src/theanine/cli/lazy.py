@@ -29,22 +29,14 @@ class LazyCommand(TyperCommand):
         target: ``module:attribute`` of a function, a ``typer.Typer`` or a command object.
         summary: the command's line in the list of commands. It must equal the first line of the
             command's own help.
-        renamed_options: former spellings of options and what they are called now; a former
-            spelling is accepted with a notice on standard error.
+
+    The module may define ``RENAMED_OPTIONS``, a mapping of former spellings of options to present
+    ones; a former spelling is accepted with a notice on standard error.
     """
 
-    def __init__(
-        self,
-        name: str,
-        target: str,
-        summary: str,
-        *,
-        renamed_options: Mapping[str, str] | None = None,
-        hidden: bool = False,
-    ) -> None:
+    def __init__(self, name: str, target: str, summary: str, *, hidden: bool = False) -> None:
         super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
         self.target = target
-        self.renamed_options = renamed_options or {}
 
     def load(self) -> Command:
         """Import and return the real command."""
@@ -55,8 +47,10 @@ class LazyCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Return a context of the real command, which is therefore what runs."""
-        args = replace_renamed_options(args, self.renamed_options)
-        return self.load().make_context(info_name, args, parent=parent, **extra)
+        command = self.load()
+        module = import_module(self.target.partition(":")[0])
+        args = replace_renamed_options(args, getattr(module, "RENAMED_OPTIONS", {}))
+        return command.make_context(info_name, args, parent=parent, **extra)
 
 
 class PluginCommand(LazyCommand):

@@ -9,55 +9,49 @@ from typing import Annotated
 import typer
 
 from theanine.cli.options import (
-    BaseUrlOption,
     EachUser,
     EmbedderOption,
     JsonOption,
-    MethodOption,
-    ModelOption,
-    SettingsOption,
+    ModelOptions,
     StoreOption,
     UserOption,
-    notify_if_local,
+    YesOption,
+    expand_options,
     open_client,
-    show_json,
 )
-from theanine.cli.rendering import pluralize, visible
+from theanine.cli.output import show_json
+from theanine.cli.text import pluralize, visible
 
 
+@expand_options
 def remember(
+    options: ModelOptions,
     user: EachUser = None,
-    store: StoreOption = "",
-    model: ModelOption = "local",
-    base_url: BaseUrlOption = None,
-    embedder: EmbedderOption = "local",
-    method: MethodOption = None,
-    settings: SettingsOption = None,
     elsewhere: Annotated[
         bool,
         typer.Option(
             "--elsewhere",
-            help="Also end what other machines, such as a former container, left open; only when "
-            "none of them still talks.",
+            help="Also end sessions that other machines, such as a former container, left open. "
+            "Use it only when none of them is still running.",
         ),
     ] = False,
 ) -> None:
-    """Remember every session that ended and waits; resumes what failed or was cut off.
+    """Remember all ended sessions; resume what failed or was interrupted.
 
     \b
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
-    with open_client(store, model, base_url, embedder, method, settings) as agent:
-        notify_if_local(model, base_url)
-        reports = agent.remember(user, elsewhere=elsewhere)
+    with options.open() as client:
+        options.notify_if_local()
+        reports = client.remember(user, elsewhere=elsewhere)
     for report in reports:
-        made = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
-        what = report.failure or made
+        counts = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
         notes = "".join(f" ({note})" for note in report.notes)
-        print(visible(f"{report.scope}, session {report.session}: {what}{notes}"))
+        result = report.failure or counts
+        print(visible(f"{report.scope}, session {report.session}: {result}{notes}"))
     if not reports:
-        print("nothing waits")
+        print("No sessions to remember.")
     if any(report.failure for report in reports):
         raise typer.Exit(1)
 
@@ -66,9 +60,9 @@ def forget(
     user: UserOption,
     session: Annotated[int | None, typer.Option(metavar="N", help="Only this session.")] = None,
     memory: Annotated[
-        int | None, typer.Option(metavar="N", help="Only this memory and its turns.")
+        int | None, typer.Option(metavar="N", help="Only this memory and its source turns.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    yes: YesOption = False,
     store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:
@@ -78,65 +72,63 @@ def forget(
     theanine forget --user ana --session 3
     theanine forget --user ana --yes
     """
-    from dataclasses import asdict
-
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
-    with open_client(store) as agent:
-        receipt = agent.forget(user, session=session, memory=memory)
+    with open_client(store) as client:
+        report = client.forget(user, session=session, memory=memory)
     if as_json:
-        show_json(asdict(receipt))
+        show_json(report)
     else:
-        print(
-            f"erased {pluralize(receipt.sessions, 'sessions')}, "
-            f"{pluralize(receipt.turns, 'turns')}, "
-            f"{pluralize(receipt.memories, 'memories')}, {pluralize(receipt.links, 'links')}, "
-            f"{pluralize(receipt.vectors, 'vectors')}, "
-            f"the words of {pluralize(receipt.journal, 'model calls')}"
-        )
-        for kept in receipt.kept:
-            print(f"kept: {kept}")
-        if receipt.anew:
+        erased = [
+            pluralize(report.sessions, "sessions"),
+            pluralize(report.turns, "turns"),
+            pluralize(report.memories, "memories"),
+            pluralize(report.links, "links"),
+            pluralize(report.vectors, "vectors"),
+        ]
+        calls = pluralize(report.journal, "model calls")
+        print(f"erased {', '.join(erased)}, the text of {calls}")
+        for reason in report.kept:
+            print(f"kept: {reason}")
+        if report.anew:
+            sessions = pluralize(report.anew, "other sessions")
             print(
-                f"{pluralize(receipt.anew, 'other sessions')} had memories made of that; these are "
-                "gone too, and `theanine remember` makes them anew from what is left"
+                f"memories of {sessions} were derived from that and are erased too; "
+                "`theanine remember` remembers those sessions again"
             )
         print(
             "verified gone from every file"
-            if receipt.verified
-            else "NOT verified: a reader, such as an export, still holds it; it goes from the "
-            "files when that ends, or when the store is opened next"
+            if report.verified
+            else "NOT verified: a reader, such as an export, still holds it; it is removed from "
+            "the files when that ends, or when the store is next opened"
         )
-    if not receipt.verified:
+    if not report.verified:
         raise typer.Exit(1)
 
 
 def export(user: EachUser = None, store: StoreOption = "") -> None:
-    """Write everything to standard output, as JSON Lines that `theanine import` takes back.
+    """Write everything to standard output as JSON Lines that `theanine import` restores.
 
     \b
     theanine export > all.jsonl
     theanine import all.jsonl --store elsewhere.db
     """
-    with open_client(store) as agent:
-        for record in agent.export(user):
+    with open_client(store) as client:
+        for record in client.export(user):
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def reembed(
-    embedder: EmbedderOption = "local",
-    store: StoreOption = "",
-) -> None:
+def reembed(embedder: EmbedderOption = "local", store: StoreOption = "") -> None:
     """Move all vectors to another embedder while the store is in use; resumable.
 
     \b
     theanine reembed --embedder openai:text-embedding-3-small
     """
-    with open_client(store, embedder=embedder) as agent:
-        made = agent.reembed(_tell_left)
-        print(f"{pluralize(made, 'vectors')} made by {agent.embedder_name}")
 
+    def show_remaining(count: int) -> None:
+        if count:
+            print(f"{pluralize(count, 'vectors')} left to make", file=sys.stderr)
 
-def _tell_left(left: int) -> None:
-    if left:
-        print(f"{pluralize(left, 'vectors')} still to be made", file=sys.stderr)
+    with open_client(store, embedder=embedder) as client:
+        count = client.reembed(show_remaining)
+        print(f"{pluralize(count, 'vectors')} made by {client.embedder_name}")

@@ -1,41 +1,70 @@
-"""What the commands share: their options and how they open the store."""
+"""Options that several commands share, and opening a store by them."""
 
 from __future__ import annotations
 
-import json
+import inspect
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from theanine.cli.rendering import visible
+import theanine
+from theanine.cli.output import json_default, show_json
+from theanine.errors import NotFound, SettingsError
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
-if TYPE_CHECKING:
-    from theanine.client.sync import Client
+__all__ = [
+    "BaseUrlOption",
+    "EachUser",
+    "EmbedderOption",
+    "JsonOption",
+    "MethodOption",
+    "ModelOption",
+    "ModelOptions",
+    "RecallOptions",
+    "RerankedOption",
+    "RerankerOption",
+    "SettingsOption",
+    "StoreOption",
+    "StoreOptions",
+    "UserOption",
+    "YesOption",
+    "expand_options",
+    "json_default",
+    "notify_if_local",
+    "open_client",
+    "parse_settings",
+    "show_json",
+]
 
-Items = dict[str, Any]
 StoreOption = Annotated[
     str,
     typer.Option(
         "--store",
         envvar="THEANINE_STORE",
         metavar="FILE",
-        help="The store; by default a file in your data folder.",
+        help="Store to use (default: memory.db in your data folder).",
         show_default=False,
     ),
 ]
-UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="Whose memory it is.")]
-EachUser = Annotated[str | None, typer.Option("--user", metavar="NAME", help="Only this user.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="As JSON, for other programs.")]
+UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="User of the store.")]
+EachUser = Annotated[
+    str | None, typer.Option("--user", metavar="NAME", help="Only this user (default: all).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
 ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
         envvar="THEANINE_MODEL",
         metavar="NAME",
-        help="A chat model, such as openai:gpt-4o-mini; its key is read from the environment.",
+        help="Chat model, such as openai:gpt-4o-mini; its API key comes from the environment.",
     ),
 ]
 BaseUrlOption = Annotated[
@@ -44,7 +73,7 @@ BaseUrlOption = Annotated[
         "--base-url",
         envvar="THEANINE_BASE_URL",
         metavar="URL",
-        help="An OpenAI-compatible server: Ollama, vLLM, LM Studio and the like.",
+        help="OpenAI-compatible server, such as Ollama, vLLM or LM Studio.",
     ),
 ]
 EmbedderOption = Annotated[
@@ -53,7 +82,7 @@ EmbedderOption = Annotated[
         "--embedder",
         envvar="THEANINE_EMBEDDER",
         metavar="NAME",
-        help="An embedding model, such as openai:text-embedding-3-small; `local` is bundled.",
+        help="Embedding model, such as openai:text-embedding-3-small; `local` is bundled.",
     ),
 ]
 RerankerOption = Annotated[
@@ -62,23 +91,27 @@ RerankerOption = Annotated[
         "--reranker",
         envvar="THEANINE_RERANKER",
         metavar="NAME",
-        help="A model that reads question and memory together, such as cross-encoder:FOLDER.",
+        help="Cross-encoder that reorders the best candidates, such as cross-encoder:FOLDER.",
     ),
 ]
 RerankedOption = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="How many of the best the reranker reads; 50 if not set."
+        "--rerank-depth",
+        min=1,
+        metavar="N",
+        help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
     ),
 ]
+RENAMED_OPTIONS = {"--reranked": "--rerank-depth"}
 MethodOption = Annotated[
     str | None,
     typer.Option(
         "--method",
         envvar="THEANINE_METHOD",
         metavar="NAME",
-        help="How to remember: theanine, secom, turn and others; see docs/methods. By default as "
-        "the store does already; theanine for a new one.",
+        help="Memory method: theanine, secom, exchange and others, see docs/methods (default: the "
+        "store's own; theanine for a new store).",
     ),
 ]
 SettingsOption = Annotated[
@@ -86,97 +119,152 @@ SettingsOption = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the method, such as retrieved=5; paper=true begins from the paper's.",
+        help="Setting of the method, such as retrieved=5; paper=true starts from the paper's "
+        "settings.",
     ),
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class StoreOptions:
+    """Options of a command that reads the memories of one method."""
+
+    store: StoreOption = ""
+    method: MethodOption = None
+
+    def open(self) -> theanine.Client:
+        """Open the store. Raises NotFound if there is none."""
+        return open_client(self.store, method=self.method)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Options of a command that remembers."""
+
+    store: StoreOption = ""
+    method: MethodOption = None
+    settings: SettingsOption = None
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    embedder: EmbedderOption = "local"
+
+    def open(self, *, create: bool = False) -> theanine.Client:
+        """Open the store. Raises NotFound if there is none, unless it may be created."""
+        return open_client(self.store, create=create, **self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments for :func:`theanine.aopen`, without the location."""
+        return {
+            "method": self.method,
+            "config": parse_settings(self.settings or []),
+            "model": self.model,
+            "base_url": self.base_url,
+            "embedder": self.embedder,
+        }
+
+    def notify_if_local(self) -> None:
+        """Print a notice on standard error if no language model was named."""
+        notify_if_local(self.model, self.base_url)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallOptions(ModelOptions):
+    """Options of a command that recalls."""
+
+    reranker: RerankerOption = None
+    rerank_depth: RerankedOption = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments for :func:`theanine.aopen`, without the location."""
+        return super().arguments() | {
+            "reranker": self.reranker,
+            "reranked": self.rerank_depth or DEFAULT_RERANK_DEPTH,
+        }
+
+
+def expand_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass of options by the dataclass's fields.
+
+    The command line then has an option for each field, after the command's own parameters, and
+    the command gets an instance of the dataclass.
+    """
+    own: list[inspect.Parameter] = []
+    shared: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type[Any], list[str]]] = {}
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        if not is_dataclass(hint := hints[name]):
+            own.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        assert isinstance(hint, type)
+        groups[name] = (hint, [field.name for field in fields(hint)])
+        field_hints = get_type_hints(hint, include_extras=True)
+        shared.extend(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=field_hints[field.name],
+            )
+            for field in fields(hint)
+        )
+
+    @wraps(command)
+    def expanded(**values: Any) -> None:
+        options = {
+            name: kind(**{field: values.pop(field) for field in names})
+            for name, (kind, names) in groups.items()
+        }
+        command(**values, **options)
+
+    expanded.__signature__ = inspect.Signature([*own, *shared])  # pyright: ignore[reportAttributeAccessIssue]  # typer reads it
+    expanded.__annotations__ = {p.name: p.annotation for p in [*own, *shared]}
+    return expanded
+
+
+def open_client(
+    store: str = "", *, create: bool = False, method: str | None = "theanine", **options: Any
+) -> theanine.Client:
+    """Open a store for a command.
+
+    Args:
+        store: the store's file; empty for the default one.
+        create: make a store if there is none.
+        method: method id; None for the store's own. The default suits commands that don't
+            depend on the method: the store's own may be of a package that isn't installed.
+        options: other arguments of :func:`theanine.aopen`.
+
+    Raises:
+        NotFound: there is no store, and ``create`` is off.
+        SettingsError: unknown names or settings.
+    """
+    location = store or default_store()
+    client = theanine.aopen(location, method=method, **options)
+    file = Path(location).expanduser()
+    if not create and not (file.exists() and file.stat().st_size):
+        raise NotFound(
+            f"there is no store at {location}; create one with `theanine chat` or "
+            "`theanine import`, or name another with --store"
+        )
+    return theanine.Client(client)
+
+
 def default_store() -> str:
-    """``$XDG_DATA_HOME/theanine/memory.db``, so that every folder sees the same memory."""
+    """Return ``$XDG_DATA_HOME/theanine/memory.db``, the same from every folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return str(Path(data) / "theanine" / "memory.db")
 
 
-def open_client(
-    store: str = "",
-    model: str = "local",
-    base_url: str | None = None,
-    embedder: str = "local",
-    method: str | None = "theanine",
-    settings: list[str] | None = None,
-    *,
-    begins: bool = False,
-    reranker: str | None = None,
-    reranked: int | None = None,
-) -> Client:
-    """The agent that a command works with. ``method``: None is the store's own.
-
-    Raises NotFound where there is no store, unless the command ``begins`` one.
-    """
-    import theanine
-    from theanine.errors import NotFound
-    from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-
-    place = store or default_store()
-    agent = theanine.aopen(
-        place,
-        model=model,
-        base_url=base_url,
-        embedder=embedder,
-        reranker=reranker,
-        reranked=DEFAULT_RERANK_DEPTH if reranked is None else reranked,
-        method=method,
-        config=parse_settings(settings or []),
-    )
-    file = Path(place).expanduser()
-    if not begins and not (file.exists() and file.stat().st_size):
-        raise NotFound(
-            f"there is no store at {place}; `theanine chat` or `theanine import` begins one, or "
-            "name another with --store"
-        )
-    return theanine.Client(agent)
-
-
 def notify_if_local(model: str, base_url: str | None = None) -> None:
-    """Say, as the work begins, that no language model does it, if none was named."""
+    """Print a notice on standard error if no language model was named."""
     if model == "local" and base_url is None:
         print(
-            "No language model is configured: the local versions work (--model).", file=sys.stderr
+            "No language model is configured (--model); using the local methods.", file=sys.stderr
         )
 
 
 def parse_settings(settings: list[str]) -> dict[str, str] | None:
-    """``NAME=VALUE`` settings as a mapping, None for none. Raises SettingsError."""
-    from theanine.errors import SettingsError
-
-    if wrong := [one for one in settings if "=" not in one]:
-        raise SettingsError(f"--set {wrong[0]}: write it as NAME=VALUE, such as retrieved=5")
-    return dict(one.split("=", 1) for one in settings) or None
-
-
-def undated(agent: Client, user: str) -> frozenset[int]:
-    """Numbers of the user's sessions whose times only keep their order. Raises NotFound."""
-    return frozenset(session.id for session in agent.sessions(user) if not session.dated)
-
-
-def with_dated(value: Any, undated: frozenset[int]) -> Any:
-    """The same JSON, in which all that has a session and a time also says whether it is dated."""
-    if isinstance(value, dict):
-        found = {key: with_dated(one, undated) for key, one in cast("Items", value).items()}
-        if "session" in found and "at" in found:
-            found["dated"] = found["session"] not in undated
-        return found
-    if isinstance(value, list | tuple):
-        return [with_dated(one, undated) for one in cast("list[Any]", value)]
-    return value
-
-
-def show_json(value: Any) -> None:
-    """Anything of ours as indented JSON; times in ISO 8601."""
-    print(visible(json.dumps(value, default=json_default, ensure_ascii=False, indent=2)))
-
-
-def json_default(value: Any) -> str:
-    """What JSON has no form for, as text; times in ISO 8601."""
-    iso = getattr(value, "isoformat", None)
-    return str(iso() if iso else value)
+    """Return ``NAME=VALUE`` settings as a mapping, None for none. Raises SettingsError."""
+    if wrong := [setting for setting in settings if "=" not in setting]:
+        raise SettingsError(f"--set {wrong[0]}: write NAME=VALUE, such as retrieved=5")
+    return dict(setting.split("=", 1) for setting in settings) or None

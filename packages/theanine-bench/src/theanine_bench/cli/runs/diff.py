@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from theanine.cli.files import write_text
 from theanine.cli.options import JsonOption, show_json
+from theanine.cli.output import write_text
 from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:

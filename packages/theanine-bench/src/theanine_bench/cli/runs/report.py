@@ -50,7 +50,7 @@ def write_report(run: Path) -> Path:
 
 
 def _page_of_items(file: Path, against: Path | None) -> Path:
-    from theanine.cli.files import write_text
+    from theanine.cli.output import write_text
     from theanine_bench.report import retrieval_page
     from theanine_bench.tasks.retrieval_items import read_retrieved
 

@@ -1,0 +1,89 @@
+"""What commands write besides tables: JSON, files, and a progress bar."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+
+from theanine.cli.text import visible
+from theanine.errors import SettingsError
+
+FORMER_KEYS = {
+    "source_turns": "sources",
+    "derived_from": "origins",
+    "session_ended_at": "made_at",
+    "attachment": "shared",
+}
+"""JSON keys of version 0.1 that were renamed; printed under both names for one release."""
+
+
+def show_json(value: Any) -> None:
+    """Print dataclasses, lists and mappings as indented JSON; times in ISO 8601."""
+    value = to_json(value)
+    print(visible(json.dumps(value, default=json_default, ensure_ascii=False, indent=2)))
+
+
+def to_json(value: Any) -> Any:
+    """Return dataclasses as mappings, at any depth, with renamed fields also under former keys."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, dict):
+        converted = {k: to_json(v) for k, v in cast("dict[str, Any]", value).items()}
+        former = {old: converted[new] for new, old in FORMER_KEYS.items() if new in converted}
+        return converted | former
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def json_default(value: Any) -> str:
+    """Return the text for a value that JSON has no form for; times in ISO 8601."""
+    iso = getattr(value, "isoformat", None)
+    return str(iso() if iso else value)
+
+
+def check_writable(file: Path) -> None:
+    """Raise SettingsError if a file can't be written; called before any work is done."""
+    folder = file.absolute().parent
+    if (
+        not folder.is_dir()
+        or file.is_dir()
+        or not os.access(file if file.exists() else folder, os.W_OK)
+    ):
+        raise SettingsError(f"{file} can't be written; name a file in an existing folder")
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file. Raises SettingsError if that fails."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"{file} can't be written ({error.strerror}); name another file"
+        ) from error
+
+
+@contextmanager
+def progress(length: int, label: str = "") -> Generator[Callable[..., None]]:
+    """Show a progress bar on standard error if that is a terminal.
+
+    Yields a function to call after each of ``length`` steps; it takes a new label.
+    """
+    hidden = not sys.stderr.isatty()  # elsewhere the bar would leave its bare label behind
+    with typer.progressbar(
+        length=length, label=visible(label), hidden=hidden, file=sys.stderr
+    ) as bar:
+
+        def step(label: str = "") -> None:
+            bar.label = visible(label) or bar.label
+            bar.update(1)
+
+        yield step
