@@ -1,4 +1,4 @@
-"""Writes cli.md beside itself from the command line's own help: `make docs`."""
+"""Write cli.md next to this file from the help of all commands: `make docs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from theanine.cli.lazy import LazyCommand
 
 HEAD = """# The command line
 
-<!-- Written by docs/generate.py from the commands themselves; `make docs` writes it anew. -->
+<!-- Written by docs/generate.py from the commands themselves; run `make docs` to update it. -->
 
 `theanine COMMAND --help` shows the same. Every command exits with 0 when all went well, with 2 for
 a mistake of the caller's (nothing was changed), and with 1 for a failure at run time (a model, a

@@ -16,7 +16,7 @@ def test_the_next_run_remembers(run: Terminal) -> None:
     first = run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
     assert first.code == 0, first
     assert "No language model is configured" in first.err
-    assert "Session 1 is remembered: 1 memory" in first.out
+    assert "Session 1 remembered: 1 memory" in first.out
     text = "Shall I book a cruise on a ship?\n/exit\nnever heard\n"
     second = run.typed("chat", "--user", "ana", "--why", text=text)
     assert "terrified of ships" in second.out
@@ -40,7 +40,7 @@ def test_a_failing_model_loses_nothing_that_was_said(run: Terminal) -> None:
             environment={"OPENAI_API_KEY": "none"},
         )
     assert ran.code == 1
-    assert ". What you said is kept" in ran.out
+    assert "No reply:" in ran.out
     assert ".." not in ran.out
     assert "safe in the log" in ran.out
     [session] = run("sessions", "--user", "ana", "--json").json["ana"]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from theanine import Client, LiveSession
+from theanine import LiveSession, UserMemory
 from theanine.cli.options import RENAMED_OPTIONS, RecallOptions, UserOption, expand_options
 from theanine.cli.rendering import console, pluralize, show_recollection
 from theanine.errors import ModelError, RememberingFailed
@@ -43,8 +43,9 @@ def chat(
     """
     with options.open(create=True) as client:
         options.notify_if_local()
-        client.remember(user)
-        chat = _Chat(client, user, pause * 60, why)
+        memory = client.user(user)
+        memory.remember()
+        chat = _Chat(memory, pause * 60, why)
         try:
             for line in _read_lines(user):
                 chat.hear(line)
@@ -57,8 +58,8 @@ def chat(
 class _Chat:
     """Chat whose session a timer ends after a silence, also while input is awaited."""
 
-    def __init__(self, client: Client, user: str, pause: float, why: bool) -> None:
-        self._client, self._user, self._pause, self._why = client, user, pause, why
+    def __init__(self, memory: UserMemory, pause: float, why: bool) -> None:
+        self._memory, self._pause, self._why = memory, pause, why
         self._session: LiveSession | None = None
         self._timer: Timer | None = None
         self._lock = RLock()
@@ -69,7 +70,7 @@ class _Chat:
         with self._lock:
             self._stop_timer()
             if self._session is None:
-                self._session = self._client.session(user=self._user)
+                self._session = self._memory.session()
             self._session.hear(line)
             self._reply(self._session)
             self._timer = Timer(self._pause, self._end)

@@ -130,11 +130,11 @@ def _check_user(reader: HistoryReader, file: str, user: str | None) -> None:
 
 def _remember(client: Client, history: History, user: str | None) -> bool:
     """Log and remember a history; return whether all of its sessions are remembered."""
-    report = client.log(history, user)
+    memory = client.user(user or history.name)
+    report = memory.log(history)
     name = visible(report.user)
-    pending = client.pending(report.user)
-    with progress(len(pending), report.user) as step:
-        sessions = client.remember(report.user, progress=lambda _: step())
+    with progress(len(memory.pending()), report.user) as step:
+        sessions = memory.remember(progress=lambda _: step())
     new_sessions = pluralize(report.sessions_new, "new sessions")
     new_turns = pluralize(report.turns_new, "new turns")
     new_memories = pluralize(sum(session.memories for session in sessions), "new memories")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from theanine import Client
+from theanine import UserMemory
 from theanine.cli.options import (
     EachUser,
     JsonOption,
@@ -18,6 +18,7 @@ from theanine.cli.options import (
     UserOption,
     expand_options,
     open_client,
+    user_or_all,
 )
 from theanine.cli.output import check_writable, show_json, to_json, write_text
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
@@ -53,8 +54,9 @@ def memories(
     theanine memories --user ana --json | jq '.[].text'
     """
     with options.open() as client:
-        memories, marks = client.memories(user), client.marks(user)
-        sessions = {session.id: session for session in client.sessions(user)}
+        stored = client.user(user)
+        memories, marks = stored.memories(), stored.marks()
+        sessions = {session.id: session for session in stored.sessions()}
     if as_of is not None:
         if as_of not in sessions:
             raise NotFound(f"{user} has no session {as_of}; `theanine sessions` lists them")
@@ -127,7 +129,7 @@ def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption =
     """
     with options.open() as client:
         users = [user] if user is not None else sorted({scope.user for scope in client.users()})
-        by_user = {name: client.sessions(name) for name in users}
+        by_user = {name: client.user(name).sessions() for name in users}
     if as_json:
         show_json(by_user)
         return
@@ -180,11 +182,12 @@ def timeline(
     if html is not None:
         check_writable(html)
     with options.open() as client:
-        timelines = client.timelines(user, memory)
-        memory_count = len(client.memories(user))
+        stored = client.user(user)
+        timelines = stored.timelines(memory)
+        memory_count = len(stored.memories())
         if html is not None:
             component = {m.id for timeline in timelines for m in timeline.memories}
-            _write_page(html, client, user, None if memory is None else component)
+            _write_page(html, stored, None if memory is None else component)
     if as_json:
         show_json(timelines)
     elif html is None and timelines:
@@ -194,13 +197,13 @@ def timeline(
         print(f"{subject}, no links yet")
 
 
-def _write_page(file: Path, client: Client, user: str, component: set[int] | None) -> None:
+def _write_page(file: Path, stored: UserMemory, component: set[int] | None) -> None:
     """Write the page of a user's graph, or of the memories of one of its components."""
-    memories = [m for m in client.memories(user) if component is None or m.id in component]
+    memories = [m for m in stored.memories() if component is None or m.id in component]
     ids = {memory.id for memory in memories}
-    links = [link for link in client.links(user) if link.newer in ids]
-    turns = client.turns(user, ids=sorted({id for m in memories for id in m.source_turns}))
-    page = timeline_page(memories, links, turns, client.sessions(user), title=user)
+    links = [link for link in stored.links() if link.newer in ids]
+    turns = stored.turns(ids=sorted({id for m in memories for id in m.source_turns}))
+    page = timeline_page(memories, links, turns, stored.sessions(), title=stored.scope.user)
     write_text(file, page)
     counts = f"{pluralize(len(memories), 'memories')}, {pluralize(len(links), 'links')}"
     console().print(f"wrote {file}: {counts}", markup=False)
@@ -214,7 +217,7 @@ def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = F
     theanine cost --user ana --json
     """
     with open_client(store) as client:
-        lines = client.costs(user)
+        lines = user_or_all(client, user).costs()
     if as_json:
         show_json(lines)
         return

@@ -18,6 +18,7 @@ from theanine.cli.options import (
     YesOption,
     expand_options,
     open_client,
+    user_or_all,
 )
 from theanine.cli.output import show_json
 from theanine.cli.text import pluralize, visible
@@ -44,7 +45,7 @@ def remember(
     """
     with options.open() as client:
         options.notify_if_local()
-        reports = client.remember(user, elsewhere=elsewhere)
+        reports = user_or_all(client, user).remember(elsewhere=elsewhere)
     for report in reports:
         counts = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
         notes = "".join(f" ({note})" for note in report.notes)
@@ -75,7 +76,7 @@ def forget(
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
     with open_client(store) as client:
-        report = client.forget(user, session=session, memory=memory)
+        report = client.user(user).forget(session=session, memory=memory)
     if as_json:
         show_json(report)
     else:
@@ -114,7 +115,7 @@ def export(user: EachUser = None, store: StoreOption = "") -> None:
     theanine import all.jsonl --store elsewhere.db
     """
     with open_client(store) as client:
-        for record in client.export(user):
+        for record in user_or_all(client, user).export():
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 

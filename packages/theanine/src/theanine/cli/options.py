@@ -6,15 +6,15 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-import theanine
 from theanine.cli.output import json_default, show_json
+from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
 from theanine.errors import NotFound, SettingsError
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
@@ -40,6 +40,7 @@ __all__ = [
     "open_client",
     "parse_settings",
     "show_json",
+    "user_or_all",
 ]
 
 StoreOption = Annotated[
@@ -132,7 +133,7 @@ class StoreOptions:
     store: StoreOption = ""
     method: MethodOption = None
 
-    def open(self) -> theanine.Client:
+    def open(self) -> Client:
         """Open the store. Raises NotFound if there is none."""
         return open_client(self.store, method=self.method)
 
@@ -148,19 +149,20 @@ class ModelOptions:
     base_url: BaseUrlOption = None
     embedder: EmbedderOption = "local"
 
-    def open(self, *, create: bool = False) -> theanine.Client:
+    def open(self, *, create: bool = False) -> Client:
         """Open the store. Raises NotFound if there is none, unless it may be created."""
-        return open_client(self.store, create=create, **self.arguments())
+        return _open(self.open_options(), create=create)
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments for :func:`theanine.aopen`, without the location."""
-        return {
-            "method": self.method,
-            "config": parse_settings(self.settings or []),
-            "model": self.model,
-            "base_url": self.base_url,
-            "embedder": self.embedder,
-        }
+    def open_options(self) -> OpenOptions:
+        """Return the client's options."""
+        return OpenOptions(
+            self.store or default_store(),
+            method=self.method,
+            config=parse_settings(self.settings or []),
+            model=self.model,
+            base_url=self.base_url,
+            embedder=self.embedder,
+        )
 
     def notify_if_local(self) -> None:
         """Print a notice on standard error if no language model was named."""
@@ -174,12 +176,13 @@ class RecallOptions(ModelOptions):
     reranker: RerankerOption = None
     rerank_depth: RerankedOption = None
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments for :func:`theanine.aopen`, without the location."""
-        return super().arguments() | {
-            "reranker": self.reranker,
-            "reranked": self.rerank_depth or DEFAULT_RERANK_DEPTH,
-        }
+    def open_options(self) -> OpenOptions:
+        """Return the client's options."""
+        return replace(
+            super().open_options(),
+            reranker=self.reranker,
+            reranked=self.rerank_depth or DEFAULT_RERANK_DEPTH,
+        )
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -223,30 +226,36 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_client(
-    store: str = "", *, create: bool = False, method: str | None = "theanine", **options: Any
-) -> theanine.Client:
-    """Open a store for a command.
+    store: str = "", *, method: str | None = "theanine", embedder: str = "local"
+) -> Client:
+    """Open an existing store, the default one if ``store`` is empty.
 
     Args:
-        store: the store's file; empty for the default one.
-        create: make a store if there is none.
         method: method id; None for the store's own. The default suits commands that don't
             depend on the method: the store's own may be of a package that isn't installed.
-        options: other arguments of :func:`theanine.aopen`.
 
     Raises:
-        NotFound: there is no store, and ``create`` is off.
-        SettingsError: unknown names or settings.
+        NotFound: there is no store.
+        SettingsError: an unknown name.
     """
-    location = store or default_store()
-    client = theanine.aopen(location, method=method, **options)
-    file = Path(location).expanduser()
+    options = OpenOptions(store or default_store(), method=method, embedder=embedder)
+    return _open(options, create=False)
+
+
+def _open(options: OpenOptions, *, create: bool) -> Client:
+    client = AsyncClient(options)
+    file = Path(str(options.location)).expanduser()
     if not create and not (file.exists() and file.stat().st_size):
         raise NotFound(
-            f"there is no store at {location}; create one with `theanine chat` or "
+            f"there is no store at {options.location}; create one with `theanine chat` or "
             "`theanine import`, or name another with --store"
         )
-    return theanine.Client(client)
+    return Client(client)
+
+
+def user_or_all(client: Client, user: str | None) -> Client | UserMemory:
+    """Return the handle of a user, or the client itself for all users."""
+    return client if user is None else client.user(user)
 
 
 def default_store() -> str:

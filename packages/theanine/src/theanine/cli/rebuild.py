@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.options import EachUser, ModelOptions, YesOption, expand_options
+from theanine.cli.options import (
+    EachUser,
+    ModelOptions,
+    YesOption,
+    expand_options,
+    user_or_all,
+)
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
@@ -50,7 +56,7 @@ def rebuild(
     theanine rebuild --method theanine --again --set link_to=all
     """
     with options.open() as client:
-        expected = client.estimate(user, again=again, instead=instead)
+        expected = user_or_all(client, user).estimate(again=again, instead=instead)
         options.notify_if_local()
         _show_estimate(expected)
         if estimate:
@@ -58,7 +64,9 @@ def rebuild(
         if expected.calls and not yes and sys.stdin.isatty():
             typer.confirm("Continue?", abort=True)
         with progress(expected.sessions, expected.method) as step:
-            report = client.rebuild(user, again=again, instead=instead, progress=lambda _: step())
+            report = user_or_all(client, user).rebuild(
+                again=again, instead=instead, progress=lambda _: step()
+            )
     _show_report(expected, report)
     if not report.complete:
         raise typer.Exit(1)

@@ -44,10 +44,11 @@ def recall(
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     """
     with options.open() as client:
-        client.sessions(user)  # an unknown user is an error here, not an empty memory
+        memory = client.user(user)
+        memory.sessions()  # an unknown user is an error here, not an empty memory
         options.notify_if_local()
-        recollection = client.recall(question, user, budget=budget)
-        pending = len(client.pending(user))
+        recollection = memory.recall(question, budget=budget)
+        pending = len(memory.pending())
         method = client.method_name
     if as_json:
         show_json(
@@ -78,14 +79,15 @@ def demo() -> None:
     ):
         notify_if_local("local")
         history = read_histories(HARBOUR).histories[0]
-        imported = client.log(history, "ana")
+        memory = client.user("ana")
+        imported = memory.log(history)
         turns = pluralize(imported.turns_new, "turns")
         console().print(f"{turns} in {pluralize(imported.sessions_new, 'sessions')}, over a year")
         with progress(imported.sessions_new, "remembering") as step:
-            reports = client.remember("ana", progress=lambda _: step())
+            reports = memory.remember(progress=lambda _: step())
         memories = pluralize(sum(report.memories for report in reports), "memories")
         links = pluralize(sum(report.links for report in reports), "links")
-        timelines = sorted(client.timelines("ana"), key=lambda timeline: -len(timeline.memories))
+        timelines = sorted(memory.timelines(), key=lambda timeline: -len(timeline.memories))
         count = pluralize(len(timelines), "timelines")
         console().print(f"{memories}, {links}, {count}; the longest:")
         starts = list(dict.fromkeys(timeline.memories[0].id for timeline in timelines))
@@ -93,4 +95,4 @@ def demo() -> None:
         show_timelines([timeline for timeline in timelines if timeline.memories[0].id in longest])
         for question in load_questions():
             console().print(f"\nQ  {question.question}", style="bold", markup=False)
-            show_recollection(client.recall(question.question, "ana"))
+            show_recollection(memory.recall(question.question))

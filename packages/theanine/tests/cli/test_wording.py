@@ -1,0 +1,102 @@
+"""The wording of each command: its help and its usual output, as snapshots.
+
+Other tests look at exit codes, errors and JSON. Delete a snapshot to have it written again.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.history_samples import line, save
+from support.running import Ran, Terminal
+from theanine.cli.app import COMMANDS
+from theanine.demo import HARBOUR
+
+SNAPSHOTS = Path(__file__).with_name("snapshots")
+MAX_LINES = 12
+
+EXAMPLES: dict[str, list[str]] = {
+    "demo": [],
+    "import": [str(HARBOUR)],
+    "recall": ["What is Ana allergic to?", "--user", "ana"],
+    "memories": ["--user", "ana"],
+    "timeline": ["--user", "ana"],
+    "sessions": ["--user", "ana"],
+    "cost": [],
+    "remember": [],
+    "forget": ["--user", "ana", "--session", "3", "--yes"],
+    "export": [],
+    "reembed": ["--embedder", "hash:64"],
+    "rebuild": ["--method", "session"],
+    "doctor": [],
+}
+
+
+@pytest.fixture
+def ana(run: Terminal) -> Terminal:
+    run("import", str(HARBOUR))
+    return run
+
+
+def check_snapshot(name: str, text: str) -> None:
+    snapshot = SNAPSHOTS / f"{name}.txt"
+    if not snapshot.exists():
+        snapshot.write_text(text, "utf-8")
+        pytest.fail(f"{snapshot.name} was missing and has been written: read it")
+    assert text == snapshot.read_text("utf-8")
+
+
+def printed(ran: Ran, run: Terminal) -> str:
+    """Return the start of what a command printed, without what differs from run to run."""
+    lines = ran.out.splitlines()
+    shown = [*lines[:MAX_LINES], *(["…"] if len(lines) > MAX_LINES else [])]
+    text = "".join(f"{line.rstrip()}\n" for line in [*shown, *ran.err.splitlines()])
+    text = text.replace(str(run.store), "STORE").replace(str(HARBOUR), "harbour.jsonl")
+    text = re.sub(r"about [\d.]+ (s|min)", "about … s", text)
+    text = re.sub(r"[\d.]+ MB", "… MB", text)
+    text = re.sub(r"\S+ on Python \S+", "… on Python …", text)
+    return re.sub(r'("\w+_at"|"at"|"version"|"created\w*"): "[^"]*"', r"\1: …", text)
+
+
+@pytest.mark.parametrize("name", [str(command.name) for command in COMMANDS])
+def test_help(name: str, run: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    check_snapshot(f"{name}-help", run.bare(name, "--help").out)
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("demo", "export")])
+def test_usual_output(name: str, ana: Terminal) -> None:
+    command = [name, *EXAMPLES[name]]
+    shown = [word.replace(str(HARBOUR), "harbour.jsonl") for word in command]
+    ran = ana(*command)
+    check_snapshot(name, f"$ theanine {' '.join(shown)}\n{printed(ran, ana)}")
+
+
+def test_the_demo(run: Terminal) -> None:
+    check_snapshot("demo", printed(run.bare("demo"), run))
+
+
+def test_mistakes(ana: Terminal, tmp_path: Path) -> None:
+    bad = save(tmp_path, "bad.jsonl", line(text="") + line(at="yesterday") + "{")
+    commands = [
+        ["recall", "Who?", "--user", "bo"],
+        ["recall", "Who?", "--user", "ana", "--budget", "1"],
+        ["recall", "Who?", "--user", "ana", "--set", "retrieved"],
+        ["memories", "--user", "ana", "--as-of", "99"],
+        ["timeline", "--user", "ana", "--html", "no/such/page.html"],
+        ["import", "nowhere.jsonl"],
+        ["import", str(bad)],
+        ["import", str(HARBOUR), "--zone", "Europe/Nowhere"],
+    ]
+    text = ""
+    for command in commands:
+        ran = ana(*command, fine=False)
+        text += f"$ theanine {' '.join(command)}\n{printed(ran, ana)}"
+    missing = Terminal(tmp_path / "none.db")
+    text += f"$ theanine cost\n{printed(missing('cost', fine=False), missing)}"
+    check_snapshot(
+        "mistakes", text.replace(f"{tmp_path}/", "").replace(str(HARBOUR), "harbour.jsonl")
+    )
