@@ -116,7 +116,7 @@ async def _measure(path: Path) -> Measured:
             return Measured(units=len(view), cold=cold, exact=exact, resident=resident)
         approximate, found = _timed(view, asked)
         _, found_other = _timed(view, other)
-        near = [view.approximate.near(query).tolist() for query in asked]
+        near = [view.approximate.nearest(query).tolist() for query in asked]
         resident = (without, _resident())
         view.approximate.index = None  # from here on, search is exact
         exact, gold = _timed(view, asked)
@@ -139,7 +139,9 @@ async def _measure(path: Path) -> Measured:
 
 
 async def _query(view: ScopeIndex, embedder: StaticEmbedder, text: str) -> Query:
-    return Query(text=text, vector=(await embedder.embed([view.topic(text)]))[0], asker="ana")
+    return Query(
+        text=text, vector=(await embedder.embed([view.without_speakers(text)]))[0], asker="ana"
+    )
 
 
 def _timed(view: ScopeIndex, asked: Sequence[Query]) -> tuple[tuple[float, float], list[list[int]]]:
@@ -157,7 +159,7 @@ def _timed(view: ScopeIndex, asked: Sequence[Query]) -> tuple[tuple[float, float
 def _nearest(view: ScopeIndex, query: Query) -> list[int]:
     """The places of the ten best by vectors with their neighbours', by looking at all."""
     ranking = view.approximate.ranking
-    shared = ranking.windows.shared(ranking.dense.scores(query.vector))
+    shared = ranking.smoothing.smooth(ranking.dense.scores(query.vector))
     return top_k(shared, np.arange(len(shared)), TOP).tolist()
 
 

@@ -58,7 +58,7 @@ def large() -> ApproximateSearch:
 
 
 def query(made: Ranking, text: str) -> Query:
-    vector = EMBEDDER.vectors([made.topic(text)])[0]
+    vector = EMBEDDER.vectors([made.without_speakers(text)])[0]
     return Query(text=text, vector=vector, asker="ana", asked_at=START + timedelta(days=90))
 
 
@@ -104,16 +104,16 @@ def test_candidates_by_vectors_alone_hold_the_ten_best_by_vectors() -> None:
     shares: list[float] = []
     for text in questions(40):
         sought = query(made.ranking, text)
-        exact = made.ranking.windows.shared(made.ranking.dense.scores(sought.vector))
+        exact = made.ranking.smoothing.smooth(made.ranking.dense.scores(sought.vector))
         gold = top_k(exact, np.arange(MANY), 10)
-        shares.append(np.isin(gold, made.near(sought)).mean())
+        shares.append(np.isin(gold, made.nearest(sought)).mean())
     assert np.mean(shares) >= 0.98
 
 
 def test_what_came_after_the_index_is_found() -> None:
     made = large()
-    fresh = made.ranking.vectors.all[MANY - 5]
-    near = made.near(Query(text="", vector=fresh), 0.1)
+    fresh = made.ranking.vectors.values[MANY - 5]
+    near = made.nearest(Query(text="", vector=fresh), 0.1)
     assert MANY - 5 in near
 
 
@@ -131,14 +131,14 @@ def test_a_window_weighs_what_its_units_weigh(
     start = min(start, count - 1)
     stop = min(start + length, count)
     asked = EMBEDDER.vectors(["a lamp in the cellar"])[0]
-    expected = made.windows.shared(made.dense.compare(asked, made.vectors.all))
+    expected = made.smoothing.smooth(made.dense.score_rows(asked, made.vectors.values))
     sums = inner_products(
-        window_bounds(made, made.dense.mean, start, stop), made.dense.direction(asked)
+        window_bounds(made, made.dense.mean, start, stop), made.dense.center(asked)
     )
     # The sums lack what the mean itself has of the direction, the same a unit and its neighbours.
-    lengths = made.dense.lengths(made.vectors.all)
-    own = inner_products(made.vectors.all - made.dense.mean, made.dense.direction(asked)) / lengths
-    assert sums == pytest.approx(made.windows.shared(own)[start:stop], abs=1e-4)
+    lengths = made.dense.norms(made.vectors.values)
+    own = inner_products(made.vectors.values - made.dense.mean, made.dense.center(asked)) / lengths
+    assert sums == pytest.approx(made.smoothing.smooth(own)[start:stop], abs=1e-4)
     assert expected[start:stop] == pytest.approx(sums, abs=1e-3)
 
 
@@ -155,8 +155,8 @@ def test_where_all_are_candidates_the_scores_are_the_exact_ones(count: int, text
 
 def test_exact_where_there_is_no_index_or_too_much_is_asked_for() -> None:
     made = indexed(ranking(50, RankingConfig(exact_upto=40)), 50)
-    assert made.serves(10)
-    assert not made.serves(approximate.MOST + 1)
+    assert made.applies(10)
+    assert not made.applies(approximate.MAX_RESULTS + 1)
     made.index = None
-    assert not made.serves(10)
-    assert not indexed(ranking(40, RankingConfig(exact_upto=40)), 40).serves(10)
+    assert not made.applies(10)
+    assert not indexed(ranking(40, RankingConfig(exact_upto=40)), 40).applies(10)

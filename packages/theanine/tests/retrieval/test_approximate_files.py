@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import theanine
 from support.large import LOW, add, agreement, found, history, questions
 from theanine.embeddings.static import NAME
-from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, packed
+from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, pack
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store import open_store
 from theanine.types import Scope
@@ -81,12 +81,12 @@ def vectors() -> np.ndarray:
 def written() -> bytes:
     index = VectorIndex(WIDTH)
     index.extend(vectors()[:50])
-    return b"".join(packed(index, STAMP, vectors()))
+    return b"".join(pack(index, STAMP, vectors()))
 
 
 def read(data: bytes, stamp: Stamp = STAMP, known: np.ndarray | None = None) -> VectorIndex | None:
     kept = StoredIndex.read(data, stamp, WIDTH)
-    return kept.index(vectors() if known is None else known) if kept else None
+    return kept.load(vectors() if known is None else known) if kept else None
 
 
 def test_a_file_gives_the_index_back() -> None:

@@ -55,18 +55,18 @@ def numbers(reordered: Sequence[tuple[Memory, float]]) -> list[int]:
 
 
 async def test_the_best_rated_comes_first_with_its_rating() -> None:
-    reordered = await RerankConfig(reranker=Given()).reordered("", found(0.25, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.25, 0.75, 0.5))
     assert numbers(reordered) == [2, 3, 1]
     assert [score for _, score in reordered] == [0.75, 0.5, 0.25]
 
 
 async def test_equal_ratings_keep_the_order_in_which_they_were_found() -> None:
-    reordered = await RerankConfig(reranker=Given()).reordered("", found(0.5, 0.5, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.5, 0.5, 0.75, 0.5))
     assert numbers(reordered) == [3, 1, 2, 4]
 
 
 async def test_nothing_found_is_nothing() -> None:
-    assert await RerankConfig(reranker=Given()).reordered("", []) == []
+    assert await RerankConfig(reranker=Given()).rerank("", []) == []
 
 
 @given(
@@ -75,7 +75,7 @@ async def test_nothing_found_is_nothing() -> None:
 )
 async def test_those_that_were_not_read_stay_below_in_order(ratings: list[int], top: int) -> None:
     before = found(*ratings)
-    reordered = await RerankConfig(reranker=Given(), top=top).reordered("", before)
+    reordered = await RerankConfig(reranker=Given(), top=top).rerank("", before)
     assert sorted(numbers(reordered)) == sorted(numbers(before))
     assert set(numbers(reordered[:top])) == set(numbers(before[:top]))
     assert numbers(reordered[top:]) == numbers(before[top:])

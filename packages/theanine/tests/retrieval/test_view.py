@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 import theanine
 from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
-from theanine.retrieval.rows import Rows
+from theanine.retrieval.rows import GrowingArray
 from theanine.types import History
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)))))
 def test_rows_are_all_that_came_in_order(batches: list[list[tuple[int, int]]]) -> None:
-    rows: Rows[np.int64] = Rows(np.int64)
+    rows: GrowingArray[np.int64] = GrowingArray(np.int64)
     for batch in batches:
         rows.extend(batch)
     flat = [row for batch in batches for row in batch]
     assert len(rows) == len(flat)
-    assert [tuple(row) for row in rows.all] == flat
+    assert [tuple(row) for row in rows.values] == flat
 
 
 @pytest.mark.parametrize("method", ["theanine", "utterance"])

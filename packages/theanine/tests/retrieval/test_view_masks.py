@@ -12,7 +12,7 @@ import pytest
 
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.scope_index import EMPTY, RetrievalMode, ScopeCache
+from theanine.retrieval.scope_index import BASE_SIZE, RetrievalMode, ScopeCache
 from theanine.store import Store, open_store
 from theanine.store.processes import process_holder
 from theanine.types import MemoryBatch, NewMark, NewMemory, Scope, Transcript, Utterance
@@ -57,7 +57,7 @@ async def test_masks_follow_the_store(store: Store) -> None:
     await take(store, 1, "a b a")
     view = await views.get(ANA)
     assert view.live.tolist() == [True, True, True]
-    assert view.of_kind("a").tolist() == [True, False, True]
+    assert view.kind_mask("a").tolist() == [True, False, True]
     await take(store, 2, "", marks=(3,))  # a commit of marks alone
     view = await views.get(ANA)
     assert view.live.tolist() == [True, True, False]
@@ -65,10 +65,10 @@ async def test_masks_follow_the_store(store: Store) -> None:
     await take(store, 3, "c", marks=(1,))
     view = await views.get(ANA)
     assert view.live.tolist() == [False, True, False, True]
-    assert view.of_kind("b", "c", "unknown").tolist() == [False, True, False, True]
+    assert view.kind_mask("b", "c", "unknown").tolist() == [False, True, False, True]
     anew = await ScopeCache(store, METHOD, "e").get(ANA)
     assert (anew.live == view.live).all()
-    assert (anew.of_kind("c") == view.of_kind("c")).all()
+    assert (anew.kind_mask("c") == view.kind_mask("c")).all()
 
 
 @pytest.mark.parametrize("how", ["hybrid", "dense", "lexical"])
@@ -76,16 +76,16 @@ async def test_search_finds_only_among_the_masked(store: Store, how: RetrievalMo
     await take(store, 1, "a b a", marks=())
     view = await ScopeCache(store, METHOD, "e").get(ANA)
     query = Query(text="boats harbour", vector=np.full(4, 0.5, np.float32), latest="boats harbour")
-    found = view.search(query, 5, how, among=view.of_kind("a"))
+    found = view.search(query, 5, how, among=view.kind_mask("a"))
     assert {memory.id for memory, _ in found} == {1, 3}
-    assert view.search(query, 5, how, among=view.of_kind("none")) == []
+    assert view.search(query, 5, how, among=view.kind_mask("none")) == []
 
 
 async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None:
     views = ScopeCache(store, METHOD, "e")
     await take(store, 1, "a")
     view = await views.get(ANA)
-    before = view.live_of("a")
+    before = view.live_mask("a")
     await take(store, 2, "a")
     await views.get(ANA)
     query = Query(text="boats", vector=np.full(4, 0.5, np.float32))
@@ -109,7 +109,7 @@ async def test_a_session_that_was_open_as_a_later_one_was_met_is_met(store: Stor
 
 
 async def test_views_with_little_in_them_count_too(store: Store) -> None:
-    views = ScopeCache(store, METHOD, "e", room=2 * EMPTY)
+    views = ScopeCache(store, METHOD, "e", capacity=2 * BASE_SIZE)
     ana, ben, cleo = [Scope(name) for name in ("ana", "ben", "cleo")]
     held = [await views.get(scope) for scope in (ana, ben, ana)]
     assert held[0] is held[2]
@@ -121,9 +121,9 @@ async def test_views_with_little_in_them_count_too(store: Store) -> None:
 async def test_a_view_weighs_what_it_has_read(store: Store) -> None:
     await take(store, 1, "a b")
     view = await ScopeCache(store, METHOD, "e").get(ANA)
-    assert view.weight == EMPTY + 2
+    assert view.size == BASE_SIZE + 2
     await view.turns([1])
-    assert view.weight == EMPTY + 3
+    assert view.size == BASE_SIZE + 3
 
 
 async def test_reminders_are_of_any_method(store: Store) -> None:
@@ -132,13 +132,13 @@ async def test_reminders_are_of_any_method(store: Store) -> None:
     at = Utterance(text="so", speaker="tea", at=AT, role="assistant", recalled=(1, 3, 99))
     session = await store.start_session(ANA, AT)
     said = await store.append_turns(ANA, session, [at])
-    assert await other.reminders(said) == {1: WORDS[0], 3: WORDS[2]}
+    assert await other.recalled_texts(said) == {1: WORDS[0], 3: WORDS[2]}
 
 
 async def test_a_method_under_another_name_gets_no_index(store: Store) -> None:
     views = ScopeCache(store, METHOD, "e", RankingConfig(exact_upto=1, dense=0.5))
     await take(store, 1, "a b a")
-    ranking = (await views.with_method(METHOD).get(ANA)).ranking
+    ranking = (await views.with_method(METHOD).get(ANA)).ranking_config
     assert ranking == RankingConfig(exact_upto=maxsize, dense=0.5)
 
 
@@ -147,18 +147,18 @@ async def test_grounds_are_the_turns_behind_what_it_was_made_of(store: Store) ->
     await take(store, 2, "b", origins=(1,))
     await take(store, 3, "c", origins=(1, 2))
     view = await ScopeCache(store, METHOD, "e").get(ANA)
-    assert [view.grounds(memory) for memory in view.memories] == [(1,), (1, 2), (1, 2, 3)]
+    assert [view.source_turns(memory) for memory in view.memories] == [(1,), (1, 2), (1, 2, 3)]
 
 
 async def test_recalls_are_the_times_of_replies_that_had_them(store: Store) -> None:
     await take(store, 1, "a b")
     views = ScopeCache(store, METHOD, "e")
-    assert await (await views.get(ANA)).recalls() == {}
+    assert await (await views.get(ANA)).recall_times() == {}
     times = [AT + timedelta(days=day) for day in (4, 5)]
     session = await store.start_session(ANA, times[0])
     for at, recalled in zip(times, [(1,), (2, 1)], strict=True):
         said = Utterance(text="yes", speaker="tea", at=at, role="assistant", recalled=recalled)
         await store.append_turns(ANA, session, [said])
         view = await views.get(ANA)
-        await view.recalls()
-    assert await (await views.get(ANA)).recalls() == {1: times, 2: times[1:]}
+        await view.recall_times()
+    assert await (await views.get(ANA)).recall_times() == {1: times, 2: times[1:]}

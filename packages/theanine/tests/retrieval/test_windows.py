@@ -34,7 +34,7 @@ def test_a_neighbour_never_takes_away_and_never_makes_more_than_sure(
     units: list[tuple[int, int]], drawn: list[float]
 ) -> None:
     chances = np.array([drawn[: len(units)]], np.float32)
-    either = windows(units).either(chances)
+    either = windows(units).noisy_or(chances)
     assert (either >= chances - 1e-6).all()
     assert (either <= 1).all()
 
@@ -51,7 +51,7 @@ def test_shares_add_up_to_what_neighbours_hold_by_nearness(
             if session == other and 0 < abs(i - j) <= 3:
                 near = np.exp(-abs(middles[i] - middles[j]) / 30)
                 expected[i] += near * scores[j] * (1 if j < i else 0.7)
-    assert windows(units).shared(scores) == pytest.approx(expected, abs=1e-4)
+    assert windows(units).smooth(scores) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_direction_that_all_share_says_nothing() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.rows import Rows
+from theanine.retrieval.rows import GrowingArray
 from theanine.retrieval.scoring import Scores, inner_products
 
-FEW = 10
+PRIOR_ROWS = 10
 """Units from which a mean begins to say something; with fewer, less of it is taken out."""
 
 
@@ -20,7 +20,7 @@ class DenseScorer:
     """
 
     def __init__(self) -> None:
-        self.vectors: Rows[np.float32] = Rows(np.float32)
+        self.vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._sum: NDArray[np.float64] | None = None
         self._centre: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
@@ -39,7 +39,7 @@ class DenseScorer:
         """The centred cosine of every row to the query, -1 to 1."""
         if self._sum is None:
             return np.zeros(0, np.float32)
-        rows = self.vectors.all
+        rows = self.vectors.values
         if self._centre is None:
             mean = self.mean
             self._centre = mean, _lengths(rows, mean)
@@ -49,7 +49,7 @@ class DenseScorer:
             (inner_products(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32
         )
 
-    def compare(
+    def score_rows(
         self,
         query: NDArray[np.float32],
         rows: NDArray[np.float32],
@@ -58,16 +58,16 @@ class DenseScorer:
         """The same for some of the rows alone, ``(m, d)``; with their lengths, if known."""
         mean = self.mean
         sought = _apart(query, mean)
-        lengths = self.lengths(rows) if lengths is None else lengths
+        lengths = self.norms(rows) if lengths is None else lengths
         return np.asarray(
             (inner_products(rows, sought) - np.vecdot(mean, sought)) / lengths, np.float32
         )
 
-    def lengths(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def norms(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """How far some of the rows are from the mean, as of now."""
         return _lengths(rows, self.mean)
 
-    def direction(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    def center(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """What the rows' inner products are taken with, unit norm: the query beside the mean."""
         return _apart(query, self.mean)
 
@@ -75,7 +75,7 @@ class DenseScorer:
     def mean(self) -> NDArray[np.float32]:
         """What all rows have in common, as of now, ``(d,)``."""
         total = np.zeros(1) if self._sum is None else self._sum
-        return (total / (len(self.vectors) + FEW)).astype(np.float32)
+        return (total / (len(self.vectors) + PRIOR_ROWS)).astype(np.float32)
 
 
 def _apart(query: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:

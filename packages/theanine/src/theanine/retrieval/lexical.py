@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 K1, B = 1.5, 0.75
 K1_SHORT, B_SHORT = 0.9, 0.4
 """For :meth:`Lexical.matches`, where saying a word once is nearly as good as saying it often."""
-MOST = 24
+MAX_TERMS = 24
 """Terms of a question that :meth:`Lexical.matches` looks up: a long dialogue has a hundred."""
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
@@ -84,7 +84,7 @@ class BM25Index:
         self._total += length
         return length
 
-    def matches(self, sought: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def saturations(self, sought: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """What BM25 adds up, apart: how surely each document has each term, and the terms' idf.
 
         ``(t, n)``, 0 to 1, and ``(t,)``, for the terms that are in any document; of many terms,
@@ -93,7 +93,7 @@ class BM25Index:
         found = self.postings(sought)
         chances = np.zeros((len(found), len(self._lengths)), np.float32)
         for row, posting in enumerate(found):
-            chances[row, posting.documents] = self.chances(posting.documents, posting.counts)
+            chances[row, posting.documents] = self.tf_saturation(posting.documents, posting.counts)
         return chances, np.array([posting.weight for posting in found], np.float32)
 
     def postings(self, sought: Iterable[str]) -> list[Posting]:
@@ -101,13 +101,13 @@ class BM25Index:
         known = [term for term in set(sought) if term in self._postings]
         known.sort(key=lambda term: (len(self._postings[term][0]), term))
         # Copies: an array whose buffer is lent out could not grow when a turn arrives.
-        found = [self._postings[term] for term in known[:MOST]]
+        found = [self._postings[term] for term in known[:MAX_TERMS]]
         return [
             Posting(np.array(documents), np.array(counts), self._rarity(len(documents)))
             for documents, counts in found
         ]
 
-    def chances(
+    def tf_saturation(
         self, documents: NDArray[np.int32], counts: NDArray[np.int32]
     ) -> NDArray[np.float32]:
         """How surely documents have a term that stands so often in them, 0 to 1, ``(m,)``."""

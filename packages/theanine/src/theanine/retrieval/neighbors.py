@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.rows import Rows
+from theanine.retrieval.rows import GrowingArray
 
-SKIPPED = 12
+SKIPPED_TURN_LENGTH = 12
 """Words that a turn is taken to have where no unit stands for it."""
 
 Matrix = NDArray[np.float32]
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 """Positions of units, in the order of their arrival from 0; ascending."""
 
 
@@ -29,9 +29,11 @@ class NeighborSmoothing:
 
     def __init__(self, reach: int, fade: float, ahead: float) -> None:
         self.reach, self._fade, self._ahead = reach, fade, ahead
-        self._near: list[Rows[np.float32]] = [Rows(np.float32) for _ in range(reach)]
-        self._sessions: Rows[np.int64] = Rows(np.int64)
-        self._middles: Rows[np.float64] = Rows(np.float64)
+        self._near: list[GrowingArray[np.float32]] = [
+            GrowingArray(np.float32) for _ in range(reach)
+        ]
+        self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._middles: GrowingArray[np.float64] = GrowingArray(np.float64)
         self._words = self._turn = 0
 
     def extend(
@@ -46,11 +48,11 @@ class NeighborSmoothing:
         old = len(self._middles)
         turns = np.zeros_like(lengths) if turns is None else turns
         skipped = np.maximum(np.diff(turns, prepend=self._turn) - 1, 0) * (turns > 0)
-        ends = self._words + np.cumsum(lengths + SKIPPED * skipped)
+        ends = self._words + np.cumsum(lengths + SKIPPED_TURN_LENGTH * skipped)
         self._words, self._turn = int(ends[-1]), int(turns[-1])
         self._sessions.extend(sessions)
         self._middles.extend(ends - lengths / 2)
-        all_sessions, middles = self._sessions.all, self._middles.all
+        all_sessions, middles = self._sessions.values, self._middles.values
         for distance, rows in enumerate(self._near, 1):
             near = np.zeros(len(lengths), np.float32)
             start = max(old, distance)
@@ -64,17 +66,17 @@ class NeighborSmoothing:
         """What it was made with, in words that differ where any of it does."""
         return f"reach {self.reach}, fade {self._fade}, ahead {self._ahead}"
 
-    def at(self, places: Places) -> NeighborSmoothing:
+    def subset(self, places: Positions) -> NeighborSmoothing:
         """The same over some units alone: neighbours that are left out lend nothing."""
         some = NeighborSmoothing(self.reach, self._fade, self._ahead)
         for distance, (rows, kept) in enumerate(zip(self._near, some._near, strict=True), 1):
-            near = rows.all[places]
+            near = rows.values[places]
             near[:distance] = 0
             near[distance:][places[distance:] - places[:-distance] > distance] = 0
             kept.extend(near)
         return some
 
-    def shared(self, scores: Matrix) -> Matrix:
+    def smooth(self, scores: Matrix) -> Matrix:
         """Each unit's score with its neighbours' added by nearness; ``(…, n)``."""
         out = scores.copy()
         for distance, near in self._pairs(scores.shape[-1]):
@@ -82,7 +84,7 @@ class NeighborSmoothing:
             out[..., :-distance] += self._ahead * near * scores[..., distance:]
         return out
 
-    def either(self, chances: Matrix) -> Matrix:
+    def noisy_or(self, chances: Matrix) -> Matrix:
         """The chance that a unit or one of its neighbours has it (noisy or); ``(…, n)``, 0 to 1."""
         missing = 1 - chances
         for distance, near in self._pairs(chances.shape[-1]):
@@ -92,7 +94,7 @@ class NeighborSmoothing:
 
     def _pairs(self, units: int) -> list[tuple[int, Matrix]]:
         return [
-            (distance, rows.all[distance:])
+            (distance, rows.values[distance:])
             for distance, rows in enumerate(self._near, 1)
             if distance < units
         ]

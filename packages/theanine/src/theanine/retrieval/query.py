@@ -46,7 +46,7 @@ class Query:
     asked_at: datetime | None = None
 
     @property
-    def said(self) -> str:
+    def cue(self) -> str:
         """What shows who and when is asked about."""
         return self.latest or self.text
 
@@ -78,7 +78,7 @@ class SpeakerNames:
                 self._forms[speaker] = _forms(speaker)
                 self._any = None
 
-    def in_(self, question: str) -> frozenset[str]:
+    def find(self, question: str) -> frozenset[str]:
         """The speakers whose names are in a question."""
         if not self._every.search(question):
             return frozenset()
@@ -88,7 +88,7 @@ class SpeakerNames:
             if any(form in question for form in forms) and _pattern(forms).search(question)
         )
 
-    def without(self, question: str) -> str:
+    def remove_from(self, question: str) -> str:
         """A question without speakers' names; unchanged if nothing else is in it."""
         rest = self._every.sub(" ", question)
         return rest if any(c.isalnum() for c in rest) else question

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.lexical import BM25Index, tokenize
-from theanine.retrieval.neighbors import NeighborSmoothing, Places
+from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
-from theanine.retrieval.rows import Rows
+from theanine.retrieval.rows import GrowingArray
 from theanine.retrieval.scoring import Scores, standardize
 from theanine.retrieval.temporal import find_date_ranges
 
@@ -59,7 +59,7 @@ class RankingConfig:
     exact_upto: int = 50_000
 
 
-ENOUGH = 15
+MAX_LENGTH = 15
 """Words from which a unit is worth no more for being longer."""
 DAYS_AFTER, DAYS_BEFORE = 7.0, 3.0
 """Days in which the weight of a named day falls to 1/e: people tell of what has happened."""
@@ -94,20 +94,20 @@ class Ranking:
         self.config = config or RankingConfig()
         self.lexical = BM25Index()
         self.dense = DenseScorer()
-        self.windows = NeighborSmoothing(self.config.reach, self.config.fade, self.config.ahead)
+        self.smoothing = NeighborSmoothing(self.config.reach, self.config.fade, self.config.ahead)
         self._names = SpeakerNames()
         self._groups: dict[tuple[str, ...], int] = {}
-        self._group_of: Rows[np.int64] = Rows(np.int64)
-        self._days: Rows[np.float32] = Rows(np.float32)
-        self._substance: Rows[np.float32] = Rows(np.float32)
-        self._standing: Rows[np.bool_] = Rows(np.bool_)
+        self._group_of: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._days: GrowingArray[np.float32] = GrowingArray(np.float32)
+        self._substance: GrowingArray[np.float32] = GrowingArray(np.float32)
+        self._standing: GrowingArray[np.bool_] = GrowingArray(np.bool_)
         self._years: set[int] = set()
 
     def __len__(self) -> int:
         return len(self.lexical)
 
     @property
-    def vectors(self) -> Rows[np.float32]:
+    def vectors(self) -> GrowingArray[np.float32]:
         """The units' vectors, ``(n, d)``."""
         return self.dense.vectors
 
@@ -118,8 +118,8 @@ class Ranking:
         lengths = np.array([self.lexical.add(unit.text) for unit in units], np.int64)
         self.dense.extend(np.asarray(vectors, np.float32))
         sessions = np.array([unit.session for unit in units], np.int64)
-        self.windows.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
-        self._substance.extend(np.log1p(np.minimum(lengths, ENOUGH)))
+        self.smoothing.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
+        self._substance.extend(np.log1p(np.minimum(lengths, MAX_LENGTH)))
         self._standing.extend([is_standing_instruction(unit.text) for unit in units])
         self._days.extend([unit.at.toordinal() if unit.at else np.nan for unit in units])
         self._years.update(unit.at.year for unit in units if unit.at)
@@ -128,78 +128,85 @@ class Ranking:
             self._groups.setdefault(unit.speakers, len(self._groups))
         self._group_of.extend([self._groups[unit.speakers] for unit in units])
 
-    def topic(self, text: str) -> str:
+    def without_speakers(self, text: str) -> str:
         """A question without the names of those who speak here: what its vector should be of.
 
         A static embedder lets a name outweigh the subject, and who is meant counts by itself.
         """
-        return self._names.without(text)
+        return self._names.remove_from(text)
 
     def scores(self, query: Query) -> Scores:
         """How well each unit fits, higher is better; no fixed scale."""
         dense = standardize(self.dense.scores(np.asarray(query.vector, np.float32)))
-        shared = standardize(self.windows.shared(dense))
-        return self.weigh(query, dense, shared, standardize(self._found(query)))
+        shared = standardize(self.smoothing.smooth(dense))
+        return self.combine(query, dense, shared, standardize(self._found(query)))
 
-    def weigh(
-        self, query: Query, dense: Scores, shared: Scores, found: Scores, at: Places | None = None
+    def combine(
+        self,
+        query: Query,
+        dense: Scores,
+        shared: Scores,
+        found: Scores,
+        at: Positions | None = None,
     ) -> Scores:
         """The sum of all evidence, for all units or for those ``at`` some places.
 
         Each on one scale: the units' own cosines, those with their neighbours', and the words.
         """
-        config, said = self.config, query.said
+        config, said = self.config, query.cue
         some = slice(None) if at is None else at
-        out = config.substance * self._substance.all[some]
+        out = config.substance * self._substance.values[some]
         out += config.dense * shared
         out += config.lexical * found
-        named = self._names.in_(said)
+        named = self._names.find(said)
         if len(named) == 1:
             out += config.speaker * self._balance(next(iter(named)), some)
         if asker := self._asker(query.asker):
             own = self._balance(asker, some)
             if speaks_of_asker(said):
                 out += config.asker * own
-            lasting = np.flatnonzero(self._standing.all[some] & (own > 0))
+            lasting = np.flatnonzero(self._standing.values[some] & (own > 0))
             out[lasting] += config.standing * np.clip(dense[lasting] + 1, 0, 2)
         if days := self._on(said, query.asked_at):
             out += config.date * self._near(days, some)
         return out
 
-    def on_days(self, query: Query) -> NDArray[np.bool_] | None:
+    def date_mask(self, query: Query) -> NDArray[np.bool_] | None:
         """Which units were said on or about the days that a query names; None if it names none."""
-        days = self._on(query.said, query.asked_at) if self.config.date else []
+        days = self._on(query.cue, query.asked_at) if self.config.date else []
         return self._near(days, slice(None)) > 1 / e if days else None
 
-    def sought(self, query: Query) -> list[str]:
+    def query_terms(self, query: Query) -> list[str]:
         """The terms that are looked for: those of the question without speakers' names."""
-        return tokenize(self._names.without(query.text))
+        return tokenize(self._names.remove_from(query.text))
 
     def _found(self, query: Query) -> Scores:
         """The weight of the words that are found in each unit or beside it."""
-        chances, weights = self.lexical.matches(self.sought(query))
-        return np.asarray(np.einsum("t,tn->n", weights, self.windows.either(chances)), np.float32)
+        chances, weights = self.lexical.saturations(self.query_terms(query))
+        return np.asarray(
+            np.einsum("t,tn->n", weights, self.smoothing.noisy_or(chances)), np.float32
+        )
 
     def _asker(self, asker: str) -> str:
         """The asker's name among the speakers, or empty."""
         known = {name.casefold(): name for group in self._groups for name in group}
         return known.get(asker.casefold()) or known.get(UNNAMED_ASKER, "") if asker else ""
 
-    def _balance(self, speaker: str, some: slice | Places) -> Scores:
+    def _balance(self, speaker: str, some: slice | Positions) -> Scores:
         """1 for the units of a speaker alone, -1 for those of others, between where shared."""
         shares = [
             group.count(speaker) / len(group) * 2 - 1 if group else 0 for group in self._groups
         ]
-        return np.array(shares, np.float32)[self._group_of.all[some]]
+        return np.array(shares, np.float32)[self._group_of.values[some]]
 
     def _on(self, said: str, asked_at: datetime | None) -> list[tuple[int, int]]:
         today = asked_at.date() if asked_at else None
         found = find_date_ranges(said, sorted(self._years), today)
         return [(start.toordinal(), end.toordinal()) for start, end in found]
 
-    def _near(self, days: Sequence[tuple[int, int]], some: slice | Places) -> Scores:
+    def _near(self, days: Sequence[tuple[int, int]], some: slice | Positions) -> Scores:
         """1 on the days, falling before and after them; 0 where a unit's day is not known."""
-        at: NDArray[np.float32] = self._days.all[some]
+        at: NDArray[np.float32] = self._days.values[some]
         best = np.zeros(len(at), np.float32)
         for start, end in days:
             away = np.maximum((start - at) / DAYS_BEFORE, (at - end) / DAYS_AFTER)

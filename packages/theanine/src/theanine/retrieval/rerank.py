@@ -29,7 +29,7 @@ class RerankConfig:
         if self.top < 1:
             raise SettingsError(f"the reranker must read at least 1 memory, not {self.top}")
 
-    async def reordered(self, question: str, found: Sequence[tuple[Memory, float]]) -> Found:
+    async def rerank(self, question: str, found: Sequence[tuple[Memory, float]]) -> Found:
         """The memories, best first, with the reranker's scores.
 
         Equal scores keep the order in which they were found. Memories that it did not read come

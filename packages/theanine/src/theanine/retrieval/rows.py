@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 N = TypeVar("N", bound=np.generic)
 
 
-class Rows(Generic[N]):
+class GrowingArray(Generic[N]):
     """Grows by doubling, so that adding rows one by one costs no more than adding them at once."""
 
     def __init__(self, kind: DTypeLike, first: ArrayLike = ()) -> None:
@@ -22,11 +22,11 @@ class Rows(Generic[N]):
         return self._filled
 
     @property
-    def all(self) -> NDArray[N]:
+    def values(self) -> NDArray[N]:
         """Every row; not to be written to, and stale once rows are added."""
         return self._room[: self._filled]
 
-    def expect(self, rows: int) -> None:
+    def reserve(self, rows: int) -> None:
         """How many rows there will soon be: room for them is made at once."""
         self._expected = rows
 
@@ -44,5 +44,5 @@ class Rows(Generic[N]):
     def _grow(self, rows: int, width: tuple[int, ...]) -> None:
         room = np.empty((rows, *width), self._room.dtype)
         if self._filled:
-            room[: self._filled] = self.all
+            room[: self._filled] = self.values
         self._room = room

@@ -18,10 +18,10 @@ from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
-from theanine.retrieval.neighbors import Places
+from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
-from theanine.retrieval.rows import Rows
+from theanine.retrieval.rows import GrowingArray
 from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
@@ -30,9 +30,9 @@ from theanine.types import Mark, Memory, Scope, Session, Turn
 RetrievalMode = Literal["hybrid", "dense", "lexical"]
 """By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
 
-CACHED = 250_000
+DEFAULT_CAPACITY = 250_000
 """What all cached scopes may weigh together, in memories, before the least used is let go."""
-EMPTY = 10
+BASE_SIZE = 10
 """What a view with nothing in it weighs, in memories: some 16 KB, where one takes 1.5 to 2."""
 
 BATCH = 1_000
@@ -72,13 +72,13 @@ class ScopeIndex:
         self._place: dict[int, int] = {}
         self._ranking = Ranking(ranking)
         self.approximate = ApproximateSearch(self._ranking)
-        self._ids: Rows[np.int64] = Rows(np.int64)
-        self._session_of: Rows[np.int64] = Rows(np.int64)
-        self._times: Rows[np.int64] = Rows(np.int64)
+        self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._session_of: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._turns: dict[int, Turn] = {}
         self._marks_read = 0
         self._kinds: dict[str, int] = {}
-        self._kind_of: Rows[np.int16] = Rows(np.int16)
+        self._kind_of: GrowingArray[np.int16] = GrowingArray(np.int16)
         self._recalls: dict[int, list[datetime]] = {}
         self._recalls_upto = 0
 
@@ -98,12 +98,12 @@ class ScopeIndex:
     @property
     def session_of(self) -> NDArray[np.int64]:
         """The number of each memory's session, as ``memories`` are ordered."""
-        return self._session_of.all
+        return self._session_of.values
 
     @property
     def times(self) -> NDArray[np.int64]:
         """Each memory's time in microseconds since 1970, as ``memories`` are ordered."""
-        return self._times.all
+        return self._times.values
 
     def add_sessions(self, sessions: Iterable[Session]) -> None:
         """Take in sessions, new ones or in a new state."""
@@ -117,7 +117,7 @@ class ScopeIndex:
         fresh = await self._store.sessions(self.scope, self.method, after=last)
         self.add_sessions(fresh)
         self._sessions_upto = max([self._sessions_upto, *(session.id for session in fresh)])
-        self._ranking.vectors.expect(len(self.memories) + state.memories - self._read_upto)
+        self._ranking.vectors.reserve(len(self.memories) + state.memories - self._read_upto)
         for after in range(self._read_upto, state.memories, BATCH):
             await self._take(after, min(after + BATCH, state.memories))
         self._read_upto = state.memories
@@ -174,7 +174,7 @@ class ScopeIndex:
         self._check(among)
         if not self.memories:
             return [[] for _ in vectors]
-        known = self._ranking.vectors.all
+        known = self._ranking.vectors.values
         found: list[list[tuple[Memory, float]]] = []
         for row, vector in enumerate(np.asarray(vectors, np.float32)):
             similarity = inner_products(known, vector)
@@ -183,15 +183,15 @@ class ScopeIndex:
             found.append(self._best(similarity, k))
         return found
 
-    def topic(self, text: str) -> str:
+    def without_speakers(self, text: str) -> str:
         """What the vector of a ``hybrid`` search should be of: the text without speakers' names."""
-        return self._ranking.topic(text)
+        return self._ranking.without_speakers(text)
 
     def search(
         self,
         query: Query,
         k: int,
-        how: RetrievalMode = "hybrid",
+        mode: RetrievalMode = "hybrid",
         *,
         among: NDArray[np.bool_] | None = None,
     ) -> list[tuple[Memory, float]]:
@@ -199,11 +199,11 @@ class ScopeIndex:
         self._check(among)
         if not self.memories:
             return []
-        if how == "dense":
+        if mode == "dense":
             return self.nearest(query.vector[None], k, among=_row(among))[0]
-        if how == "lexical":
+        if mode == "lexical":
             scores = self._ranking.lexical.scores(query.text)
-        elif self.approximate.serves(k):
+        elif self.approximate.applies(k):
             places, scores = self.approximate.scores(query, among)
             return self._best(scores, k, places)
         else:
@@ -221,12 +221,12 @@ class ScopeIndex:
             )
 
     @property
-    def weight(self) -> int:
+    def size(self) -> int:
         """About what the view takes in memory, counted in memories and turns."""
-        return EMPTY + len(self.memories) + len(self._turns)
+        return BASE_SIZE + len(self.memories) + len(self._turns)
 
     @property
-    def ranking(self) -> RankingConfig:
+    def ranking_config(self) -> RankingConfig:
         """The weights by which a search ranks."""
         return self._ranking.config
 
@@ -237,21 +237,21 @@ class ScopeIndex:
         found[[self._place[memory] for memory in self.marks if memory in self._place]] = False
         return found
 
-    def of_kind(self, *kinds: str) -> NDArray[np.bool_]:
+    def kind_mask(self, *kinds: str) -> NDArray[np.bool_]:
         """Which memories are of any of these kinds, as ``memories`` are ordered."""
         codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
-        return np.isin(self._kind_of.all, codes)
+        return np.isin(self._kind_of.values, codes)
 
-    def live_of(self, *kinds: str) -> NDArray[np.bool_]:
+    def live_mask(self, *kinds: str) -> NDArray[np.bool_]:
         """Which memories of any of these kinds no mark stands on, as ``memories`` are ordered."""
-        return self.live & self.of_kind(*kinds)
+        return self.live & self.kind_mask(*kinds)
 
     def live_memories(self, *kinds: str) -> list[Memory]:
         """Return the live memories of any of these kinds, in order of commit."""
-        mask = self.live_of(*kinds)
+        mask = self.live_mask(*kinds)
         return [memory for memory, live in zip(self.memories, mask, strict=True) if live]
 
-    def grounds(self, memory: Memory) -> tuple[int, ...]:
+    def source_turns(self, memory: Memory) -> tuple[int, ...]:
         """The turns that a memory rests on, its own and those behind what it was made of."""
         turns, seen, waiting = set(memory.source_turns), {memory.id}, list(memory.derived_from)
         while waiting:
@@ -262,7 +262,7 @@ class ScopeIndex:
                 waiting += self[one].derived_from
         return tuple(sorted(turns))
 
-    async def recalls(self) -> Mapping[int, Sequence[datetime]]:
+    async def recall_times(self) -> Mapping[int, Sequence[datetime]]:
         """When each memory was in front of the agent as it replied, ascending, by memory."""
         after = self._recalls_upto
         if self.state.turns > after:
@@ -275,15 +275,15 @@ class ScopeIndex:
         return self._recalls
 
     def _best(
-        self, scores: Scores, k: int, places: Places | None = None
+        self, scores: Scores, k: int, places: Positions | None = None
     ) -> list[tuple[Memory, float]]:
         """The best of all memories, or of those at some places."""
-        ids = self._ids.all if places is None else self._ids.all[places]
+        ids = self._ids.values if places is None else self._ids.values[places]
         picked = [i for i in top_k(scores, ids, k) if np.isfinite(scores[i])]
         found = picked if places is None else places[picked]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, picked, strict=True)]
 
-    async def reminders(self, turns: Sequence[Turn]) -> dict[int, str]:
+    async def recalled_texts(self, turns: Sequence[Turn]) -> dict[int, str]:
         """Texts of the memories that were in front of the agent in these turns, by number.
 
         Whichever method made them: the one that remembers a session need not be the one with which
@@ -304,15 +304,15 @@ class ScopeIndex:
             self._turns.update({turn.id: turn for turn in found})
         return [self._turns[turn] for turn in sorted(set(ids)) if turn in self._turns]
 
-    async def log(self) -> list[Turn]:
+    async def all_turns(self) -> list[Turn]:
         """Every turn of the scope, in order of number."""
         return await self._store.turns(self.scope)
 
-    async def dialogue(self, session: int) -> list[Turn]:
+    async def session_turns(self, session: int) -> list[Turn]:
         """All turns of a session, in order."""
         return await self._store.turns(self.scope, session=session)
 
-    async def around(self, ids: Sequence[int]) -> list[Turn]:
+    async def turns_with_neighbors(self, ids: Sequence[int]) -> list[Turn]:
         """Turns with the turn before and after each in its session, once each, in order."""
         centre = await self.turns(ids)
         close = await self.turns(sorted({n + d for n in ids for d in (-1, 0, 1) if n + d > 0}))
@@ -330,9 +330,9 @@ class ScopeCache:
         embedder: str,
         ranking: RankingConfig | None = None,
         *,
-        room: int = CACHED,
+        capacity: int = DEFAULT_CAPACITY,
     ) -> None:
-        self._ranking, self._room = ranking, room
+        self._ranking, self._room = ranking, capacity
         self._store, self._method, self._embedder = store, method, embedder
         self._views: OrderedDict[Scope, ScopeIndex] = OrderedDict()
         self._weights: dict[Scope, int] = {}
@@ -365,11 +365,11 @@ class ScopeCache:
         elif (view.state.memories, view.state.marks) != (state.memories, state.marks):
             await view.extend(state)
         view.state = state
-        self._indexer.tend(scope, state, view.approximate)
+        self._indexer.update(scope, state, view.approximate)
         self._views[scope] = view
         self._views.move_to_end(scope)
-        self._held += view.weight - self._weights.get(scope, 0)
-        self._weights[scope] = view.weight
+        self._held += view.size - self._weights.get(scope, 0)
+        self._weights[scope] = view.size
         while self._held > self._room and len(self._views) > 1:
             gone, _ = self._views.popitem(last=False)
             self._held -= self._weights.pop(gone)
@@ -378,7 +378,7 @@ class ScopeCache:
     async def settled(self, scope: Scope) -> ScopeIndex:
         """The scope's view, once no index of it is being made."""
         view = await self.get(scope)
-        while await self._indexer.settle():  # that was of fewer memories, or another scope's
+        while await self._indexer.wait():  # that was of fewer memories, or another scope's
             view = await self.get(scope)
         return view
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 
-Span = tuple[date, date]
+DateRange = tuple[date, date]
 """First and last day, both included."""
 
 _MONTHS = {
@@ -61,14 +61,14 @@ _LENGTH = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 def find_date_ranges(
     question: str, years: Sequence[int] = (), today: date | None = None
-) -> list[Span]:
+) -> list[DateRange]:
     """The stretches of days that a question names.
 
     ``years`` are tried where it names none; without ``today`` what counts from it is passed over.
     """
     if not _ANY.search(question):
         return []
-    found: list[Span] = []
+    found: list[DateRange] = []
     taken: list[tuple[int, int]] = []
     for pattern in _NAMED:
         for match in pattern.finditer(question):
@@ -78,7 +78,7 @@ def find_date_ranges(
     return found if today is None else found + list(_relative(question, today, taken))
 
 
-def _named(match: re.Match[str], years: Iterable[int]) -> Iterator[Span]:
+def _named(match: re.Match[str], years: Iterable[int]) -> Iterator[DateRange]:
     parts = match.groupdict()
     named = parts.get("y")
     for year in [int(named)] if named else years:
@@ -100,7 +100,7 @@ def _named(match: re.Match[str], years: Iterable[int]) -> Iterator[Span]:
                 yield _one(date(year, number, int(parts["d"])))
 
 
-def _relative(question: str, today: date, taken: Sequence[tuple[int, int]]) -> Iterator[Span]:
+def _relative(question: str, today: date, taken: Sequence[tuple[int, int]]) -> Iterator[DateRange]:
     for match in _AGO.finditer(question):
         length = _LENGTH[match["u"].lower()]
         centre = _back(today, _count(match["n"]) * length)
@@ -128,11 +128,11 @@ def _count(number: str) -> int:
     return int(number) if number.isdigit() else _NUMBERS[number.lower()]
 
 
-def _month(year: int, month: int) -> Span:
+def _month(year: int, month: int) -> DateRange:
     return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
 
 
-def _within(day: date, unit: str) -> Span:
+def _within(day: date, unit: str) -> DateRange:
     """The calendar day, week, month or year that a day is in."""
     if unit == "day":
         return day, day
@@ -142,13 +142,13 @@ def _within(day: date, unit: str) -> Span:
     return _month(day.year, day.month) if unit == "month" else (date(day.year, 1, 1), day)
 
 
-def _before(day: date, unit: str) -> Span:
+def _before(day: date, unit: str) -> DateRange:
     """The calendar day, week, month or year before the one that a day is in."""
     start, end = _within(_back(_within(day, unit)[0], 1), unit)
     return start, end
 
 
-def _one(day: date) -> Span:
+def _one(day: date) -> DateRange:
     return day, day
 
 

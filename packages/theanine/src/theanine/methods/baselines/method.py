@@ -92,7 +92,7 @@ class FullHistory(_Keepless):
         """The turns of all sessions but the one at hand, in time order, a part a session."""
         budget = context.token_budget(self.config.budget)
         at_hand = dialogue_sessions(dialogue)
-        turns = [turn for turn in await context.index.log() if turn.session not in at_hand]
+        turns = [turn for turn in await context.index.all_turns() if turn.session not in at_hand]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
         # Counted turn by turn with its day, which is more than a session's lines together take.
         kept = fit_prefix(((turn, format_dated_turns([turn])) for turn in turns), budget)

@@ -121,7 +121,7 @@ class Comedy(ReplyMixin):
         if context.chat is None:
             return local_notes(turns)
         made = await notes_of(turns, context.chat)
-        return drop_recalled(made, turns, await context.index.reminders(turns))
+        return drop_recalled(made, turns, await context.index.recalled_texts(turns))
 
     async def _compressed(
         self, notes: Sequence[NewMemory], session: Session, context: Context
@@ -146,7 +146,7 @@ class Comedy(ReplyMixin):
 
 def _live(view: ScopeIndex, kinds: Sequence[str]) -> list[Memory]:
     """The memories of these kinds that nothing superseded, in order of number."""
-    wanted = view.live_of(*kinds)
+    wanted = view.live_mask(*kinds)
     return [memory for memory, one in zip(view.memories, wanted, strict=True) if one]
 
 

@@ -119,7 +119,7 @@ class Conditional:
             if turn.full_text.strip()
             and not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
         ]
-        return drop_recalled(memories, turns, await context.index.reminders(turns))
+        return drop_recalled(memories, turns, await context.index.recalled_texts(turns))
 
     async def _asked(
         self, session: Session, turns: Sequence[Turn], context: Context
@@ -147,7 +147,7 @@ class Conditional:
 
 async def _upto(last: Turn, context: Context) -> list[Turn]:
     """The session up to a turn, also what of it was remembered before."""
-    return [turn for turn in await context.index.dialogue(last.session) if turn.id <= last.id]
+    return [turn for turn in await context.index.session_turns(last.session) if turn.id <= last.id]
 
 
 async def _sessions_behind(context: Context, memory: Memory) -> set[int]:

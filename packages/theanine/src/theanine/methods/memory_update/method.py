@@ -116,7 +116,7 @@ class MemoryUpdate(ReplyMixin):
             return []
         view = context.index
         earlier = [known.id for known in view.sessions.values() if known.order < session.order]
-        before = np.isin(view.session_of, earlier) & view.live_of(*self._kinds)
+        before = np.isin(view.session_of, earlier) & view.live_mask(*self._kinds)
         times = np.array([micros(memory.at) for memory in made], np.int64)
         among = before & (view.times <= times[:, None])
         found = view.nearest(vectors, self.config.compared, among=among)
@@ -187,5 +187,5 @@ def _marks(fates: Sequence[Fate]) -> list[NewMark]:
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     """One statement, with the turns behind it and behind what it was made of."""
     text = format_memory(memory)
-    sources = await context.index.turns(context.index.grounds(memory))
+    sources = await context.index.turns(context.index.source_turns(memory))
     return Part(text=text, memories=(memory,), source_turns=tuple(sources), score=score)

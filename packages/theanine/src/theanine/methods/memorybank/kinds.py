@@ -30,13 +30,13 @@ async def day_of_session(session: Session, view: ScopeIndex) -> Day:
     """The day on which a session began; an undated one is a day of its own."""
     if not session.dated:
         return session.id
-    turns = await view.dialogue(session.id)
+    turns = await view.session_turns(session.id)
     return (turns[0].at if turns else session.started_at).date()
 
 
 def live_of(kind: str, view: ScopeIndex) -> list[Memory]:
     """The live memories of a kind, in order of time."""
-    places = np.flatnonzero(view.live_of(kind))
+    places = np.flatnonzero(view.live_mask(kind))
     return sorted((view.memories[place] for place in places), key=lambda memory: memory.order)
 
 
@@ -67,4 +67,4 @@ def quoted_turns(memory: Memory, view: ScopeIndex) -> tuple[int, ...]:
         fresh = [n for n in one.derived_from if n not in seen and n in view]
         seen.update(fresh)
         waiting += [view[n] for n in fresh if view[n].kind != EXCHANGE]
-    return tuple(sorted(turns)) or view.grounds(memory)
+    return tuple(sorted(turns)) or view.source_turns(memory)

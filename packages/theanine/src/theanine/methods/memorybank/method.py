@@ -123,7 +123,7 @@ class MemoryBank(ReplyMixin):
         )
         if not config.forgetting or not found:
             return found
-        recalls, now = await context.index.recalls(), dialogue[-1].at
+        recalls, now = await context.index.recall_times(), dialogue[-1].at
         faded = [
             (memory, fit * self._left(memory, recalls.get(memory.id, ()), now, context), fit)
             for memory, fit in found

@@ -126,7 +126,7 @@ def _ranking(
     ids = tuple(memory.id for memory in memories)
     if known.ranked is None or known.ranked[0] != ids:
         units = [_unit(turn, view) for one in lines for turn in one.turns]
-        ranking = Ranking(view.ranking)
+        ranking = Ranking(view.ranking_config)
         if units:
             ranking.extend(units, np.concatenate([one.vectors for one in lines if one.turns]))
         known.ranked = ids, ranking
@@ -152,7 +152,7 @@ def _scores(ranking: Ranking, query: Query, how: RetrievalMode) -> Scores:
     if how == "lexical":
         return ranking.lexical.scores(query.text)
     if how == "dense":
-        return np.asarray(np.vecdot(ranking.vectors.all, query.vector), np.float32)
+        return np.asarray(np.vecdot(ranking.vectors.values, query.vector), np.float32)
     return ranking.scores(query)
 
 

@@ -43,12 +43,12 @@ async def retrieve(
     if not query or not len(view):
         return []
     sought = await build_query(query, dialogue, context, how)
-    mask = view.live_of(*kinds) if kinds else None  # the view may have grown until now
+    mask = view.live_mask(*kinds) if kinds else None  # the view may have grown until now
     reranking = context.reranking
     if reranking is None:
         return view.search(sought, k, how, among=mask)
     found = view.search(sought, max(k, reranking.top), how, among=mask)
-    return (await reranking.reordered(query, found))[:k]
+    return (await reranking.rerank(query, found))[:k]
 
 
 async def build_query(
@@ -58,7 +58,7 @@ async def build_query(
 
     A question is embedded once, as a question where the embedder tells them from texts.
     """
-    topic = context.index.topic(query) if how == "hybrid" else query
+    topic = context.index.without_speakers(query) if how == "hybrid" else query
     if topic not in context.query_vectors:
         context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
     last = dialogue[-1]

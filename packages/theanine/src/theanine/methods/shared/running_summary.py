@@ -77,7 +77,7 @@ async def update_running_summary(
             max_sentences=max_sentences,
             source_sessions=sessions,
         )
-    recalled = await context.index.reminders(spoken)
+    recalled = await context.index.recalled_texts(spoken)
     new = [
         sentence
         for sentence in sentences

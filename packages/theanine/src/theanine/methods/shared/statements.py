@@ -32,7 +32,7 @@ async def summarize_session(
     """
     if given:
         return await _taken(session, given, context)
-    known = await context.index.reminders(turns)
+    known = await context.index.recalled_texts(turns)
     return await summarize(turns, context.chat, recalled=known)
 
 
@@ -53,7 +53,7 @@ def estimate_summary(turns: Sequence[Turn]) -> Estimate:
 async def _taken(
     session: Session, given: Sequence[ImportedMemory], context: Context
 ) -> list[NewMemory]:
-    by_key = {turn.key: turn for turn in await context.index.dialogue(session.id) if turn.key}
+    by_key = {turn.key: turn for turn in await context.index.session_turns(session.id) if turn.key}
     memories: list[NewMemory] = []
     for one in given:
         sources = sorted(

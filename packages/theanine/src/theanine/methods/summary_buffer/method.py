@@ -110,7 +110,7 @@ class SummaryBuffer(ReplyMixin):
 
 def _buffered(view: ScopeIndex) -> list[Memory]:
     """What is in the buffer, in time order."""
-    mask = view.live_of(UTTERANCE)
+    mask = view.live_mask(UTTERANCE)
     found = [memory for memory, held in zip(view.memories, mask, strict=True) if held]
     return sorted(found, key=lambda memory: memory.order)
 

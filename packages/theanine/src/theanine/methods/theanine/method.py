@@ -118,8 +118,8 @@ class Theanine:
         scene = Scene(
             session=session.id,
             turns=turns,
-            dialogue=context.index.dialogue,
-            around=context.index.around,
+            dialogue=context.index.session_turns,
+            around=context.index.turns_with_neighbors,
             undated=context.index.undated,
         )
         return await relate(pairs, scene, mode=self.config.relating, caller=context.chat)

@@ -13,15 +13,15 @@ import anyio
 from anyio import to_thread
 
 from theanine.errors import TheanineError
-from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, available, packed
+from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, is_available, pack
 from theanine.retrieval.ann.search import ApproximateSearch, window_bounds
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.types import Scope
 
-BEHIND = 20
+MAX_LAG = 20
 """An index is extended once it lacks a ``BEHIND``-th of the units; the others are looked at."""
-LEAST = 10
+MIN_BATCH = 10
 """Nor for less than a ``LEAST``-th of the units up to which search is exact, some seconds' work."""
 GROWTH = 1.5
 """While one is made, it is kept each time that it has grown so much, to go on from there."""
@@ -39,30 +39,30 @@ class IndexBuilder:
         self._job: _Job | None = None
         self._failed: set[Stamp] = set()
 
-    def tend(self, scope: Scope, state: ScopeVersion, approximate: ApproximateSearch) -> None:
+    def update(self, scope: Scope, state: ScopeVersion, approximate: ApproximateSearch) -> None:
         """Begin what a scope's index needs, if it needs anything and nothing is under way."""
         ranking = approximate.ranking
         n, exact_upto = len(ranking), ranking.config.exact_upto
         if n <= exact_upto:
             return
         known = approximate.index.rows if approximate.index else 0
-        if known and n - known <= max(n // BEHIND, exact_upto // LEAST):
+        if known and n - known <= max(n // MAX_LAG, exact_upto // MIN_BATCH):
             return
         stamp = Stamp(
             scope_id=state.scope_id,
             epoch=state.epoch,
             method=self._method,
             embedder=self._embedder,
-            windows=ranking.windows.settings,
+            windows=ranking.smoothing.settings,
         )
         if self._job is not None and self._job.under_way:
             if self._job.scope == scope and self._job.stamp != stamp:
                 self._job.stop()
-        elif stamp not in self._failed and available():
+        elif stamp not in self._failed and is_available():
             self._job = _Job(self._store, scope, stamp, state.memories, approximate, self._failed)
             self._job.start()
 
-    async def settle(self) -> bool:
+    async def wait(self) -> bool:
         """Wait until what is under way is done; False when nothing is."""
         if self._job is None or not self._job.under_way:
             return False
@@ -93,10 +93,10 @@ class _Job:
         self._store, self._approximate, self._failed = store, approximate, failed
         ranking = approximate.ranking
         self._ranking, self._mean = ranking, ranking.dense.mean
-        self._vectors = ranking.vectors.all
+        self._vectors = ranking.vectors.values
         # The last ones' neighbours may be yet to come.
-        self._last = len(self._vectors) - ranking.windows.reach
-        self._least = ranking.config.exact_upto // LEAST  # not worth writing a file for
+        self._last = len(self._vectors) - ranking.smoothing.reach
+        self._least = ranking.config.exact_upto // MIN_BATCH  # not worth writing a file for
         self._stopped = Event()
         # Not a daemon: ended in the middle of the library's work, it could take the process along.
         self._thread = Thread(target=self._run, name="theanine-index")
@@ -128,7 +128,7 @@ class _Job:
             if anyio.run(self._store.scope_version, self.scope).memories > self._memories:
                 return  # another process was faster, and this one will see more when next asked
             found = None  # a backup of the store was put back, without its index
-        index = (found and found.index(self._vectors)) or self._copy() or VectorIndex(width)
+        index = (found and found.load(self._vectors)) or self._copy() or VectorIndex(width)
         kept = index.rows
         while index.rows < self._last and self._goes_on:
             self._extend(index)
@@ -162,7 +162,7 @@ class _Job:
 
     def _keep(self, index: VectorIndex) -> int:
         """Keep it as it is now, if that can be done; gives of how many units it is."""
-        parts = packed(index, self.stamp, self._vectors)
+        parts = pack(index, self.stamp, self._vectors)
         try:
             anyio.run(
                 self._store.write_sidecar, self.scope, self.stamp.name, self.stamp.epoch, parts

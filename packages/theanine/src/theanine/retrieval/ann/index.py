@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.errors import MissingExtra
-from theanine.retrieval.neighbors import Places
+from theanine.retrieval.neighbors import Positions
 
 CONNECTIONS, EXPANSION = 16, 64
 """Edges a node, and nodes that are looked at as one is added."""
@@ -27,7 +27,7 @@ _MAGIC = b"theanine vector index 1\n"
 _HASH = 16  # bytes
 
 
-def available() -> bool:
+def is_available() -> bool:
     """Whether the extra ``ann`` is installed; without it every search is exact."""
     return find_spec("usearch") is not None
 
@@ -58,7 +58,7 @@ class VectorIndex:
         self._index.add(np.arange(self.rows, self.rows + len(vectors)), vectors, threads=1)
         self.rows += len(vectors)
 
-    def nearest(self, vector: NDArray[np.float32], k: int) -> Places:
+    def nearest(self, vector: NDArray[np.float32], k: int) -> Positions:
         """About the ``k`` rows of highest inner product, best first."""
         with self._searching:
             found = self._index.search(vector, min(k, self.rows), threads=1)
@@ -93,7 +93,7 @@ class Stamp:
         return blake2b(self.method.encode(), digest_size=8).hexdigest()
 
 
-def packed(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Sequence[bytes]:
+def pack(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Sequence[bytes]:
     """A file's parts: a hash of the rest, a line that says what it is, and the index."""
     head = asdict(stamp) | {
         "width": index.width,
@@ -130,7 +130,7 @@ class StoredIndex:
         body = rest[end - start :]
         return cls(rows=head["rows"], width=width, vectors=head["vectors"], body=body)
 
-    def index(self, vectors: NDArray[np.float32]) -> VectorIndex | None:
+    def load(self, vectors: NDArray[np.float32]) -> VectorIndex | None:
         """The index; None when it is of other vectors than the first of these."""
         if self.rows > len(vectors) or self.vectors != _hash_rows(vectors[: self.rows]):
             return None
