@@ -29,7 +29,7 @@ POINTS = ["Choosing a violin", "Finding a teacher", "The first recital"]
 
 
 def scipys(one: list[int], other: list[int]) -> float:
-    ranked: Any = library("scipy.stats", "a test").kendalltau(one, other, variant="b")
+    ranked: Any = library("scipy.stats").kendalltau(one, other, variant="b")
     return float(ranked.statistic)
 
 

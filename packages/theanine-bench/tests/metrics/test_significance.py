@@ -6,12 +6,18 @@ from importlib import import_module
 from math import comb
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.intervals import mcnemar_p_value
-from theanine_bench.metrics.significance import binomial_p, win_rate
+from theanine_bench.metrics.intervals import (
+    RESAMPLES,
+    binomial_p_value,
+    bootstrap_interval,
+    mcnemar_p_value,
+)
+from theanine_bench.metrics.significance import win_rate
 
 counts = st.integers(0, 60)
 
@@ -19,21 +25,35 @@ counts = st.integers(0, 60)
 def test_a_p_value_by_hand() -> None:
     # Eight wins of ten or more extreme, on both sides
     tail = sum(comb(10, n) for n in (8, 9, 10)) / 2**10
-    assert binomial_p(8, 10) == pytest.approx(2 * tail)
-    assert binomial_p(0, 0) == 1
+    assert binomial_p_value(8, 10) == pytest.approx(2 * tail)
+    assert binomial_p_value(0, 0) == 1
 
 
 @given(wins=counts, losses=counts)
 def test_p_values_are_scipys_and_take_no_side(wins: int, losses: int) -> None:
     stats: Any = import_module("scipy.stats")
-    p = binomial_p(wins, wins + losses)
+    p = binomial_p_value(wins, wins + losses)
     assert 0 < p <= 1
-    assert p == pytest.approx(binomial_p(losses, wins + losses))
+    assert p == pytest.approx(binomial_p_value(losses, wins + losses))
     if wins + losses:
         assert f"{p:.6g}" == f"{stats.binomtest(wins, wins + losses, 0.5).pvalue:.6g}"
     ours, theirs = [True] * wins + [False] * losses, [False] * wins + [True] * losses
     if wins + losses:
         assert mcnemar_p_value(ours, theirs) == pytest.approx(p)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.integers(0, 9))
+def test_intervals_are_scipys_percentile_bootstrap(values: list[float], seed: int) -> None:
+    stats: Any = import_module("scipy.stats")
+    ours = bootstrap_interval(values, seed)
+    theirs = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_ties_are_half_a_win_and_say_nothing_of_luck() -> None:

@@ -1,4 +1,4 @@
-"""How far raters agree, people and judging models alike."""
+"""Inter-rater agreement, for people and judging models alike."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 def majority(labels: Sequence[Label]) -> Label | None:
-    """What more than half of the raters said, such as two of three; None where there is no such.
+    """Return the label that more than half of the raters chose, or None.
 
-    Raises ValueError where nobody said anything.
+    Raises ValueError without labels.
     """
     if not labels:
         raise ValueError("nobody rated it, so there is no majority")
@@ -21,53 +21,51 @@ def majority(labels: Sequence[Label]) -> Label | None:
     return label if 2 * votes > len(labels) else None
 
 
-def observed_agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
-    """The share of items that two raters gave the same label, 0 to 1.
+def observed_agreement(first: Sequence[Hashable], second: Sequence[Hashable]) -> float:
+    """Return the share of items that two raters labeled alike, 0 to 1.
 
-    Raises ValueError where they rated nothing or not the same number of items.
+    Raises ValueError without items and for sequences of different lengths.
     """
-    pairs = list(zip(one, other, strict=True))
+    pairs = list(zip(first, second, strict=True))
     if not pairs:
         raise ValueError("two raters of nothing neither agree nor disagree")
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
-def cohen_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
-    """Agreement of two raters beyond chance: 1 is full, 0 is what chance gives, at worst -1.
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Return Cohen's kappa (1960) of two raters: at most 1, 0 for chance, at worst -1.
 
-    None where both gave everything the same single label: chance alone agrees fully then.
-    Raises as :func:`agreement` does. Source: Cohen (1960).
+    None if both gave every item the same single label, where chance alone agrees fully. Raises as
+    :func:`observed_agreement`.
     """
-    observed, items = observed_agreement(one, other), len(one)
-    first, second = Counter(one), Counter(other)
-    chance = sum(number * second[label] for label, number in first.items()) / items**2
-    return _beyond(observed, chance)
+    observed, items = observed_agreement(first, second), len(first)
+    first_counts, second_counts = Counter(first), Counter(second)
+    expected = sum(n * second_counts[label] for label, n in first_counts.items()) / items**2
+    return _beyond_chance(observed, expected)
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> float | None:
-    """Agreement beyond chance of any number of raters, not always the same ones.
+    """Return Fleiss' kappa (1971) of any number of raters, who may differ from item to item.
 
-    ``ratings`` has the labels of each item, equally many for all and at least two. None where
-    there is a single label in all. Raises ValueError for anything else. Source: Fleiss (1971).
+    Args:
+        ratings: the labels of each item, equally many for all and at least two.
+
+    Returns None if there is only one label in all. Raises ValueError for other ``ratings``.
     """
-    raters = _raters(ratings)
-    counts = [Counter(labels) for labels in ratings]
-    same = sum(number * (number - 1) for one in counts for number in one.values())
-    observed = same / (len(ratings) * raters * (raters - 1))
-    totals = Counter(chain.from_iterable(ratings))
-    chance = sum((number / totals.total()) ** 2 for number in totals.values())
-    return _beyond(observed, chance)
-
-
-def _raters(ratings: Sequence[Sequence[Hashable]]) -> int:
     numbers = {len(labels) for labels in ratings}
     if len(numbers) != 1 or min(numbers) < 2:
         raise ValueError(
             "Fleiss' kappa needs items that were all rated by the same number of raters, two or "
             f"more; there are items with {', '.join(map(str, sorted(numbers))) or 'none'}"
         )
-    return numbers.pop()
+    [raters] = numbers
+    counts = [Counter(labels) for labels in ratings]
+    agreeing = sum(n * (n - 1) for count in counts for n in count.values())
+    observed = agreeing / (len(ratings) * raters * (raters - 1))
+    totals = Counter(chain.from_iterable(ratings))
+    expected = sum((n / totals.total()) ** 2 for n in totals.values())
+    return _beyond_chance(observed, expected)
 
 
-def _beyond(observed: float, chance: float) -> float | None:
-    return None if chance >= 1 else (observed - chance) / (1 - chance)
+def _beyond_chance(observed: float, expected: float) -> float | None:
+    return None if expected >= 1 else (observed - expected) / (1 - expected)

@@ -1,16 +1,18 @@
-"""Libraries that only measuring needs, imported when they are."""
+"""Libraries that only some metrics need, imported when a metric is computed."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from theanine.embeddings.on_device import require
+from theanine.errors import MissingExtra
 
 EXTRA = "eval"
 
 
-def library(module: str, purpose: str, extra: str = EXTRA) -> Any:
-    """The module, which is an optional part; raises MissingExtra where it isn't installed."""
-    require(module.partition(".")[0], extra, purpose)
+def library(module: str, purpose: str = "", extra: str = "") -> Any:
+    """Import a library; raise MissingExtra if it belongs to an extra that is not installed."""
+    if extra and find_spec(module.partition(".")[0]) is None:
+        raise MissingExtra(extra, purpose, "theanine-bench")
     return import_module(module)

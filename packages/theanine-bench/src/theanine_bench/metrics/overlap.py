@@ -1,7 +1,6 @@
-"""How much of a text's wording another text has: BLEU, ROUGE, unigram F1, exact match.
+"""Text overlap: BLEU, ROUGE, token F1, exact match. All return 0 to 1 (papers print percent).
 
-All give 0 to 1, where papers print a hundred times that. BLEU and ROUGE are those of sacrebleu,
-nltk and rouge-score themselves (extra ``eval``).
+BLEU is computed by sacrebleu or nltk, ROUGE by rouge-score, LoCoMo's stems by nltk.
 """
 
 from __future__ import annotations
@@ -19,31 +18,29 @@ from theanine.errors import SettingsError
 from theanine_bench.metrics.library import library
 
 Norm = Literal["squad", "parlai", "locomo"]
-"""Whose rule for what of a text's wording counts."""
+"""The script whose text normalization is applied."""
 _DELETED = str.maketrans("", "", string.punctuation)
 _SPACED = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_WITH_AND = re.compile(r"\b(a|an|the|and)\b")
+_ARTICLES_AND = re.compile(r"\b(a|an|the|and)\b")
 ABSTENTION_PHRASES = ("no information available", "not mentioned")
-"""What LoCoMo takes for saying that nothing was said about it."""
+"""What LoCoMo's script accepts as an answer to an unanswerable question."""
 
 
 def normalize(text: str, norm: Norm = "squad") -> str:
-    """Lower-cased, without punctuation and articles, its words a space apart.
+    """Lowercase a text and remove punctuation, articles and repeated spaces.
 
-    SQuAD and LoCoMo delete punctuation, ParlAI puts a space in its place; LoCoMo takes "and" for
-    an article as well.
+    SQuAD and LoCoMo delete punctuation, ParlAI replaces it by a space; LoCoMo also removes "and".
     """
     bare = text.lower().translate(_SPACED if norm == "parlai" else _DELETED)
-    return " ".join((_WITH_AND if norm == "locomo" else _ARTICLES).sub(" ", bare).split())
+    return " ".join((_ARTICLES_AND if norm == "locomo" else _ARTICLES).sub(" ", bare).split())
 
 
 def token_f1(answer: str, reference: str, norm: Norm = "squad", stem: bool = False) -> float:
-    """F1 of the words that the two share, each as often as both have it.
+    """Return the F1 of the bags of words (SQuAD; Rajpurkar et al., 2016).
 
-    Where one has no words it is 0, except with SQuAD 2.0's rule where neither has: then it is 1.
-    ``stem`` compares nltk's Porter stems. Sources: Rajpurkar et al. (2016, 2018), and LoCoMo's and
-    ParlAI's own scripts.
+    Without words on either side it is 0, except under SQuAD 2.0's rule (Rajpurkar et al., 2018),
+    which gives 1 if both have none. ``stem`` compares nltk's Porter stems.
     """
     ours, theirs = _words(answer, norm, stem), _words(reference, norm, stem)
     if not ours or not theirs:
@@ -53,30 +50,27 @@ def token_f1(answer: str, reference: str, norm: Norm = "squad", stem: bool = Fal
 
 
 def exact_match(answer: str, reference: str, norm: Norm = "squad") -> float:
-    """1 where the two are the same once normalized."""
+    """Return 1 if the normalized texts are equal, else 0."""
     return float(normalize(answer, norm) == normalize(reference, norm))
 
 
 def locomo_f1(answer: str, reference: str, category: str = "", answerable: bool = True) -> float:
-    """LoCoMo's score of an answer (Maharana et al., 2024, and its ``task_eval/evaluation.py``).
+    """Return LoCoMo's score (Maharana et al., 2024; its ``task_eval/evaluation.py``).
 
-    F1 of Porter stems. A ``multi-hop`` reference is a list with commas: each of its parts is
-    compared with the answer's part that fits best, and the mean taken. Of an ``open`` reference
-    only what stands before the first semicolon counts. Where the question is not answerable, it is
-    1 for an answer with one of the two phrases of :data:`DECLINING`, else 0.
+    F1 of Porter stems, with three exceptions. ``multi-hop``: the reference is a comma-separated
+    list, and each part's best F1 with a part of the answer is averaged. ``open``: only the
+    reference up to the first semicolon counts. Unanswerable: 1 if the answer contains one of
+    :data:`ABSTENTION_PHRASES`, else 0.
     """
     if not answerable:
         return float(any(phrase in answer.lower() for phrase in ABSTENTION_PHRASES))
     if category == "multi-hop":
         parts = [part.strip() for part in answer.split(",")]
         wanted = [part.strip() for part in reference.split(",")]
-        return sum(max(_stemmed_f1(part, one) for part in parts) for one in wanted) / len(wanted)
+        best = [max(token_f1(part, want, "locomo", stem=True) for part in parts) for want in wanted]
+        return sum(best) / len(best)
     if category == "open":
         reference = reference.split(";")[0].strip()
-    return _stemmed_f1(answer, reference)
-
-
-def _stemmed_f1(answer: str, reference: str) -> float:
     return token_f1(answer, reference, "locomo", stem=True)
 
 
@@ -87,42 +81,39 @@ def _words(text: str, norm: Norm, stem: bool) -> list[str]:
 
 @cache
 def _stemmer() -> Any:
-    return library("nltk.stem", "stemming").PorterStemmer()
-
-
-def _treebank(text: str) -> list[str]:
-    """As ``nltk.word_tokenize(text, preserve_line=True)``, which needs none of nltk's data."""
-    return _treebank_tokenizer().tokenize(text)
+    return library("nltk.stem").PorterStemmer()
 
 
 @cache
 def _treebank_tokenizer() -> Any:
-    return library("nltk.tokenize", "this tokenizer").NLTKWordTokenizer()
+    return library("nltk.tokenize").NLTKWordTokenizer()
 
 
 TOKENIZERS: Mapping[str, Callable[[str], list[str]]] = {
     "spaces": str.split,
     "squad": lambda text: normalize(text, "squad").split(),
     "parlai": lambda text: normalize(text, "parlai").split(" "),
-    "treebank": _treebank,
+    # nltk.word_tokenize(text, preserve_line=True), which needs none of nltk's data
+    "treebank": lambda text: _treebank_tokenizer().tokenize(text),
 }
-"""How :class:`NltkBleu` cuts a text."""
+"""Tokenizers of :class:`NltkBleu`."""
 SACREBLEU_TOKENIZERS = ("13a", "intl", "char", "zh", "none")
-"""Those of sacrebleu's that need no download and no further library."""
+"""sacrebleu's tokenizers that need no download and no further library."""
 
 
-def _known(tokenizer: str, known: Collection[str]) -> None:
-    if tokenizer not in known:
-        raise SettingsError(f"no tokenizer {tokenizer!r}; there are: {', '.join(known)}")
+def _check_tokenizer(tokenizer: str, tokenizers: Collection[str]) -> None:
+    if tokenizer not in tokenizers:
+        raise SettingsError(f"no tokenizer {tokenizer!r}; there are: {', '.join(tokenizers)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SacreBleu:
-    """BLEU up to ``order``-grams as sacrebleu has it (Papineni et al., 2002; Post, 2018).
+    """sacrebleu's BLEU (Papineni et al., 2002; Post, 2018).
 
     Attributes:
-        tokens: sacrebleu's tokenizer, one of :data:`SACREBLEU_TOKENIZERS`.
-        smoothing: of counts that are 0: ``exp``, ``floor``, ``add-k``, ``none``.
+        order: maximum n-gram length.
+        tokens: one of :data:`SACREBLEU_TOKENIZERS`.
+        smoothing: sacrebleu's smoothing of zero counts.
     """
 
     order: int = 4
@@ -131,58 +122,59 @@ class SacreBleu:
     lowercase: bool = False
 
     def __post_init__(self) -> None:
-        _known(self.tokens, SACREBLEU_TOKENIZERS)
+        _check_tokenizer(self.tokens, SACREBLEU_TOKENIZERS)
 
     def sentence(self, answer: str, reference: str) -> float:
-        """Of one answer. Orders that are longer than it are left out, as sacrebleu advises."""
-        scored = _sacrebleu(self, effective=True).sentence_score(answer, [reference])
-        return min(1.0, float(scored.score) / 100)
+        """Return sentence BLEU with effective order, as sacrebleu advises."""
+        score = _sacrebleu(self, effective_order=True).sentence_score(answer, [reference]).score
+        return min(1.0, float(score) / 100)
 
     def corpus(self, answers: Sequence[str], references: Sequence[str]) -> float:
-        """Of all answers together: their counts are added up before any ratio is taken."""
-        scored = _sacrebleu(self, effective=False).corpus_score(answers, [references])
-        return min(1.0, float(scored.score) / 100)
+        """Return corpus BLEU: counts are summed before ratios are taken."""
+        score = _sacrebleu(self, effective_order=False).corpus_score(answers, [references]).score
+        return min(1.0, float(score) / 100)
 
     def counts(self, answer: str, reference: str) -> list[int]:
-        """What one answer adds: its length, the reference's, matches of each order, and all."""
-        plain = replace(self, smoothing="none")  # add-k is in the counts that it gives
-        one = _sacrebleu(plain, effective=True).sentence_score(answer, [reference])
+        """Return one answer's counts: both lengths, then matches and totals of each order."""
+        unsmoothed = replace(self, smoothing="none")  # add-k would be in the counts
+        one = _sacrebleu(unsmoothed, effective_order=True).sentence_score(answer, [reference])
         return [one.sys_len, one.ref_len, *one.counts, *one.totals]
 
     def from_counts(self, counts: Sequence[int]) -> float:
-        """:meth:`corpus` of the answers whose counts these are, added up."""
-        length, reference, *grams = counts
-        scored = _sacrebleu(self, effective=False).compute_bleu(
+        """Return corpus BLEU from the sum of :meth:`counts` over its answers."""
+        length, reference_length, *grams = counts
+        score = _sacrebleu(self, effective_order=False).compute_bleu(
             grams[: self.order],
             grams[self.order :],
             length,
-            reference,
+            reference_length,
             smooth_method=self.smoothing,
             max_ngram_order=self.order,
         )
-        return min(1.0, float(scored.score) / 100)
+        return min(1.0, float(score.score) / 100)
 
 
 @cache
-def _sacrebleu(how: SacreBleu, effective: bool) -> Any:
-    return library("sacrebleu", "BLEU").BLEU(
-        lowercase=how.lowercase,
-        force=True,  # it would complain about texts that end with a space and a full stop
-        tokenize=how.tokens,
-        smooth_method=how.smoothing,
-        max_ngram_order=how.order,
-        effective_order=effective,
+def _sacrebleu(settings: SacreBleu, effective_order: bool) -> Any:
+    return library("sacrebleu").BLEU(
+        lowercase=settings.lowercase,
+        force=True,  # no warning about texts that end with " ."
+        tokenize=settings.tokens,
+        smooth_method=settings.smoothing,
+        max_ngram_order=settings.order,
+        effective_order=effective_order,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NltkBleu:
-    """BLEU up to ``order``-grams as nltk has it.
+    """nltk's BLEU.
 
     Attributes:
+        order: maximum n-gram length.
         tokens: one of :data:`TOKENIZERS`.
-        smoothing: number of the method of Chen and Cherry (2014) as nltk counts them; 0 for none.
-            5 to 7 are not offered: they give more than 1 for a perfect answer.
+        smoothing: nltk's number of the method of Chen and Cherry (2014); 0 for none. Methods 5 to 7
+            exceed 1 for a perfect answer and are not offered.
         epsilon: what method 1 takes for a count of 0.
     """
 
@@ -192,37 +184,36 @@ class NltkBleu:
     epsilon: float = 0.1
 
     def __post_init__(self) -> None:
-        _known(self.tokens, TOKENIZERS)
+        _check_tokenizer(self.tokens, TOKENIZERS)
 
     def sentence(self, answer: str, reference: str) -> float:
-        """Of one answer."""
+        """Return sentence BLEU."""
         return self.corpus([answer], [reference])
 
     def corpus(self, answers: Sequence[str], references: Sequence[str]) -> float:
-        """Of all answers together: their counts are added up before any ratio is taken."""
-        nltk, cut = library("nltk.translate.bleu_score", "BLEU"), TOKENIZERS[self.tokens]
+        """Return corpus BLEU: counts are summed before ratios are taken."""
+        nltk, tokenize = library("nltk.translate.bleu_score"), TOKENIZERS[self.tokens]
         smooth = getattr(nltk.SmoothingFunction(epsilon=self.epsilon), f"method{self.smoothing}")
-        with warnings.catch_warnings():  # what it warns of is that a count is 0
+        with warnings.catch_warnings():  # nltk warns of zero counts
             warnings.simplefilter("ignore", UserWarning)
-            scored = nltk.corpus_bleu(
-                [[cut(reference)] for reference in references],
-                [cut(answer) for answer in answers],
+            score = nltk.corpus_bleu(
+                [[tokenize(reference)] for reference in references],
+                [tokenize(answer) for answer in answers],
                 weights=(1 / self.order,) * self.order,
                 smoothing_function=smooth,
             )
-        return min(1.0, float(scored))
+        return min(1.0, float(score))
 
 
 def rouge(answer: str, reference: str, kind: Literal["1", "2", "L"], stem: bool = False) -> float:
-    """ROUGE's F as rouge-score has it (Lin, 2004): of words, of pairs, or of the longest sequence.
+    """Return ROUGE-1, -2 or -L F1 as rouge-score computes it (Lin, 2004).
 
-    Lower-cased; everything but English letters and digits is a gap. ``stem`` stems words of more
-    than three letters.
+    Texts are lowercased and split at everything but English letters and digits. ``stem`` stems
+    words of more than three letters.
     """
     return float(_rouge(f"rouge{kind}", stem).score(reference, answer)[f"rouge{kind}"].fmeasure)
 
 
 @cache
 def _rouge(kind: str, stem: bool) -> Any:
-    scorers = library("rouge_score.rouge_scorer", "ROUGE")
-    return scorers.RougeScorer([kind], use_stemmer=stem)
+    return library("rouge_score.rouge_scorer").RougeScorer([kind], use_stemmer=stem)

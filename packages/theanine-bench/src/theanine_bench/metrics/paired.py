@@ -1,4 +1,4 @@
-"""Two runs over the same questions, compared question by question."""
+"""Two runs compared sample by sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from theanine_bench.metrics.intervals import (
 
 
 class Measured(Protocol):
-    """What has an id and measures by name."""
+    """Anything with an id and scores by metric."""
 
     @property
     def id(self) -> str: ...
@@ -26,12 +26,12 @@ class Measured(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """A measure of two runs over the ``n`` questions that both have it of.
+    """A metric of two runs over the ``n`` samples that both have a score for.
 
     Attributes:
         ours, theirs: the means.
-        difference: ours less theirs, with its 95 % bootstrap interval.
-        p: of a difference of 0, two-sided.
+        difference: ours minus theirs.
+        p: two-sided p-value of no difference.
     """
 
     measure: str
@@ -43,31 +43,26 @@ class PairedComparison:
 
 
 def compare_paired(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list[PairedComparison]:
-    """Measure by measure, over the common questions: McNemar where it is yes or no, else bootstrap.
+    """Compare two runs metric by metric over their common samples.
 
-    A measure that only one of the runs has is left out.
+    The p-value is McNemar's for scores of 0 and 1, else the paired bootstrap's. Metrics that only
+    one of the runs has are left out.
     """
-    other = {item.id: item for item in theirs}
-    pairs = [(item, other[item.id]) for item in ours if item.id in other]
-    names = dict.fromkeys(
-        name for one, two in pairs for name in one.measures if name in two.measures
-    )
-    found: list[PairedComparison] = []
-    for name in names:
-        both = [
-            (one.measures[name], two.measures[name])
-            for one, two in pairs
-            if name in one.measures and name in two.measures
-        ]
-        found.append(_comparison(name, [a for a, _ in both], [b for _, b in both]))
-    return found
+    other = {item.id: item.measures for item in theirs}
+    pairs = [(item.measures, other[item.id]) for item in ours if item.id in other]
+    names = dict.fromkeys(name for our, their in pairs for name in our if name in their)
+    return [
+        _compare(name, [(a[name], b[name]) for a, b in pairs if name in a and name in b])
+        for name in names
+    ]
 
 
-def _comparison(name: str, ours: Sequence[float], theirs: Sequence[float]) -> PairedComparison:
+def _compare(name: str, pairs: Sequence[tuple[float, float]]) -> PairedComparison:
+    ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
     if {*ours, *theirs} <= {0.0, 1.0}:
-        p = mcnemar_p_value([one == 1 for one in ours], [one == 1 for one in theirs])
+        p = mcnemar_p_value([a == 1 for a in ours], [b == 1 for b in theirs])
     else:
         p = paired_bootstrap_p_value(ours, theirs)
-    n = len(ours)
-    difference = bootstrap_interval([one - two for one, two in zip(ours, theirs, strict=True)])
+    n = len(pairs)
+    difference = bootstrap_interval([a - b for a, b in pairs])
     return PairedComparison(name, sum(ours) / n, sum(theirs) / n, difference, p, n)

@@ -223,7 +223,7 @@ class ByRule:
         values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
         about = [content_stems(one.text, case.names) for one in case.written]
         shares = [
-            grounding(one, memory.said) if memory.sources else 0.0
+            grounding(one, memory.source_texts) if memory.sources else 0.0
             for one, memory in zip(about, case.written, strict=True)
         ]
         twice = find_duplicates(about)

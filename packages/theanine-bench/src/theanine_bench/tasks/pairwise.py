@@ -18,7 +18,8 @@ from theanine_bench.judges.comparing import (
     criterion_named,
 )
 from theanine_bench.judges.showing import past_lines
-from theanine_bench.metrics.significance import WinRate, binomial_p, win_rate
+from theanine_bench.metrics.intervals import binomial_p_value
+from theanine_bench.metrics.significance import WinRate, win_rate
 from theanine_bench.runs.folder import RunFolder, lines_of
 from theanine_bench.runs.item import Item
 from theanine_bench.runs.saved_run import common
@@ -160,7 +161,7 @@ def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, 
     outcomes = Counter(one["outcome"] for one in verdicts if "alike" not in one)
     decided = outcomes.total() - outcomes[TIE]
     for letter in LETTERS[:runs]:
-        found[f"p {letter}"] = binomial_p(outcomes[letter], decided, 1 / runs)
+        found[f"p {letter}"] = binomial_p_value(outcomes[letter], decided, 1 / runs)
     return found
 
 
