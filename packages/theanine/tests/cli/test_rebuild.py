@@ -20,7 +20,7 @@ from theanine.demo import HARBOUR
 from theanine.testing import ScriptedServer, answer, by_step, status
 
 HISTORY = str(HARBOUR)
-WAITS = "somebody else is remembering ana: waiting until that is done\n"
+WAITS = "another process is remembering ana: waiting for it\n"
 
 
 def texts(run: Terminal, method: str, user: str = "ana") -> list[str]:

@@ -1,9 +1,9 @@
-"""Remember the log anew, by another method or with other settings: what it takes, then doing it.
+"""Remember the log with another method or other settings, and estimate what that costs.
 
-The log is the truth: a method that has not remembered a session finds it waiting, however old. To
-be remembered *again*, sessions are remembered under a stage, a name of its own beside the method's,
-which takes the method's place in one transaction when nothing waits any more. So whatever stops a
-rebuild, what was remembered before is still there, and the next run goes on where this one was.
+A method that has not remembered a session finds it pending, however old it is. To remember
+sessions *again*, the method runs under a temporary name, its stage, which replaces the method's
+own memories in one transaction when nothing is pending any more. So the old memories are there
+until then, and an interrupted rebuild continues where it stopped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from theanine.store.base import Store
 from theanine.store.values import Pending
 from theanine.types import LOCAL_MODEL, Scope, Usage
 
-CALL_SECONDS = 1.0
-"""How long a model takes to begin an answer, where the journal knows no call of its own."""
-TOKENS_A_SECOND = 60.0
-"""How fast it then writes."""
-TURNS_A_SECOND = 300.0
-"""How fast the local versions go: what `theanine compare` measures on two cores, rounded down."""
+SECONDS_PER_CALL = 1.0
+"""Assumed latency of a model, if the journal has no call of it."""
+TOKENS_PER_SECOND = 60.0
+"""Assumed output speed of a model, if the journal has no call of it."""
+TURNS_PER_SECOND = 300.0
+"""Speed without a model: what `theanine compare` measures on two cores, rounded down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +35,10 @@ class RebuildEstimate(Usage):
     """Expected usage of a rebuild, an upper bound: replies in the journal are not paid again.
 
     Attributes:
-        method: id of the method that will remember.
-        model: name of the model, ``local`` for none.
-        sessions, turns: how many wait to be remembered.
-        replaced: how many memories will be dropped once all is remembered, by method.
+        method: the method's id.
+        model: the model's name, or ``local``.
+        sessions, turns: how many are pending.
+        replaced: number of memories that will be dropped at the end, by method.
     """
 
     method: str
@@ -50,13 +50,13 @@ class RebuildEstimate(Usage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildReport:
-    """What became of a rebuild.
+    """The result of a rebuild.
 
     Attributes:
-        reports: one for each session that was tried.
-        waiting: sessions that are still to be remembered, with why they failed; then nothing of
-            the old was dropped, and the next rebuild goes on.
-        replaced: memories that were dropped, by method.
+        reports: one for each session that was attempted.
+        waiting: sessions that are still pending, with why they failed. If there are any, nothing
+            was dropped, and the next rebuild continues.
+        replaced: number of memories that were dropped, by method.
     """
 
     reports: Sequence[RememberReport]
@@ -70,122 +70,126 @@ class RebuildReport:
 
 
 class Rebuilder:
-    """One method over one store. ``again`` makes anew what the method has made already."""
+    """Rebuilds one method's memories. ``again`` replaces those that it has."""
 
     def __init__(
         self,
         store: Store,
         method: Method,
         chat: Chat | None,
-        views: ScopeCache,
-        rememberer: RememberWorker,
+        indexes: ScopeCache,
+        worker: RememberWorker,
         *,
         again: bool,
     ) -> None:
-        self._store, self._own, self._chat, self._again = store, method, chat, again
-        self._method, self._rememberer = method, rememberer
+        self._store, self._chat, self._again = store, chat, again
+        self._name, self._method, self._worker = method.name, method, worker
         if again:
-            self._method = cast("Method", _Staged(method, _stage(method, chat)))
-            self._rememberer = rememberer.with_method(
-                self._method, views.with_method(self._method.name)
-            )
+            self._method = cast("Method", _Stage(method, _stage_name(method, chat)))
+            self._worker = worker.with_method(self._method, indexes.with_method(self._method.name))
 
     async def estimate(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
-        """What :meth:`rebuild` will about take."""
-        waiting = await self._store.pending(self._method.name, scope)
-        whole, turns = Estimate(), 0
-        for one in waiting:
-            said, _ = await self._store.pending_input(one.scope, one.session, self._method.name)
-            turns += len(said)
+        """Estimate the cost of :meth:`rebuild`."""
+        pending = await self._store.pending(self._method.name, scope)
+        total, turn_count = Estimate(), 0
+        for session in pending:
+            turns, _ = await self._store.pending_input(
+                session.scope, session.session, self._method.name
+            )
+            turn_count += len(turns)
             if self._chat:
-                whole += self._method.estimate(said)
+                total += self._method.estimate(turns)
         return RebuildEstimate(
-            method=self._own.name,
+            method=self._name,
             model=self._chat.model.name if self._chat else LOCAL_MODEL,
-            sessions=len(waiting),
-            turns=turns,
-            calls=whole.calls,
-            input_tokens=whole.input_tokens,
-            output_tokens=whole.output_tokens,
-            cost=self._cost(whole),
-            seconds=await self._seconds(whole, turns),
+            sessions=len(pending),
+            turns=turn_count,
+            calls=total.calls,
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            cost=self._cost(total),
+            seconds=await self._seconds(total, turn_count),
             replaced=await self._replaced(scope, instead),
         )
 
     async def rebuild(
         self, scope: Scope | None, *, instead: bool, progress: Progress | None
     ) -> RebuildReport:
-        """Remember what waits; if nothing waits any more, let it take the place of the old."""
-        old = await self._replaced(scope, instead)
-        if self._again:  # what an earlier run began with other settings would never be finished
-            await self._store.delete_method_data(await self._stages(scope), scope)
+        """Remember what is pending; when nothing is, drop what this rebuild replaces."""
+        replaced = await self._replaced(scope, instead)
+        if self._again:  # stages of other settings would never be finished
+            await self._store.delete_method_data(await self._other_stages(scope), scope)
         reports: list[RememberReport] = []
-        while True:  # sessions may end while it works
-            made = await self._rememberer.remember(scope, progress)
-            reports += made
+        while True:  # sessions may end in the meantime
+            attempted = await self._worker.remember(scope, progress)
+            reports += attempted
             if waiting := await self._store.pending(self._method.name, scope):
-                if not made or any(report.failure for report in made):
+                if not attempted or any(report.failure for report in attempted):
                     return RebuildReport(reports=reports, waiting=waiting)
-            elif not self._again or await self._in_place(scope):
+            elif not self._again or await self._promote(scope):
                 break
-        own = self._own.name
-        others = [name for name in old if name != own]
-        if others and await self._store.delete_method_data(others, scope, replacement=own) is None:
-            return RebuildReport(reports=reports, waiting=await self._store.pending(own, scope))
-        return RebuildReport(reports=reports, replaced={name: n for name, n in old.items() if n})
+        others = [name for name in replaced if name != self._name]
+        if (
+            others
+            and await self._store.delete_method_data(others, scope, replacement=self._name) is None
+        ):
+            waiting = await self._store.pending(self._name, scope)
+            return RebuildReport(reports=reports, waiting=waiting)
+        return RebuildReport(
+            reports=reports, replaced={name: count for name, count in replaced.items() if count}
+        )
 
-    async def _in_place(self, scope: Scope | None) -> bool:
-        """Let the stage be the method's own; False when a session ended just now."""
-        placed = await self._store.promote(self._method.name, self._own.name, scope)
-        return placed is not None
+    async def _promote(self, scope: Scope | None) -> bool:
+        """Replace the method's memories by the stage's; False if a session has just ended."""
+        promoted = await self._store.promote(self._method.name, self._name, scope)
+        return promoted is not None
 
     async def _replaced(self, scope: Scope | None, instead: bool) -> dict[str, int]:
-        """The methods whose memories are to go, with how many there are."""
-        known = await self._store.methods(scope)
-        own = self._own.name
+        """Return the number of memories to drop, by method."""
+        counts = await self._store.methods(scope)
         return {
             name: count
-            for name, count in known.items()
-            if (name == own and self._again)
-            or (instead and name != own and not name.startswith(f"{own}{_MARK}"))
+            for name, count in counts.items()
+            if (name == self._name and self._again)
+            or (instead and name != self._name and not name.startswith(self._name + _SEPARATOR))
         }
 
-    async def _stages(self, scope: Scope | None) -> list[str]:
-        """Stages of the method that other settings left behind."""
+    async def _other_stages(self, scope: Scope | None) -> list[str]:
+        """Return the method's stages that were begun with other settings."""
         names = await self._store.methods(scope)
-        mark = f"{self._own.name}{_MARK}"
-        return [name for name in names if name.startswith(mark) and name != self._method.name]
+        prefix = self._name + _SEPARATOR
+        return [name for name in names if name.startswith(prefix) and name != self._method.name]
 
-    def _cost(self, whole: Estimate) -> float | None:
-        if not self._chat or not whole.calls:
+    def _cost(self, total: Estimate) -> float | None:
+        if not self._chat or not total.calls:
             return 0.0
         model = self._chat.model
-        known = isinstance(model, PricedModel)
-        return model.price(whole.input_tokens, whole.output_tokens) if known else None
+        if not isinstance(model, PricedModel):
+            return None
+        return model.price(total.input_tokens, total.output_tokens)
 
-    async def _seconds(self, whole: Estimate, turns: int) -> float:
-        seconds = turns / TURNS_A_SECOND
-        if not self._chat or not whole.calls:
+    async def _seconds(self, total: Estimate, turns: int) -> float:
+        seconds = turns / TURNS_PER_SECOND
+        if not self._chat or not total.calls:
             return seconds
         name = self._chat.model.name
-        known = [line for line in await self._store.costs() if line.model == name]
-        calls = sum(line.calls - line.failed for line in known)
+        lines = [line for line in await self._store.costs() if line.model == name]
+        calls = sum(line.calls - line.failed for line in lines)
         if calls:
-            return seconds + whole.calls * sum(line.seconds for line in known) / calls
-        return seconds + whole.calls * CALL_SECONDS + whole.output_tokens / TOKENS_A_SECOND
+            return seconds + total.calls * sum(line.seconds for line in lines) / calls
+        return seconds + total.calls * SECONDS_PER_CALL + total.output_tokens / TOKENS_PER_SECOND
 
 
-_MARK = "~"
-"""Parts a method's name from the hash of what it is remembered with, in the name of a stage."""
+_SEPARATOR = "~"
+"""Separates, in a stage's name, the method's name from the hash of its settings."""
 
 
-def _stage(method: Method, chat: Chat | None) -> str:
-    """The name under which the method's sessions are remembered again with these settings."""
-    made_with = repr((getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL))
-    return f"{method.name}{_MARK}{hashlib.sha256(made_with.encode()).hexdigest()[:12]}"
+def _stage_name(method: Method, chat: Chat | None) -> str:
+    settings = repr((getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL))
+    return f"{method.name}{_SEPARATOR}{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
 
-class _Staged:
+class _Stage:
     """A method under another name."""
 
     def __init__(self, method: Method, name: str) -> None:

@@ -1,7 +1,7 @@
-"""Remember the sessions that ended: lease the scope, run the method, commit in one transaction.
+"""Remember ended sessions: lease the scope, run the method, commit in one transaction.
 
-Resumable by construction: a session that was not committed is still pending, and the journal
-replays what a model already answered.
+This can stop anywhere: a session that was not committed is still pending, and the journal replays
+the replies that a model has already given.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from theanine.types import MemoryBatch, Scope, Usage
 _log = logging.getLogger(__name__)
 
 LEASE = timedelta(minutes=2)
-"""How long a lease lasts; it is renewed four times as often."""
+"""How long a lease lasts; it is renewed four times in that time."""
 POLL = 0.1
-"""Seconds between two tries for a lease that another process holds."""
-QUIET = 10
-"""Such tries before the wait is told of."""
-ATTEMPTS = 3
-"""A session that failed this often no longer holds up the ones after it."""
+"""Seconds between attempts to get a lease that another process holds."""
+ATTEMPTS_BEFORE_NOTICE = 10
+"""Failed attempts to get a lease before the wait is logged."""
+MAX_ATTEMPTS = 3
+"""A session that failed this often no longer holds up later sessions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberReport:
-    """What became of one session.
+    """The result of remembering one session.
 
     Attributes:
         memories, links: how many were committed.
-        pairs: how many (older, newer) pairs were related.
-        usage: the model calls and tokens that it took.
-        notes: what its user should know, such as a step that fell back on its local version.
-        failure: why it is still pending, or None.
+        pairs: how many (older, newer) pairs were compared for a relation.
+        usage: model calls and tokens.
+        notes: messages for the user, such as a step that fell back to its local version.
+        failure: why the session is still pending, or None.
     """
 
     scope: Scope
@@ -67,7 +67,7 @@ Progress = Callable[[RememberReport], None]
 
 
 class RememberWorker:
-    """Remembers pending sessions, scope by scope, each scope's in time order."""
+    """Remembers pending sessions scope by scope, in each scope in time order."""
 
     def __init__(
         self,
@@ -75,127 +75,132 @@ class RememberWorker:
         method: Method,
         embedder: Embedder,
         chat: Chat | None,
-        views: ScopeCache,
+        indexes: ScopeCache,
         clock: Clock,
         seed: int,
     ) -> None:
         self._store, self._method, self._embedder = store, method, embedder
-        self._chat, self._views, self._clock, self._seed = chat, views, clock, seed
+        self._chat, self._indexes, self._clock, self._seed = chat, indexes, clock, seed
         self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
         self._holder = lease_holder()
 
-    def with_method(self, method: Method, views: ScopeCache) -> RememberWorker:
-        """The same for another method: in one scope, one of the two waits for the other."""
+    def with_method(self, method: Method, indexes: ScopeCache) -> RememberWorker:
+        """Return a worker for another method that shares this one's locks and lease holder."""
         other = copy(self)
-        other._method, other._views = method, views
+        other._method, other._indexes = method, indexes
         return other
 
     async def remember(
         self, scope: Scope | None, progress: Progress | None
     ) -> list[RememberReport]:
-        """Remember what is pending, of one scope or of all."""
+        """Remember the pending sessions of one scope, or of all."""
         reports: list[RememberReport] = []
-        waiting = await self._store.pending(self._method.name, scope)
-        for each in dict.fromkeys(one.scope for one in waiting):
-            async with self._locks[each], self._leased(each):
-                # Read again under the lease: another process may have done it meanwhile.
-                for one in await self._store.pending(self._method.name, each):
-                    report = await self._attempt(one)
+        pending = await self._store.pending(self._method.name, scope)
+        for owner in dict.fromkeys(session.scope for session in pending):
+            async with self._locks[owner], self._leased(owner):
+                # Read again under the lease: another process may have remembered some of them.
+                for session in await self._store.pending(self._method.name, owner):
+                    report = await self._attempt(session)
                     reports.append(report)
                     if progress:
                         progress(report)
-                    if report.failure and one.attempts + 1 < ATTEMPTS:
-                        break  # later sessions link to this one: they wait for it
+                    if report.failure and session.attempts + 1 < MAX_ATTEMPTS:
+                        break  # later sessions link to this one's memories
         return reports
 
     @asynccontextmanager
     async def _leased(self, scope: Scope) -> AsyncGenerator[None]:
-        """Hold the scope's lease, renewed in the background; wait while another process has it."""
-        tries = 0
+        """Hold the scope's lease, renewed in the background. Waits for another holder.
+
+        Also entered without the lease when the other holder has left nothing pending.
+        """
+        attempts = 0
         while not await self._lease(scope):
             if not await self._store.pending(self._method.name, scope):
-                break  # the other process has done it all
-            tries += 1
-            if tries == QUIET:
-                _log.warning("somebody else is remembering %s: waiting until that is done", scope)
+                break
+            attempts += 1
+            if attempts == ATTEMPTS_BEFORE_NOTICE:
+                _log.warning("another process is remembering %s: waiting for it", scope)
             await anyio.sleep(POLL)
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._keep, scope)
+                tasks.start_soon(self._renew, scope)
                 try:
                     yield
                 finally:
                     tasks.cancel_scope.cancel()
                     with anyio.CancelScope(shield=True):
                         await self._store.release_lease(scope, self._holder)
-        except ExceptionGroup as group:  # the caller's own error, not a group of one
+        except ExceptionGroup as group:  # raise the error itself, not a group of one
             raise group.exceptions[0] from group
 
-    # Processes agree on the system's time alone: the agent's clock may show another.
+    # Leases use the system's clock, which processes share; the client's may show another time.
 
     async def _lease(self, scope: Scope) -> bool:
         now = system_clock()
         return await self._store.acquire_lease(scope, self._holder, now + LEASE, now)
 
-    async def _keep(self, scope: Scope) -> None:
-        renewed = True
-        while renewed:  # once it is lost, the commit will say so
+    async def _renew(self, scope: Scope) -> None:
+        held = True
+        while held:  # when the lease is lost, the commit raises LeaseLost
             await anyio.sleep(LEASE.total_seconds() / 4)
-            renewed = await self._store.renew_lease(scope, self._holder, system_clock() + LEASE)
+            held = await self._store.renew_lease(scope, self._holder, system_clock() + LEASE)
 
-    async def _attempt(self, one: Pending) -> RememberReport:
-        caller = self._chat.for_scope(one.scope, one.session) if self._chat else None
-        done, failure = MemoryBatch(), None
+    async def _attempt(self, pending: Pending) -> RememberReport:
+        """Remember one session; a failure is recorded and reported."""
+        scope, session = pending.scope, pending.session
+        chat = self._chat.for_scope(scope, session) if self._chat else None
+        batch, failure = MemoryBatch(), None
         try:
-            done = await self._one(one, caller)
+            batch = await self._remember(scope, session, chat)
         except (ModelError, BadInput) as error:
             failure = str(error)
+            epoch = chat.epoch if chat else None
             await self._store.record_failure(
-                one.scope,
-                one.session,
-                self._method.name,
-                failure,
-                epoch=caller.epoch if caller else None,
+                scope, session, self._method.name, failure, epoch=epoch
             )
         except (LeaseLost, NotFound) as error:
             failure = str(error)
         return RememberReport(
-            scope=one.scope,
-            session=one.session,
-            memories=len(done.memories),
-            links=len(done.links),
-            pairs=done.pairs,
-            usage=caller.usage if caller else Usage(),
-            notes=tuple(done.notes),
+            scope=scope,
+            session=session,
+            memories=len(batch.memories),
+            links=len(batch.links),
+            pairs=batch.pairs,
+            usage=chat.usage if chat else Usage(),
+            notes=tuple(batch.notes),
             failure=failure,
         )
 
-    async def _one(self, one: Pending, caller: ScopedChat | None) -> MemoryBatch:
-        """What was made of one session, committed; without memories where that was done before."""
-        view = await self._views.get(one.scope)
-        if caller:
-            caller.epoch = view.state.epoch  # noted before anything is read for a prompt
-        turns, given = await self._store.pending_input(one.scope, one.session, self._method.name)
-        found = await self._store.sessions(one.scope, self._method.name, only=one.session)
-        if not found:
-            raise NotFound(f"session {one.session} was forgotten meanwhile")
-        view.add_sessions(found)
+    async def _remember(self, scope: Scope, session: int, chat: ScopedChat | None) -> MemoryBatch:
+        """Run the method and commit; without memories if another process committed before."""
+        method = self._method.name
+        index = await self._indexes.get(scope)
+        if chat:
+            chat.epoch = index.state.epoch  # before anything is read for a prompt
+        turns, imported = await self._store.pending_input(scope, session, method)
+        sessions = await self._store.sessions(scope, method, only=session)
+        if not sessions:
+            raise NotFound(f"session {session} was forgotten in the meantime")
+        index.add_sessions(sessions)
         context = Context(
-            scope=one.scope,
-            chat=caller,
+            scope=scope,
+            chat=chat,
             embedder=self._embedder,
-            index=view,
+            index=index,
             rng=Random(self._seed),
         )
-        made = await self._method.remember(found[0], turns, given, context)
+        batch = await self._method.remember(sessions[0], turns, imported, context)
         committed = await self._store.commit_batch(
-            one.scope,
-            one.session,
-            self._method.name,
-            made,
+            scope,
+            session,
+            method,
+            batch,
             embedder=self._embedder.name,
             holder=self._holder,
             at=self._clock(),
-            seen=(max((turn.id for turn in turns), default=0), len(given)),
+            seen=(max((turn.id for turn in turns), default=0), len(imported)),
         )
-        return made if committed or not made.memories else replace(made, memories=(), links=())
+        if batch.memories and not committed:
+            return replace(batch, memories=(), links=())
+        return batch
