@@ -22,7 +22,7 @@ from theanine_bench.report import compare_page
 from theanine_bench.tasks.compare import compare_methods
 from theanine_bench.tasks.comparison import Entrant, With
 
-METHODS = ("turn", "memory-retrieval", "no-memory")
+METHODS = ("exchange", "memory-retrieval", "no-memory")
 EVIL = "</script><script>alert(1)</script><!-- & 'quotes' \"here\" @@SCRIPTS@@"
 
 
@@ -108,7 +108,7 @@ def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path:
         run, tmp_path / "a.json", "--methods", "turn,few=turn", "--set", "few.retrieved=1"
     )
     many, few = found["columns"]
-    assert (few["label"], few["method"], few["settings"]) == ("few", "turn", {"retrieved": "1"})
+    assert (few["label"], few["method"], few["settings"]) == ("few", "exchange", {"retrieved": "1"})
     assert {len(one["pieces"]) for one in few["answers"]} == {1}
     assert {len(one["pieces"]) for one in many["answers"]} == {6}
 
@@ -121,7 +121,7 @@ def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
 
 
 def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: Path) -> None:
-    chosen = ["--methods", "turn", "--embedder", "hash:64"]
+    chosen = ["--methods", "exchange", "--embedder", "hash:64"]
     plain = written(run, tmp_path / "a.json", *chosen)["columns"][0]["answers"]
     other = [*chosen, "--reranker", "overlap", "--reranked", "20"]
     reranked = written(run, tmp_path / "b.json", *other)["columns"][0]["answers"]
@@ -134,9 +134,9 @@ def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: P
         (["--methods", "turn,nothing-such"], "unknown method"),
         (["--methods", "turn,turn"], "label"),
         (["--methods", ""], "--methods names none"),
-        (["--methods", "turn", "--set", "retrieved"], "NAME=VALUE"),
-        (["--methods", "turn", "--set", "other.retrieved=2"], "LABEL.NAME=VALUE"),
-        (["--methods", "turn", "--set", "colour=red"], "no setting colour"),
+        (["--methods", "exchange", "--set", "retrieved"], "NAME=VALUE"),
+        (["--methods", "exchange", "--set", "other.retrieved=2"], "LABEL.NAME=VALUE"),
+        (["--methods", "exchange", "--set", "colour=red"], "no setting colour"),
         (["--html", "no/such/folder/a.html"], "can't be written"),
         (["--data", "no-such-file.jsonl"], "check the path"),
     ],
@@ -188,7 +188,7 @@ def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path)
         {"question": "Which dog?", "sources": ["first-tea-2"]},
     ]
     asked = save(tmp_path, "q.json", json.dumps(entries))
-    chosen = ["--questions", str(asked), "--methods", "turn", "--data", str(HARBOUR)]
+    chosen = ["--questions", str(asked), "--methods", "exchange", "--data", str(HARBOUR)]
     page = tmp_path / "page.html"
     ran = run.bare("compare", *chosen, "--html", str(page))
     assert "2 sources of questions not in the data, left out: gone, nowhere" in ran.err
@@ -202,7 +202,7 @@ def test_a_source_of_one_history_is_known_to_a_question_of_all() -> None:
         UserQuestion(user=name, dialogue=(said,), gold=frozenset({("", key)}))
         for name in ("ana", "bo")
     ]
-    found = compare_methods([Entrant(label="turn", method="turn")], two(), asked)
+    found = compare_methods([Entrant(label="exchange", method="exchange")], two(), asked)
     assert not found.unknown
     assert [len(one.gold) for one in found.questions] == [1, 0]
 
@@ -246,7 +246,7 @@ def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str
             turn.full_text for turn in original.turns
         ]
     assert all(turn.recalled == () for turn in histories[1].transcripts[0].turns)
-    found = written(run, tmp_path / "a.json", "--data", str(data), "--methods", "turn")
+    found = written(run, tmp_path / "a.json", "--data", str(data), "--methods", "exchange")
     assert found["columns"][0]["memories"] == 66
     with theanine.open(str(run.store)) as agent:
         assert list(agent.export()) == before
@@ -282,7 +282,7 @@ def two() -> list[History]:
 def test_users_are_kept_apart(tmp_path: Path) -> None:
     _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"), 1)
     both = [*asked, *(UserQuestion(user="bo", dialogue=ask.dialogue) for ask in asked)]
-    found = compare_methods([Entrant(label="turn", method="turn")], two(), both)
+    found = compare_methods([Entrant(label="exchange", method="exchange")], two(), both)
     for question, answered in zip(found.questions, found.columns[0].answers, strict=True):
         said = {turn for piece in answered.pieces for turn in piece.sources}
         assert said
@@ -299,7 +299,7 @@ def evil() -> tuple[list[History], Any]:
 
 
 def test_words_never_become_markup_on_the_page() -> None:
-    found = compare_methods([Entrant(label="turn", method="turn")], *evil())
+    found = compare_methods([Entrant(label="exchange", method="exchange")], *evil())
     page = compare_page(found, title=EVIL)
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 5

@@ -94,7 +94,7 @@ def test_every_run_has_a_page_with_the_command_that_repeats_it(
 ) -> None:
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(HARBOUR), "--limit", "3", "--set", "retrieved=2",
-             "--method", "turn", "--sessions", "2", "--out", str(folder))  # fmt: skip
+             "--method", "exchange", "--sessions", "2", "--out", str(folder))  # fmt: skip
     told = page_data((folder / REPORT).read_text("utf-8"))
     assert told["finished"]
     assert len(told["items"]) == 3
@@ -113,7 +113,7 @@ def test_made_up_dates_are_not_shown(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "cc.jsonl", cc())
     assert not read_histories(file).histories[0].transcripts[0].dated
     folder = tmp_path / "run"
-    run.bare("bench", "responses", str(file), "--method", "turn", "--out", str(folder))
+    run.bare("bench", "responses", str(file), "--method", "exchange", "--out", str(folder))
     told = page_data((folder / REPORT).read_text("utf-8"))
     assert told["turns"]
     assert {when for *_, when, _ in told["turns"]} == {""}

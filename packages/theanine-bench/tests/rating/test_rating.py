@@ -31,7 +31,7 @@ def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
 
 def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     run = RunFolder(folder)
-    run.begin({"bench": "qa", "cases": count, "measures": [], "setup": {"method": "turn"}})
+    run.begin({"bench": "qa", "cases": count, "measures": [], "setup": {"method": "exchange"}})
     part = {"text": f"{words} part", "memories": [1], "sources": []}
     for n in range(count):
         said = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}

@@ -304,7 +304,7 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
 
 
 def written(folder: Path, items: Sequence[Item], bench: str = "qa") -> str:
-    run, setup = RunFolder(folder), {"method": "turn"}
+    run, setup = RunFolder(folder), {"method": "exchange"}
     run.begin({"bench": bench, "cases": len(items), "measures": [], "setup": setup})
     for one in items:
         run.add(one)

@@ -151,7 +151,7 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
         "nothing was recalled",
     ):
         assert said in told
-    few = await done(farm, Setup(method="turn", settings={"retrieved": 1}), tmp_path / "t")
+    few = await done(farm, Setup(method="exchange", settings={"retrieved": 1}), tmp_path / "t")
     for item in few.fooled:
         assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
 

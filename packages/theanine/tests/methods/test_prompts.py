@@ -71,9 +71,9 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
     if name == "summarize":
         await summarize(now, caller)
     elif name == "relate":
-        await relate(pairs, scene, mode="session", caller=caller)
+        await relate(pairs, scene, mode="session", chat=caller)
     elif name == "relate-pair":
-        await relate(pairs[:1], scene, mode="pairs", caller=caller)
+        await relate(pairs[:1], scene, mode="pairs", chat=caller)
     elif name == "refine":
         await refine(PATH, now, caller)
     else:
@@ -123,7 +123,7 @@ async def test_a_session_of_twenty_turns_costs_at_most_4000_prompt_tokens() -> N
     answer = {"judgements": [{**JUDGED, "pair": n} for n in range(1, 25)]}
     caller = Answering([{"statements": []}, answer])
     await summarize(now, caller)
-    await relate(pairs, _scene(now, earlier), mode="session", caller=caller)
+    await relate(pairs, _scene(now, earlier), mode="session", chat=caller)
     spent = [tokens(asked.prompt) for asked in caller.asked]
     assert len(spent) == 2
     assert sum(spent) <= 4_000, spent

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,12 @@ from hypothesis import strategies as st
 
 from support.answering import Answering, memory, turn
 from theanine.methods.theanine.config import TheanineConfig
-from theanine.methods.theanine.local_refine import CONNECTIVES, MOST_STATEMENTS, local_refine
-from theanine.methods.theanine.refine import refine
+from theanine.methods.theanine.refine import (
+    CONNECTIVES,
+    MAX_LOCAL_STATEMENTS,
+    local_refine,
+    refine,
+)
 from theanine.types import Link, Memory, Relation, Timeline
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +55,8 @@ async def test_local_joins_with_a_connective_for_each_relation() -> None:
         "Ana said on 15 May 2023: “I don't love ships.” The wish after that: "
         "22 May 2023: Ana booked a train."
     )
-    assert (await refine(PATH, DIALOGUE, None, undated={3})).endswith(": Ana booked a train.")
+    undated = _timeline([SHIPS, FEAR, replace(TRAIN, dated=False)], Relation.CHANGED, Relation.WANT)
+    assert (await refine(undated, DIALOGUE, None)).endswith(": Ana booked a train.")
 
 
 async def test_a_path_without_relations_is_joined_plainly() -> None:
@@ -93,7 +99,7 @@ async def test_of_a_long_path_what_helps_is_told_in_order() -> None:
     memories[2_499] = memory(2_500, "Ana fell ill on a cruise")
     path = _timeline(memories, *[Relation.CAUSE] * 4_999, retrieved=4_000)
     text = local_refine(path, DIALOGUE)
-    assert text.count("Ana ") == MOST_STATEMENTS
+    assert text.count("Ana ") == MAX_LOCAL_STATEMENTS
     assert text.index("cruise") < text.index("town 4000")
     assert "Later:" in text  # across the gap
     assert "This led to:" in text  # and between neighbours

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -60,7 +61,7 @@ def _numbered(*pairs: int) -> dict[str, object]:
 
 async def test_a_session_is_related_in_one_call() -> None:
     caller = Answering([_answer("React", "None", "SameTopic")])
-    found = await relate(PAIRS, SCENE, mode="session", caller=caller)
+    found = await relate(PAIRS, SCENE, mode="session", chat=caller)
     assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
     assert found[0] == Judgement(
         relation=Relation.REACT,
@@ -79,7 +80,7 @@ async def test_a_call_for_each_memory() -> None:
         return _answer("Cause", "None") if "2: M2 N1" in prompt else _answer("React")
 
     caller = Answering([by_count, by_count])
-    found = await relate(PAIRS, SCENE, mode="memory", caller=caller)
+    found = await relate(PAIRS, SCENE, mode="memory", chat=caller)
     assert [one.relation for one in found] == [Relation.CAUSE, None, Relation.REACT]
     assert len(caller.asked) == 2
 
@@ -87,7 +88,7 @@ async def test_a_call_for_each_memory() -> None:
 async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
     answers = [{"explanation": "e", "relation": name} for name in ("React", "none", "Same Topic")]
     caller = Answering(answers)
-    found = await relate(PAIRS, SCENE, mode="pairs", caller=caller)
+    found = await relate(PAIRS, SCENE, mode="pairs", chat=caller)
     assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
     assert [asked.step for asked in caller.asked] == ["relate-pair@1"] * 3
     for asked in caller.asked:
@@ -105,7 +106,7 @@ async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
 )
 async def test_every_pair_is_answered_once(answer: dict[str, object], fault: str) -> None:
     caller = Answering([answer, _answer("React", "None", "None")])
-    found = await relate(PAIRS, SCENE, mode="session", caller=caller)
+    found = await relate(PAIRS, SCENE, mode="session", chat=caller)
     assert len(found) == 3
     assert fault in caller.faults[0]
 
@@ -119,20 +120,20 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
         return _answer(*[relation] * shown)
 
     caller = Answering([count] * 3)
-    found = await relate(pairs, SCENE, mode="session", caller=caller)
+    found = await relate(pairs, SCENE, mode="session", chat=caller)
     assert len(caller.asked) == 3
     assert [one.relation for one in found] == [None] * 2 * PAIRS_PER_CALL + [Relation.CAUSE] * 2
 
 
 async def test_a_failing_call_raises_its_own_error() -> None:
     with pytest.raises(UnusableReply):
-        await relate(PAIRS, SCENE, mode="pairs", caller=Answering([]))
+        await relate(PAIRS, SCENE, mode="pairs", chat=Answering([]))
 
 
 @pytest.mark.parametrize("mode", ["pairs", "memory", "session"])
 async def test_no_pairs_no_call(mode: Relating) -> None:
     caller = Answering([])
-    assert await relate([], SCENE, mode=mode, caller=caller) == []
+    assert await relate([], SCENE, mode=mode, chat=caller) == []
     assert caller.asked == []
 
 
@@ -140,7 +141,7 @@ async def test_a_very_long_session_is_shown_around_its_memories() -> None:
     turns = [turn(i, f"filler {i} " + "word " * 60, session=2) for i in range(1, 300)]
     scene = Scene(session=2, turns=turns, dialogue=_dialogue, around=_around)
     caller = Answering([_answer("None")])
-    await relate([Pair(STORM, 0, _new("x", 150), 0.5)], scene, mode="session", caller=caller)
+    await relate([Pair(STORM, 0, _new("x", 150), 0.5)], scene, mode="session", chat=caller)
     prompt = caller.asked[0].prompt
     assert [f"filler {i} " in prompt for i in (148, 149, 150, 151, 152)] == [
         False, True, True, True, False,
@@ -154,9 +155,10 @@ async def test_a_very_long_session_is_shown_around_its_memories() -> None:
 async def test_ready_made_memories_need_no_turns_and_show_no_invented_date(
     mode: Relating, answer: object
 ) -> None:
-    scene = Scene(session=2, turns=[], dialogue=_dialogue, around=_around, undated={1, 2})
+    scene = Scene(session=2, dated=False, turns=[], dialogue=_dialogue, around=_around)
+    older = replace(PIANO, dated=False)
     caller = Answering([answer])
-    (found,) = await relate([Pair(PIANO, 0, FEAR, 0.5)], scene, mode=mode, caller=caller)
+    (found,) = await relate([Pair(older, 0, FEAR, 0.5)], scene, mode=mode, chat=caller)
     assert found.relation is None
     assert "2023" not in caller.asked[0].prompt
     assert "(not kept)" in caller.asked[0].prompt
@@ -180,7 +182,7 @@ LOCAL = [
 async def test_local_cues(relation: Relation | None, older: str, newer: str) -> None:
     a = memory(1, f"Ana said on 8 May 2023: “{older}”", made_by="local")
     b = _new(f"Ana said on 15 May 2023: “{newer}”")
-    (found,) = await relate([Pair(a, 0, b, 0.6)], SCENE, mode="session", caller=None)
+    (found,) = await relate([Pair(a, 0, b, 0.6)], SCENE, mode="session", chat=None)
     assert found.relation == relation
     assert (found.made_by, found.prompt) == ("local", "")
     assert found.explanation

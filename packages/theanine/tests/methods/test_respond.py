@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.answering import Answering, memory, turn
@@ -55,7 +57,8 @@ async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> No
 
 
 async def test_without_a_model_an_undated_memory_gets_no_date() -> None:
-    said = await respond(DIALOGUE, REMEMBERED, "Tea", None, undated={1})
+    part = replace(REMEMBERED.parts[1], memories=(replace(FEAR, dated=False),))
+    said = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
     assert "2023" not in said.text
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.shared.retrieve import query_text, reply, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
+from theanine.methods.shared.respond import reply
 from theanine.retrieval.budget import fit_budget
 from theanine.text.formatting import format_day, one_line
 from theanine.types import (

@@ -10,6 +10,7 @@ from math import isnan
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine.methods.registry import canonical_method
 from theanine_bench.metrics.neural import NEURAL
 
 FOLDER = "papers"
@@ -92,7 +93,7 @@ def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any
     if table.bench == "pairwise":
         label = "ours: " + " against ".join(map(str, setup["settings"].values()))
     values = tuple(_value(column, table, summary) for column in table.columns)
-    return Row(label, setup["method"], values)
+    return Row(label, canonical_method(setup["method"], warn=False), values)
 
 
 def missing_inputs(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 UNITS = {
     "turn": "utterance",
-    "exchange": "turn",
+    "exchange": "exchange",
     "session": "session",
     "segment": "secom",
     "memory": "theanine",

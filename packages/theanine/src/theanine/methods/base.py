@@ -1,4 +1,4 @@
-"""The method's port: two verbs, ``remember`` and ``recall``, and the reply that uses them."""
+"""The interface of a memory method: ``remember`` a session, ``recall`` for a dialogue, respond."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from theanine.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a method may use: ports only, all of one scope.
+    """Everything that a method may use, for one scope.
 
     Attributes:
-        scope: whose memory it is.
-        chat: the language model, or None: then the local versions of all steps work.
-        embedder: turns texts into vectors.
-        view: the scope's memories, vectors, links and turns, as of now.
+        scope: the user, agent and tenant that the memory belongs to.
+        chat: the language model, or None; without one, every step has a local version.
+        embedder: embeds texts.
+        index: the scope's memories, vectors, links and turns.
         rng: the only source of randomness.
-        budget: tokens that the recollection's text may have at most, by the bundled tokenizer;
-            None leaves it to the method's own settings.
-        reranking: puts what a search finds in order; None leaves the search's own.
-        asked: vectors of the questions asked so far, so that none is embedded twice.
+        budget: maximum tokens of the recollection (bundled tokenizer); None leaves the limit to the
+            method's own settings.
+        reranking: reorders search results; None keeps their order.
+        query_vectors: vectors of the queries embedded so far, by text.
     """
 
     scope: Scope
@@ -49,22 +49,22 @@ class Context:
     reranking: RerankConfig | None = None
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
-    def token_budget(self, own: int | None) -> int | None:
-        """The budget, or else the method's own."""
-        return own if self.budget is None else self.budget
+    def token_budget(self, default: int | None) -> int | None:
+        """Return the budget of this call, or else ``default``, the method's setting."""
+        return default if self.budget is None else self.budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the agent says next.
+    """The assistant's next turn.
 
     Attributes:
-        text: the words to say.
-        rationale: which memories apply and how, when the method was asked to reason first.
-        recollection: what it had in front of it.
+        text: the reply.
+        rationale: which memories apply and how, if the method made the model reason first.
+        recollection: what the reply is based on.
         made_by: the model, or ``local``.
-        notes: what the method wants to know when it remembers the session, such as
-            ``{"worth": "yes"}``; kept with the agent's turn. Never words of the dialogue.
+        notes: data for remembering the session later, such as ``{"worth": "yes"}``; stored with the
+            assistant's turn. They must not quote the dialogue.
     """
 
     text: str
@@ -82,7 +82,7 @@ Estimate = Usage
 
 
 class Method(Protocol):
-    """A way to remember. Pure with respect to the clock and to randomness."""
+    """A memory method. It uses no clock, and no randomness but ``context.rng``."""
 
     @property
     def name(self) -> str:
@@ -93,21 +93,23 @@ class Method(Protocol):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
+        /,
     ) -> MemoryBatch:
-        """Make memories and links of a session that ended. Nothing is committed here.
+        """Make memories and links of a session that ended; the caller commits them.
 
-        ``given`` are ready-made memories; where there are any, they are taken as they are.
+        ``imported`` are memories that came with an imported session; if there are any, they replace
+        those that the method would make of the turns.
         """
         ...
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """What remembering a session of these turns will about take of a model, if there is one."""
+        """Estimate the model usage of remembering a session with these turns."""
         ...
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Bring back what matters for the dialogue at hand; empty when nothing is remembered."""
+        """Return what is relevant for the dialogue; empty if nothing is."""
         ...
 
     async def respond(
@@ -117,5 +119,5 @@ class Method(Protocol):
         speaker: str,
         context: Context,
     ) -> Reply:
-        """Say what ``speaker``, the agent, says next."""
+        """Return the next turn of ``speaker``, the assistant."""
         ...

@@ -1,17 +1,21 @@
-"""Methods by name: ours, and those that an installed package offers under ``theanine.methods``."""
+"""Methods by id: the built-in ones, and those that installed packages register."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
 
 from theanine.errors import SettingsError
 from theanine.methods.base import Method
 
 GROUP = "theanine.methods"
-"""The entry point group in which a package names its own methods: ``id = "module:Class"``."""
+"""Entry point group in which a package registers methods: ``id = "module:Class"``."""
 
 METHODS: Mapping[str, str] = {
     "theanine": "theanine.methods.theanine.method:Theanine",
@@ -20,7 +24,7 @@ METHODS: Mapping[str, str] = {
     "all-memories": "theanine.methods.statements.method:AllMemories",
     "memory-retrieval": "theanine.methods.statements.method:MemoryRetrieval",
     "utterance": "theanine.methods.units.method:Utterances",
-    "turn": "theanine.methods.units.method:Exchanges",
+    "exchange": "theanine.methods.units.method:Exchanges",
     "session": "theanine.methods.units.method:Sessions",
     "secom": "theanine.methods.secom.method:Secom",
     "memory-update": "theanine.methods.memory_update.method:MemoryUpdate",
@@ -31,61 +35,79 @@ METHODS: Mapping[str, str] = {
     "memochat": "theanine.methods.memochat.method:MemoChat",
     "comedy": "theanine.methods.comedy.method:Comedy",
 }
-"""Our methods, and where each one's class is. Loaded when asked for."""
+"""The built-in methods and their classes, which are imported on first use."""
 
+DEPRECATED_IDS: Mapping[str, str] = {"turn": "exchange"}
+"""Former ids of built-in methods; they are accepted until the next release."""
 
 DEFAULT = "theanine"
-"""The method of a new store, where none is named."""
+"""The method of a new store when none is named."""
 
 PARTS = ("name", "Config", "remember", "recall", "respond", "estimate")
-"""What a method's class has."""
+"""The attributes that every method class must have."""
 
 
 def names() -> list[str]:
-    """Every method's id, ours first."""
+    """Return the ids of all methods, the built-in ones first."""
     return [*METHODS, *sorted({point.name for point in entry_points(group=GROUP)} - set(METHODS))]
 
 
-def method_class(name: str) -> Any:
-    """The class of this name: made with its config or None, which is an instance of ``Config``.
+def canonical_method(name: str, *, warn: bool = True) -> str:
+    """Return the current id of a method, given its current or former id.
 
-    Raises SettingsError for an unknown name, or one whose package doesn't load or offers something
-    else than a method.
+    A former id gives a FutureWarning; ``warn=False`` is for ids read from old data.
     """
-    place = METHODS.get(name)
-    if place is not None:
-        module, _, attribute = place.partition(":")
+    current = DEPRECATED_IDS.get(name)
+    if current is None:
+        return name
+    if warn:
+        warnings.warn(
+            f"the method {name!r} is now called {current!r}; the next release drops the old name",
+            FutureWarning,
+            stacklevel=3,
+        )
+    return current
+
+
+def method_class(name: str) -> Any:
+    """Return the class of a method; it is called with a ``Config`` instance or None.
+
+    Raises SettingsError for an unknown id, and for a package that fails to import or registers
+    something other than a method.
+    """
+    name = canonical_method(name)
+    if target := METHODS.get(name):
+        module, _, attribute = target.partition(":")
         return getattr(import_module(module), attribute)
     for point in entry_points(group=GROUP, name=name):
         try:
             return _checked(point.load(), point)
         except (ImportError, AttributeError, SyntaxError) as error:
             raise SettingsError(
-                f"the method {name} of {point.value} doesn't load: {error}"
+                f"the method {name} of {point.value} failed to load: {error}"
             ) from error
     raise SettingsError(f"unknown method {name!r}; there are: {', '.join(names())}")
 
 
 def _checked(kind: Any, point: EntryPoint) -> Any:
-    """The class, if it has all that a method has."""
     if missing := [part for part in PARTS if not hasattr(kind, part)]:
         raise SettingsError(
-            f"the method {point.name} of {point.value} has no {missing[0]}: a method has "
-            f"{', '.join(PARTS)}; docs/own-method.md says what each is"
+            f"the method {point.name} of {point.value} has no {missing[0]}: a method needs "
+            f"{', '.join(PARTS)}; see docs/own-method.md"
         )
     if kind.name != point.name:
         raise SettingsError(
-            f"the method {point.name} of {point.value} calls itself {kind.name!r}, and its "
-            "memories would be kept under that name; give both the same"
+            f"the method {point.name} of {point.value} has the name {kind.name!r}, under which its "
+            "memories would be stored; use the same name in both places"
         )
     return kind
 
 
 def open_method(name: str, config: object = None) -> Method:
-    """A method with its settings: its config object, settings by name, or None for the defaults.
+    """Create a method from its config object, from settings by name, or with the defaults (None).
 
-    Settings by name may be strings, as the command line has them. ``{"paper": True}`` begins from
-    the paper's settings. Raises SettingsError for an unknown method, setting or value.
+    Settings by name may be strings, as on the command line. ``{"paper": True}`` starts from the
+    paper's settings. Raises SettingsError for an unknown method, setting or value.
     """
     kind = method_class(name)
     if config is None or isinstance(config, kind.Config):
@@ -94,29 +116,25 @@ def open_method(name: str, config: object = None) -> Method:
         raise SettingsError(
             f"the method {name} takes a {kind.Config.__name__}, not a {type(config).__name__}"
         )
-    return cast("Method", kind(_configured(name, kind.Config, cast("Mapping[str, Any]", config))))
+    return cast("Method", kind(_parse(name, kind.Config, cast("Mapping[str, Any]", config))))
 
 
-def _configured(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
-    from dataclasses import asdict, fields
-
-    from pydantic import TypeAdapter, ValidationError
-
-    known = {field.name for field in fields(kind)}
-    if unknown := sorted(set(settings) - known - {"paper"}):
+def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
+    valid = {field.name for field in fields(kind)}
+    if unknown := sorted(set(settings) - valid - {"paper"}):
         raise SettingsError(
-            f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(known))}"
+            f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(valid))}"
         )
     try:
         paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
     except ValidationError:
-        raise SettingsError(f"paper is true or false, not {settings['paper']!r}") from None
+        raise SettingsError(f"paper must be true or false, not {settings['paper']!r}") from None
     if paper and not hasattr(kind, "paper"):
-        raise SettingsError(f"the method {name} has no paper's settings: leave out paper=true")
-    given = {key: value for key, value in settings.items() if key != "paper"}
+        raise SettingsError(f"the method {name} has no settings of a paper: omit paper=true")
+    values = {key: value for key, value in settings.items() if key != "paper"}
     try:
         return TypeAdapter(kind).validate_python(
-            {**(asdict(kind.paper()) if paper else {}), **given}
+            {**(asdict(kind.paper()) if paper else {}), **values}
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from theanine.text.words import format_date
-from theanine.types import LOCAL_MODEL, Memory, Turn, Utterance
+from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
 NAME_LIMIT = 80
 NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
@@ -81,6 +81,19 @@ def format_memory(memory: Memory, limit: int | None = None) -> str:
     """Return ``(8 May 2023) statement`` on one line; local statements name their day themselves."""
     date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.dated)
     return date + one_line(memory.text, limit)
+
+
+def format_recollection(recollection: Recollection) -> str:
+    """Return the recollection's parts as a list for a prompt, or ``(nothing)``."""
+    return "\n".join(f"- {one_line(part.text)}" for part in recollection.parts) or "(nothing)"
+
+
+def format_role(role: str) -> str:
+    """Return the role as prompts name it: ``user`` or ``agent``.
+
+    The text of prompts is part of the journal's key, so the assistant stays ``agent`` there.
+    """
+    return "agent" if role == "assistant" else role
 
 
 def estimate_tokens(text: str) -> int:

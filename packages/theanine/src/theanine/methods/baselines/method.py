@@ -1,6 +1,6 @@
-"""The two ends that every memory is compared with: nothing at all, and everything that was said.
+"""Baselines without memories: no memory, and the full history.
 
-Source: the systems "no memory" and "full history" of SeCom (section 3) and of LLM-Rsum.
+Source: the systems of these names in SeCom (section 3) and LLM-Rsum.
 """
 
 from __future__ import annotations
@@ -10,30 +10,31 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.retrieve import ReplyMixin, query_text
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.provenance import dialogue_sessions
+from theanine.methods.shared.recall import query_text
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.retrieval.budget import fit_prefix
-from theanine.text.formatting import dialogue_sessions, format_dated_turns
+from theanine.text.formatting import format_dated_turns
 from theanine.types import ImportedMemory, MemoryBatch, Part, Recollection, Session, Turn, Utterance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoMemoryConfig:
-    """There is nothing to set."""
+    """No settings."""
 
     @classmethod
     def paper(cls) -> NoMemoryConfig:
-        """The same."""
+        """Return the defaults."""
         return cls()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullHistoryConfig:
-    """How much of the history is handed over.
+    """The token budget of the recollection.
 
     Attributes:
-        budget: tokens (of the bundled tokenizer) that it may have, the newest sessions first; None
-            hands over all of it.
+        budget: maximum tokens (bundled tokenizer), newest turns first; None sets no limit.
     """
 
     budget: int | None = None
@@ -43,29 +44,29 @@ class FullHistoryConfig:
 
     @classmethod
     def paper(cls) -> FullHistoryConfig:
-        """All of it."""
+        """Return the defaults: all of the history."""
         return cls()
 
 
-class _Keepless(ReplyMixin):
-    """Makes no memories: what was said is in the log already."""
+class _WithoutMemories(ReplyMixin):
+    """Makes no memories: the log has all turns."""
 
     async def remember(
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """Nothing."""
+        """Return an empty batch."""
         return MemoryBatch()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """Nothing: no model is asked."""
+        """Return zero: no model is asked."""
         return Estimate()
 
 
-class NoMemory(_Keepless):
+class NoMemory(_WithoutMemories):
     """Replies from the dialogue alone."""
 
     name = "no-memory"
@@ -75,12 +76,12 @@ class NoMemory(_Keepless):
         self.config = config or NoMemoryConfig()
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Nothing."""
+        """Return an empty recollection."""
         return Recollection(query=query_text(dialogue, None))
 
 
-class FullHistory(_Keepless):
-    """Hands over every earlier session, whole turns, the newest kept when a budget cuts."""
+class FullHistory(_WithoutMemories):
+    """Recalls all earlier sessions; a budget keeps the newest turns."""
 
     name = "full-history"
     Config = FullHistoryConfig
@@ -89,17 +90,16 @@ class FullHistory(_Keepless):
         self.config = config or FullHistoryConfig()
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The turns of all sessions but the one at hand, in time order, a part a session."""
+        """Return the turns of all sessions but the dialogue's own, one part per session."""
         budget = context.token_budget(self.config.budget)
-        at_hand = dialogue_sessions(dialogue)
-        turns = [turn for turn in await context.index.all_turns() if turn.session not in at_hand]
+        current = dialogue_sessions(dialogue)
+        turns = [turn for turn in await context.index.all_turns() if turn.session not in current]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
-        # Counted turn by turn with its day, which is more than a session's lines together take.
+        # Each turn is counted with its day, an upper bound of its tokens among its session's turns.
         kept = fit_prefix(((turn, format_dated_turns([turn])) for turn in turns), budget)
         kept.sort(key=lambda turn: (turn.at, turn.id))
-        parts = [
-            Part(text=format_dated_turns(said), memories=(), source_turns=tuple(said))
-            for _, run in groupby(kept, key=lambda turn: turn.session)
-            if (said := list(run))
-        ]
-        return Recollection(query=query_text(dialogue, None), parts=tuple(parts))
+        sessions = [tuple(run) for _, run in groupby(kept, key=lambda turn: turn.session)]
+        parts = tuple(
+            Part(text=format_dated_turns(run), memories=(), source_turns=run) for run in sessions
+        )
+        return Recollection(query=query_text(dialogue, None), parts=parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import check_minimums
 
 LEAST_INPUT = 1_000
 """Tokens below which a compression could hardly be shown what it is to sum up."""

@@ -30,7 +30,8 @@ from theanine.methods.shared.estimates import (
     estimate_statements,
 )
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.retrieve import ReplyMixin, query_text
+from theanine.methods.shared.recall import query_text
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization import drop_recalled

@@ -26,7 +26,7 @@ from theanine.methods.conditional.record import record
 from theanine.methods.conditional.reflect import Found, Scene, search_and_reflect
 from theanine.methods.conditional.reply import plain_reply, reply_and_decide
 from theanine.methods.conditional.summary import summary
-from theanine.methods.shared.retrieve import query_text, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
 from theanine.summarization import drop_recalled

@@ -16,7 +16,7 @@ from theanine.methods.base import Context, Reply
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, noted
 from theanine.methods.conditional.local_decide import local_decide
-from theanine.methods.shared.retrieve import reply
+from theanine.methods.shared.respond import reply
 from theanine.text.formatting import dialogue_sessions, format_dialogue, format_speaker, one_line
 from theanine.types import LOCAL_MODEL, Part, Recollection, Turn, Utterance
 

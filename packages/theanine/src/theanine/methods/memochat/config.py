@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

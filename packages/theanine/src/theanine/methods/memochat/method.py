@@ -21,7 +21,8 @@ from theanine.methods.memochat.local_memos import local_memos, local_summary, te
 from theanine.methods.memochat.memos import MEMOS, Memo, memos_of, uncovered
 from theanine.methods.memochat.pick import pick_memos
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.segmentation.local import segment_locally
 from theanine.segmentation.segments import exchange_starts

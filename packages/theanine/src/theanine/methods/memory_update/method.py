@@ -30,7 +30,8 @@ from theanine.methods.memory_update.estimate import estimate
 from theanine.methods.memory_update.merge import MERGE, Group, merge
 from theanine.methods.memory_update.resolve import Fate, resolve
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
+from theanine.methods.shared.recall import query_text, retrieve, search_depth
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
 from theanine.text.formatting import format_memory

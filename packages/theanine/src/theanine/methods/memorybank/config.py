@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,8 @@ from theanine.methods.memorybank.kinds import (
     quoted_turns,
 )
 from theanine.methods.memorybank.retention import retained
-from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
 from theanine.segmentation.exchanges import exchanges

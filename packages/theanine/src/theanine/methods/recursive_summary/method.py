@@ -20,7 +20,8 @@ from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.recursive_summary.config import RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import respond_few_shot
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.retrieve import query_text, reply, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
+from theanine.methods.shared.respond import reply
 from theanine.methods.shared.running_summary import (
     estimate_running_summary,
     summary_parts,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.segmentation.segments import Span, exchange_starts, spans_between, tiling_fault
-from theanine.text.formatting import estimate_tokens, format_speaker, one_line
+from theanine.text.formatting import estimate_tokens, format_role, format_speaker, one_line
 from theanine.types import Utterance
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def shown(blocks: Sequence[Block], first: int = 0) -> str:
 
 
 def _line(turn: Utterance) -> str:
-    return f"{format_speaker(turn.speaker)} ({turn.role}): {one_line(turn.full_text, LONGEST_TURN)}"
+    text = one_line(turn.full_text, LONGEST_TURN)
+    return f"{format_speaker(turn.speaker)} ({format_role(turn.role)}): {text}"
 
 
 def fault(first: int, end: int, answer: Segments) -> str | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context
-from theanine.methods.shared.retrieve import build_query
+from theanine.methods.shared.recall import build_query
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, Unit
 from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
@@ -142,7 +142,7 @@ def _unit(turn: Turn, view: ScopeIndex) -> Unit:
     return Unit(
         text=format_turn(turn),
         session=turn.session,
-        at=None if turn.session in view.undated else turn.at,
+        at=turn.at if turn.dated else None,
         speakers=(turn.speaker,),
         turn=turn.id,
     )

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import RecallConfig, check_minimums
 from theanine.text.denoising.denoise import Denoising
 
 _SEGMENTER = re.compile(r"llm|local|every:[1-9]\d*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecomConfig:
+class SecomConfig(RecallConfig):
     """How SeCom divides, denoises and retrieves. The defaults are ours; :meth:`paper` its own.
 
     Attributes:
@@ -30,11 +30,6 @@ class SecomConfig:
             LLMLingua-2 model drops (``llmlingua2``), or nothing (``none``).
         rate: the share of the words that is kept, above 0 and up to 1.
         llmlingua_model: the folder of the LLMLingua-2 model.
-        retrieved: N, how many segments at most are given back where no token budget says it.
-        budget: tokens (of the bundled tokenizer) that the recollection may have, or None.
-        retrieval: by cosine (``dense``), by BM25 (``lexical``), or ``hybrid``: by all evidence of
-            :class:`theanine.retrieval.ranking.RankingConfig`.
-        query_turns: how many of the dialogue's last turns make the query; None takes all.
         close_look: how many of the best segments are looked at turn by turn, so that a segment
             with one fitting turn comes before one that fits vaguely; 0 goes by whole segments.
         whole: True gives back whole segments only. Otherwise, where a token budget cuts, segments
@@ -48,15 +43,12 @@ class SecomConfig:
     denoise: Denoising = "local"
     rate: float = 0.75
     llmlingua_model: str = ""
-    retrieved: int = 6
-    budget: int | None = None
-    retrieval: Literal["hybrid", "dense", "lexical"] = "hybrid"
-    query_turns: int | None = 6
     close_look: int = 30
     whole: bool = False
 
     def __post_init__(self) -> None:
-        check_minimums(self, retrieved=1, budget=0, query_turns=1, close_look=0, segment_turns=2)
+        RecallConfig.__post_init__(self)
+        check_minimums(self, close_look=0, segment_turns=2)
         if not _SEGMENTER.fullmatch(self.segmenter):
             raise SettingsError(
                 f"segmenter must be llm, local or every:N, such as every:4, not {self.segmenter!r}"

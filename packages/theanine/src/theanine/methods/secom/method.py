@@ -30,7 +30,8 @@ from theanine.methods.secom.guidance import read_guidance
 from theanine.methods.secom.packing import best_turns
 from theanine.methods.secom.segmenting import Divided, divide
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve, search_depth
+from theanine.methods.shared.recall import query_text, retrieve, search_depth
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories
 from theanine.retrieval.budget import fit_budget
 from theanine.text.denoising.denoise import check_denoising, denoise
@@ -155,7 +156,7 @@ class Secom(ReplyMixin):
             return await _whole(found[:limit], context)
         looked = await self._look.at(found[:close], query, dialogue, context, config.retrieval)
         if budget is not None and not config.whole:
-            return list(best_turns(looked, budget, context.index.undated))
+            return list(best_turns(looked, budget))
         lowest = looked[-1].score
         rest = [(memory, lowest - place) for place, (memory, _) in enumerate(found[close:], 1)]
         seen = [(one.memory, one.score) for one in looked]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,9 +14,7 @@ _SMALLEST = 4
 """Tokens that no line with anything in it goes below."""
 
 
-def best_turns(
-    looked: Sequence[Looked], budget: int, undated: Collection[int] = ()
-) -> list[tuple[Memory, float, list[Turn]]]:
+def best_turns(looked: Sequence[Looked], budget: int) -> list[tuple[Memory, float, list[Turn]]]:
     """The turns that fit best, whatever segment they are of, whose text fits the budget.
 
     Each segment with any such turn, its score and those turns in order. A day is paid for once in
@@ -30,7 +28,7 @@ def best_turns(
         ),
         key=lambda found: (-found[0], found[1], found[2]),
     )
-    runs = [_runs(one.turns, undated) for one in looked]
+    runs = [_runs(one.turns) for one in looked]
     paid: set[tuple[int, int]] = set()
     kept: set[tuple[int, int]] = set()
     left = budget
@@ -38,7 +36,7 @@ def best_turns(
         if left < _SMALLEST:
             break
         turn, run = looked[place].turns[at], (place, runs[place][at])
-        cost = looked[place].costs[at] + (0 if run in paid else _day_cost(turn, undated))
+        cost = looked[place].costs[at] + (0 if run in paid else _day_cost(turn))
         if cost <= left:
             left -= cost
             paid.add(run)
@@ -50,7 +48,7 @@ def best_turns(
     ]
 
 
-def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
+def _runs(turns: Sequence[Turn]) -> list[int]:
     """For each turn, how many times the day has changed before it."""
     days = [day_label(turn.at, turn.dated) for turn in turns]
     runs = [0]
@@ -59,7 +57,7 @@ def _runs(turns: Sequence[Turn], undated: Collection[int]) -> list[int]:
     return runs
 
 
-def _day_cost(turn: Turn, undated: Collection[int]) -> int:
+def _day_cost(turn: Turn) -> int:
     """With what parts a segment from the next."""
     line = group_by_day([(day_label(turn.at, turn.dated), "")])
     return _line_cost(line.rstrip()) + 1

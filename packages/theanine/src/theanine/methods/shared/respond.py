@@ -1,21 +1,21 @@
-"""Say what the agent says next: with a language model, or by quoting what is remembered."""
+"""Reply with a language model, or by quoting the best memory when there is none."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import load_prompt
-from theanine.text.formatting import NO_MODEL_NOTICE as NO_MODEL_NOTICE
+from theanine.methods.base import Context, Reply
+from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.text.formatting import (
-    dialogue_sessions,
+    NO_MODEL_NOTICE,
     format_day,
     format_dialogue,
+    format_recollection,
     format_speaker,
-    one_line,
 )
 from theanine.text.words import containment, content_words, format_date
 from theanine.types import LOCAL_MODEL, STATEMENT, Memory, Part, Recollection, Utterance
@@ -37,94 +37,112 @@ RESPOND = load_prompt("theanine.methods.shared", "respond", 1, str)
 RESPOND_REASONED = load_prompt("theanine.methods.shared", "respond-reasoned", 1, Reasoned)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """What to say, why, and who worded it."""
+async def reply(
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    speaker: str,
+    context: Context,
+    *,
+    rationale: bool = False,
+) -> Reply:
+    """Reply as ``speaker`` from the dialogue and the recollection.
 
-    text: str
-    rationale: str = ""
-    made_by: str = LOCAL_MODEL
+    ``rationale`` makes the model reason first which memories apply and how. Raises ModelError when
+    the model fails.
+    """
+    shown = source_sessions(recollection.memories, context.index) if context.chat else ()
+    return await respond(
+        dialogue, recollection, speaker, context.chat, rationale=rationale, shown=shown
+    )
+
+
+class ReplyMixin:
+    """A method that replies from the dialogue and the recollection alone."""
+
+    async def respond(
+        self,
+        dialogue: Sequence[Utterance],
+        recollection: Recollection,
+        speaker: str,
+        context: Context,
+    ) -> Reply:
+        """Reply as ``speaker``: worded by the model, or quoted when there is none."""
+        return await reply(dialogue, recollection, speaker, context)
 
 
 async def respond(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    caller: ScopedChat | None,
+    chat: ScopedChat | None,
     *,
     rationale: bool = False,
-    undated: Collection[int] = (),
-    behind: Collection[int] = (),
-) -> Spoken:
-    """What ``speaker`` says next, given the dialogue and what is remembered.
+    shown: Iterable[int] = (),
+) -> Reply:
+    """Reply as :func:`reply` does; ``shown`` are sessions that the recollection may quote.
 
-    ``rationale`` makes the model reason first which memories apply and how. Without a caller the
-    best-supported memory is quoted, with no date for the sessions in ``undated``. ``behind`` are
-    sessions whose words may stand in the recollection, beside those of its memories and sources.
-    Raises ModelError when the model fails.
+    The sessions of its memories and source turns need not be among them.
     """
-    if caller is None:
-        return local_respond(dialogue, recollection, undated)
-    touches = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
-    touches |= {turn.session for turn in recollection.source_turns} | set(behind)
-    remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
+    if chat is None:
+        return local_respond(dialogue, recollection)
+    sessions = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
+    sessions |= dialogue_sessions(recollection.source_turns) | set(shown)
     values = {
         "speaker": format_speaker(speaker),
-        "remembered": remembered or "(nothing)",
+        "remembered": format_recollection(recollection),
         "dialogue": format_dialogue(dialogue),
     }
     if not rationale:
-        said = await caller.ask(RESPOND, source_sessions=touches, check=_said_nothing, **values)
-        return Spoken(text=said.strip(), made_by=caller.model)
-    answer = await caller.ask(
+        text = await chat.ask(RESPOND, source_sessions=sessions, check=_fault, **values)
+        return Reply(text=text.strip(), recollection=recollection, made_by=chat.model)
+    answer = await chat.ask(
         RESPOND_REASONED,
-        source_sessions=touches,
-        check=lambda reply: _said_nothing(reply.response),
+        source_sessions=sessions,
+        check=lambda reasoned: _fault(reasoned.response),
         **values,
     )
-    return Spoken(
+    return Reply(
         text=answer.response.strip(),
         rationale=answer.rationale.strip(),
-        made_by=caller.model,
+        recollection=recollection,
+        made_by=chat.model,
     )
 
 
-def _said_nothing(text: str) -> str | None:
+def _fault(text: str) -> str | None:
     return None if text.strip() else "the reply is empty"
 
 
-def local_respond(
-    dialogue: Sequence[Utterance],
-    recollection: Recollection,
-    undated: Collection[int] = (),
-) -> Spoken:
-    """The best-supported memory, quoted with its date and source, and why it is no more."""
+def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> Reply:
+    """Quote the best-scored memory with its date and source, and say that there is no model."""
     if not recollection:
-        return Spoken(text=f"{NOTHING} {NO_MODEL_NOTICE}")
-    asked = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
+        return Reply(text=f"{NOTHING} {NO_MODEL_NOTICE}", recollection=recollection)
+    question = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
     if statements:
         retrieved = part.timeline.retrieved if part.timeline else statements[0].id
         best = max(
-            statements, key=lambda m: (containment(asked, content_words(m.text)), m.id == retrieved)
+            statements,
+            key=lambda m: (containment(question, content_words(m.text)), m.id == retrieved),
         )
-        quoted = _with_source(best, part, undated)
+        quote = _with_source(best, part)
     elif part.source_turns:
         turn = max(
-            part.source_turns, key=lambda turn: containment(asked, content_words(turn.full_text))
+            part.source_turns,
+            key=lambda turn: containment(question, content_words(turn.full_text)),
         )
-        quoted = f"{format_day(turn.at, turn.dated)}{turn.speaker}: “{turn.full_text.strip()}”"
+        quote = f"{format_day(turn.at, turn.dated)}{turn.speaker}: “{turn.full_text.strip()}”"
     else:
-        quoted = part.text
-    return Spoken(text=f"I remember: {quoted}\n{NO_MODEL_NOTICE}")
+        quote = part.text
+    return Reply(text=f"I remember: {quote}\n{NO_MODEL_NOTICE}", recollection=recollection)
 
 
-def _with_source(memory: Memory, part: Part, undated: Collection[int]) -> str:
+def _with_source(memory: Memory, part: Part) -> str:
     if memory.made_by == LOCAL_MODEL:
-        return memory.text  # already the speaker's own words, with speaker and date
+        return memory.text  # already quotes the speaker with the date
     source = next((turn for turn in part.source_turns if turn.id in memory.source_turns), None)
-    date = "" if memory.session in undated else format_date(memory.at)
-    said = f"{source.speaker}: “{source.full_text.strip()}”" if source else ""
-    note = ", ".join(filter(None, (date, said)))
+    date = format_date(memory.at) if memory.dated else ""
+    quote = f"{source.speaker}: “{source.full_text.strip()}”" if source else ""
+    note = ", ".join(filter(None, (date, quote)))
     return f"{memory.text} ({note})" if note else memory.text

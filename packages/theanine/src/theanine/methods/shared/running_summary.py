@@ -14,7 +14,7 @@ from itertools import groupby
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.retrieve import retrieve
+from theanine.methods.shared.recall import retrieve
 from theanine.methods.shared.statements import summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization import UPDATE_SUMMARY, SummarySentence, drop_recalled, update_summary

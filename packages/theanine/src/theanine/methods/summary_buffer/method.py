@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.retrieve import ReplyMixin, query_text, retrieve
+from theanine.methods.shared.recall import query_text, retrieve
+from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.running_summary import (
     estimate_running_summary,
     summary_parts,

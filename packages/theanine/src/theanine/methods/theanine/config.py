@@ -1,43 +1,41 @@
-"""Theanine's settings, as frozen data."""
+"""Theanine's settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from theanine.methods.shared.validation import check_minimums
+from theanine.methods.shared.config import RecallConfig, check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TheanineConfig:
-    """How Theanine links, recalls and replies. The defaults are ours; :meth:`paper` is the paper's.
+class TheanineConfig(RecallConfig):
+    """How Theanine links, recalls and replies; :meth:`paper` has the paper's values.
 
     Attributes:
-        associates: j, how many earlier memories each new one is compared with.
-        relating: how a model is asked for relations: one call a pair (the paper), one for each
-            new memory, or one for the session.
-        link_to: ``recent`` links into each component's most recent related memory, ``all`` to
-            every related one (THEANINE-ALL).
-        retrieved: k, memories retrieved before a reply.
-        samples: n, timelines sampled for each retrieved memory.
-        query_turns: how many of the dialogue's last turns make the query; None takes all.
-        retrieval: ``hybrid`` is by all evidence of
-            :class:`theanine.retrieval.ranking.RankingConfig`, ``dense`` by cosine alone.
-        rationale: reason first which memories apply and how, then reply (v1 of the paper).
+        associates: number of earlier memories that each new one is compared with (j).
+        relating: one call of the model for each pair (``pairs``, the paper), for each new
+            ``memory``, or for the whole ``session``.
+        link_to: ``recent`` links to the most recent related memory of each component, ``all`` to
+            every related memory (THEANINE-ALL).
+        retrieved: number of memories retrieved before a reply (k), also with a token budget.
+        retrieval: ``dense`` ranks by cosine, ``hybrid`` by all evidence of
+            :class:`theanine.retrieval.ranking.RankingConfig`.
+        samples: number of timelines sampled for each retrieved memory (n).
+        rationale: let the model reason which memories apply before it replies (v1 of the paper).
         relation_aware: False links by similarity and order alone (ablation).
-        refine: False hands over raw timelines (ablation).
-        whole: the model refines whole timelines (the paper); else what it is shown of one leaves
-            out near-duplicates and all but 40 statements.
-        shuffle: True breaks timelines into randomly ordered memories (ablation).
+        refine: False returns raw timelines (ablation).
+        whole: show the model whole timelines to refine (the paper); otherwise without
+            near-duplicates and at most 40 statements.
+        shuffle: split timelines into memories in random order (ablation).
     """
 
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
     link_to: Literal["recent", "all"] = "recent"
     retrieved: int = 3
-    samples: int = 1
-    query_turns: int | None = 6
     retrieval: Literal["hybrid", "dense"] = "hybrid"
+    samples: int = 1
     rationale: bool = False
     relation_aware: bool = True
     refine: bool = True
@@ -45,11 +43,12 @@ class TheanineConfig:
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        check_minimums(self, associates=1, retrieved=1, samples=1, query_turns=1)
+        RecallConfig.__post_init__(self)
+        check_minimums(self, associates=1, samples=1)
 
     @classmethod
     def paper(cls) -> TheanineConfig:
-        """The paper's values: by pair, whole dialogues and timelines, cosine, reasoned replies."""
+        """Return the paper's values."""
         return cls(
             relating="pairs", query_turns=None, retrieval="dense", rationale=True, whole=True
         )

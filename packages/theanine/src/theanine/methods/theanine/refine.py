@@ -1,78 +1,101 @@
-"""Phase II, step 3: make one connected account of a timeline, for the dialogue at hand."""
+"""Phase II, step 3: turn a timeline into one coherent account for the current dialogue."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from theanine.llm.prompt import load_prompt
-from theanine.methods.theanine.local_refine import local_refine
-from theanine.methods.theanine.shorten import select_statements
-from theanine.text.formatting import dialogue_sessions, format_day, format_dialogue, one_line
-from theanine.types import Memory, Relation, Timeline, Utterance
+from theanine.methods.shared.provenance import dialogue_sessions
+from theanine.methods.theanine.select import SelectedStatement, select_statements
+from theanine.text.formatting import format_day, format_dialogue, one_line
+from theanine.text.words import format_date
+from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-Step = tuple[Memory, Relation | None]
-"""A statement with its relation to the one before it."""
-
 REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
-MOST_STATEMENTS = 40
-"""Statements of one path that the model is shown, unless it is shown the whole."""
+MAX_PROMPT_STATEMENTS = 40
+"""Statements of one timeline that the model is shown, unless it is shown the whole."""
+MAX_LOCAL_STATEMENTS = 8
 WORDS_PER_STATEMENT = 30
+
+CONNECTIVES: dict[Relation | None, str] = {
+    Relation.CHANGED: "This changed:",
+    Relation.CAUSE: "This led to:",
+    Relation.REASON: "The reason:",
+    Relation.HINDERED_BY: "This stood in the way:",
+    Relation.REACT: "The feeling after that:",
+    Relation.WANT: "The wish after that:",
+    Relation.SAME_TOPIC: "On the same matter:",
+    None: "Later:",
+}
+"""The only words of a local account that are not from a memory."""
 
 
 async def refine(
     timeline: Timeline,
     dialogue: Sequence[Utterance],
-    caller: ScopedChat | None,
+    chat: ScopedChat | None,
     *,
-    undated: Collection[int] = (),
     whole: bool = False,
 ) -> str:
-    """One connected account of the timeline, redundant parts dropped, useful parts stressed.
+    """Return one account of the timeline, without what is redundant for the dialogue.
 
-    The model is shown the ``whole`` timeline, or what :func:`told` leaves of it. ``undated`` are
-    sessions whose dates are not shown. Without a caller the local version works. Raises ModelError
-    when the model fails or answers nothing.
+    The model is shown the ``whole`` timeline, or its selected statements. Without a model,
+    :func:`local_refine` is used. Raises ModelError when the model fails or its account is empty.
     """
-    if caller is None:
-        return local_refine(timeline, dialogue, undated)
-    steps = _whole(timeline)
-    if not whole:
-        left = select_statements(timeline, dialogue, MOST_STATEMENTS)
-        steps = [(step.memory, step.relation) for step in left]
-    text = await caller.ask(
+    if chat is None:
+        return local_refine(timeline, dialogue)
+    statements = (
+        _statements(timeline)
+        if whole
+        else select_statements(timeline, dialogue, MAX_PROMPT_STATEMENTS)
+    )
+    text = await chat.ask(
         REFINE,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
         check=lambda reply: None if reply.strip() else "the account is empty",
-        chain="\n".join(_chain(steps, undated)),
-        most=str(min(150, 20 + WORDS_PER_STATEMENT * len(steps))),
+        chain="\n".join(_chain(statements)),
+        most=str(min(150, 20 + WORDS_PER_STATEMENT * len(statements))),
         dialogue=format_dialogue(dialogue) or "(nothing said yet)",
     )
     return text.strip()
 
 
-def raw(timeline: Timeline, *, undated: Collection[int] = ()) -> str:
-    """The timeline as it is, on one line: every statement with its date and its relation.
+def local_refine(timeline: Timeline, dialogue: Sequence[Utterance]) -> str:
+    """Join the selected statements, at most ``MAX_LOCAL_STATEMENTS``, by fixed connectives."""
+    pieces: list[str] = []
+    for statement in select_statements(timeline, dialogue, MAX_LOCAL_STATEMENTS):
+        if pieces:
+            pieces.append(CONNECTIVES[statement.relation])
+        memory = statement.memory
+        text = " ".join(memory.text.split())
+        if text[-1:].isalnum():
+            text += "."
+        if memory.made_by != LOCAL_MODEL and memory.dated:  # a local memory includes its date
+            text = f"{format_date(memory.at)}: {text}"
+        pieces.append(text)
+    return " ".join(pieces)
 
-    What is handed over where refining is switched off (ablation "without refinement").
-    """
-    return " ".join(_chain(_whole(timeline), undated))
+
+def format_timeline(timeline: Timeline) -> str:
+    """Return all statements with dates and relations on one line (ablation without refinement)."""
+    return " ".join(_chain(_statements(timeline)))
 
 
-def _whole(timeline: Timeline) -> list[Step]:
+def _statements(timeline: Timeline) -> list[SelectedStatement]:
     relations = [None, *(link.relation for link in timeline.links)]
-    return list(zip(timeline.memories, relations, strict=True))
+    return list(map(SelectedStatement, timeline.memories, relations))
 
 
-def _chain(steps: Sequence[Step], undated: Collection[int]) -> list[str]:
-    """``(8 May 2023) statement``, and each after the first behind ``—Relation→``."""
+def _chain(statements: Sequence[SelectedStatement]) -> list[str]:
+    """Format as ``(8 May 2023) statement``, each but the first after ``—Relation→``."""
     return [
-        (f"—{relation or 'Then'}→ " if position else "")
-        + format_day(memory.at, memory.dated)
-        + one_line(memory.text)
-        for position, (memory, relation) in enumerate(steps)
+        (f"—{statement.relation or 'Then'}→ " if position else "")
+        + format_day(statement.memory.at, statement.memory.dated)
+        + one_line(statement.memory.text)
+        for position, statement in enumerate(statements)
     ]

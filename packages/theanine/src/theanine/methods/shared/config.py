@@ -1,0 +1,41 @@
+"""Settings that several methods share, and the checks of their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from theanine.errors import SettingsError
+from theanine.retrieval.scope_index import RetrievalMode
+
+_ALTERNATIVES = {"query_turns": ", or None for the whole dialogue", "budget": " tokens, or None"}
+
+
+def check_minimums(config: object, **minimums: int) -> None:
+    """Raise SettingsError for a setting below its minimum; None passes."""
+    for name, minimum in minimums.items():
+        value = getattr(config, name)
+        if value is not None and value < minimum:
+            raise SettingsError(
+                f"{name} must be at least {minimum}{_ALTERNATIVES.get(name, '')}, not {value}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallConfig:
+    """Settings of a recall that retrieves memories and packs them into a budget.
+
+    Attributes:
+        retrieved: maximum number of memories to return when there is no token budget.
+        retrieval: ``dense`` ranks by cosine, ``lexical`` by BM25, ``hybrid`` by all evidence of
+            :class:`theanine.retrieval.ranking.RankingConfig`.
+        query_turns: number of latest turns of the dialogue that form the query; None takes all.
+        budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
+    """
+
+    retrieved: int = 6
+    retrieval: RetrievalMode = "hybrid"
+    query_turns: int | None = 6
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_minimums(self, retrieved=1, query_turns=1, budget=0)

@@ -1,0 +1,127 @@
+"""Recall: build the query, retrieve memories, format them as parts and pack them into a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from theanine.embeddings.base import embed_queries
+from theanine.methods.base import Context
+from theanine.methods.shared.config import RecallConfig
+from theanine.retrieval.budget import fit_budget
+from theanine.retrieval.query import Query
+from theanine.retrieval.scope_index import RetrievalMode
+from theanine.text.formatting import format_dated_turns, format_memory
+from theanine.types import Memory, Part, Recollection, Utterance
+
+_CANDIDATES_FOR_BUDGET = 200
+
+PartFormatter = Callable[[Memory, float, Context], Awaitable[Part]]
+"""Makes the part of a retrieved memory, given its score."""
+
+
+def query_text(dialogue: Sequence[Utterance], turns: int | None) -> str:
+    """Return the text of the last ``turns`` turns of the dialogue, or of all turns with None."""
+    latest = dialogue[-turns:] if turns else dialogue
+    return "\n".join(utterance.full_text for utterance in latest).strip()
+
+
+def search_depth(retrieved: int, budget: int | None) -> int:
+    """Return how many memories to retrieve: more than ``retrieved`` if a budget makes the cut."""
+    return retrieved if budget is None else max(retrieved, _CANDIDATES_FOR_BUDGET)
+
+
+async def retrieve(
+    query: str,
+    dialogue: Sequence[Utterance],
+    k: int,
+    context: Context,
+    mode: RetrievalMode,
+    *,
+    kinds: Sequence[str] = (),
+) -> list[tuple[Memory, float]]:
+    """Return the ``k`` best memories for the query with their scores, best first.
+
+    With ``kinds``, only live memories of these kinds are searched. A configured reranker reorders
+    the best. An empty query gives no memories.
+    """
+    index = context.index
+    if not query or not len(index):
+        return []
+    built = await build_query(query, dialogue, context, mode)
+    # The mask is made after the last await: the index may have grown meanwhile.
+    mask = index.live_mask(*kinds) if kinds else None
+    reranking = context.reranking
+    if reranking is None:
+        return index.search(built, k, mode, among=mask)
+    candidates = index.search(built, max(k, reranking.top), mode, among=mask)
+    return (await reranking.rerank(query, candidates))[:k]
+
+
+async def build_query(
+    query: str, dialogue: Sequence[Utterance], context: Context, mode: RetrievalMode
+) -> Query:
+    """Return the query with its vector; the last turn tells who asks, about whom and when.
+
+    Each text is embedded once per context, as a query where the embedder distinguishes queries.
+    """
+    topic = context.index.without_speakers(query) if mode == "hybrid" else query
+    if topic not in context.query_vectors:
+        context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
+    last = dialogue[-1]
+    return Query(
+        text=query,
+        vector=context.query_vectors[topic][0],
+        latest=last.full_text,
+        asker=last.speaker,
+        asked_at=last.at,
+    )
+
+
+async def statement_part(memory: Memory, score: float, context: Context) -> Part:
+    """Make a part of the memory's text under its date."""
+    return Part(
+        text=format_memory(memory),
+        memories=(memory,),
+        source_turns=tuple(await context.index.turns(memory.source_turns)),
+        score=score,
+    )
+
+
+async def excerpt_part(memory: Memory, score: float, context: Context) -> Part:
+    """Make a part of the memory's source turns, quoted under their days."""
+    turns = await context.index.turns(memory.source_turns)
+    return Part(
+        text=format_dated_turns(turns),
+        memories=(memory,),
+        source_turns=tuple(turns),
+        score=score,
+    )
+
+
+def pack(query: str, parts: Sequence[Part], budget: int | None) -> Recollection:
+    """Keep the parts, given best first, that fit the budget, and put them in time order."""
+    kept = fit_budget([(part, part.text) for part in parts], budget)
+    kept.sort(key=lambda part: part.memories[0].order)
+    return Recollection(query=query, parts=tuple(kept))
+
+
+async def recall(
+    dialogue: Sequence[Utterance],
+    context: Context,
+    config: RecallConfig,
+    make_part: PartFormatter,
+    *,
+    kinds: Sequence[str] = (),
+) -> Recollection:
+    """Retrieve memories for the dialogue and return those that fit the budget, in time order.
+
+    With ``kinds``, only live memories of these kinds are searched.
+    """
+    query = query_text(dialogue, config.query_turns)
+    budget = context.token_budget(config.budget)
+    k = search_depth(config.retrieved, budget)
+    ranked = await retrieve(query, dialogue, k, context, config.retrieval, kinds=kinds)
+    # Load all source turns with one query before the parts are made one by one.
+    await context.index.turns([turn for memory, _ in ranked for turn in memory.source_turns])
+    parts = [await make_part(memory, score, context) for memory, score in ranked]
+    return pack(query, parts, budget)
