@@ -177,7 +177,7 @@ def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path:
     ran = theanine(installed, tmp_path, "sessions", "--method", "no-such")
     assert (ran.code, "figures" in ran.err) == (2, True)
     ran = theanine(installed, tmp_path, "recall", "When?", *method, "--set", "paper=true")
-    assert (ran.code, "no paper's settings" in ran.err) == (2, True)
+    assert (ran.code, "no settings of a paper" in ran.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -226,9 +226,9 @@ def test_pytest_is_asked_for_by_the_contract_alone(tmp_path: Path) -> None:
     ("name", "place", "said"),
     [
         ("forgetful", "broken:Forgetful", "has no Config"),
-        ("borrowed", "broken:Borrowed", "calls itself 'turn'"),
-        ("lost", "broken:Nothing", "doesn't load"),
-        ("lost", "no_such_module:Nothing", "doesn't load"),
+        ("borrowed", "broken:Borrowed", "has the name 'turn'"),
+        ("lost", "broken:Nothing", "failed to load"),
+        ("lost", "no_such_module:Nothing", "failed to load"),
     ],
 )
 def test_what_is_no_method_is_said(

@@ -52,7 +52,7 @@ def sample_run(
     data: str = "0" * 64,
     judge: str = "local",
     measures: Sequence[str] = ("right", "f1"),
-    method: str = "turn",
+    method: str = "exchange",
     corpus: Mapping[str, object] | None = None,
 ) -> Path:
     """A run's folder; without a summary where it is not finished, as a kill leaves it.

@@ -98,5 +98,5 @@ def test_no_bar_leaves_its_label_where_there_is_no_terminal(
         step()
         step("again")
     assert capsys.readouterr().err == ""
-    told = ana("rebuild", "--method", "turn").err.splitlines()
+    told = ana("rebuild", "--method", "exchange").err.splitlines()
     assert [one[: len(LOCAL)] for one in told] == [LOCAL]

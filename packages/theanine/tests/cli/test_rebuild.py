@@ -54,25 +54,25 @@ def test_another_method_remembers_the_same_log_beside_the_old(
 ) -> None:
     run("import", HISTORY)
     before = texts(run, "theanine")
-    ran = run("rebuild", "--method", "turn")
+    ran = run("rebuild", "--method", "exchange")
     assert "10 sessions (130 turns) to remember by turn" in ran.out
     assert "no language model is called" in ran.out
-    assert texts(run, "turn") == texts(alone(tmp_path, "--method", "turn"), "turn")
+    assert texts(run, "exchange") == texts(alone(tmp_path, "--method", "exchange"), "exchange")
     assert texts(run, "theanine") == before
     assert [one["text"] for one in run("memories", "--user", "ana", "--json").json] == before
-    assert "ferry" in run("recall", "the ferry?", "--user", "ana", "--method", "turn").out
-    again = run("rebuild", "--method", "turn")
+    assert "ferry" in run("recall", "the ferry?", "--user", "ana", "--method", "exchange").out
+    again = run("rebuild", "--method", "exchange")
     assert "has remembered every session" in again.out
-    assert held(run) == {"theanine": 73, "turn": 65}
+    assert held(run) == {"theanine": 73, "exchange": 65}
 
 
 def test_instead_drops_the_old_and_keeps_the_log(run: Terminal) -> None:
     run("import", HISTORY)
     run("rebuild", "--method", "session")
-    ran = run("rebuild", "--method", "turn", "--instead")
+    ran = run("rebuild", "--method", "exchange", "--instead")
     assert "then 73 memories of theanine" in ran.out
     assert "dropped 73 memories of theanine" in ran.out
-    assert held(run) == {"turn": 65}
+    assert held(run) == {"exchange": 65}
     run("rebuild", "--method", "theanine", "--instead")
     assert held(run) == {"theanine": 73}  # the log is the truth: there is always a way back
 
@@ -128,7 +128,7 @@ def test_killed_half_way_it_goes_on_and_pays_nothing_twice(run: Terminal, tmp_pa
 
 def test_two_at_once_do_it_once_and_the_second_says_so(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
-    run("import", str(file), "--user", "ana", "--method", "turn")
+    run("import", str(file), "--user", "ana", "--method", "exchange")
     second: list[subprocess.Popen[str]] = []
     with ScriptedServer(answer) as server:
         wanted = ["rebuild", "--method", "memory-retrieval", *on(server)]
@@ -194,7 +194,7 @@ def test_again_pays_nothing_that_the_journal_holds(run: Terminal) -> None:
 
 
 def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> None:
-    run("import", HISTORY, "--method", "turn")
+    run("import", HISTORY, "--method", "exchange")
     with (
         ScriptedServer(answer) as server,
         theanine.open(
@@ -207,7 +207,7 @@ def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> No
         forecast = agent.estimate("ana", instead=True)
         assert len(server.calls) == 0
         assert (forecast.sessions, forecast.turns) == (10, 130)
-        assert forecast.replaced == {"turn": 65}
+        assert forecast.replaced == {"exchange": 65}
         done = agent.rebuild("ana")
         assert done.complete and len(done.reports) == 10
         usage = [report.usage for report in done.reports]
@@ -223,13 +223,13 @@ def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> No
 
 
 def test_the_estimate_is_told_before_it_starts_and_alone_if_wanted(run: Terminal) -> None:
-    run("import", HISTORY, "--method", "turn")
+    run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
         ran = run("rebuild", "--method", "theanine", "--estimate", *on(server))
         assert len(server.calls) == 0
     for said in ("openai:scripted: ", "calls", "tokens in", "cost unknown", "at most"):
         assert said in ran.out
-    assert held(run) == {"turn": 65}
+    assert held(run) == {"exchange": 65}
 
 
 def at_a_terminal(run: Terminal, typed: str, *arguments: str) -> Ran:
@@ -247,13 +247,13 @@ def at_a_terminal(run: Terminal, typed: str, *arguments: str) -> Ran:
 
 
 def test_it_asks_at_a_terminal_before_a_model_is_paid(run: Terminal) -> None:
-    run("import", HISTORY, "--method", "turn")
+    run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
         wanted = ["rebuild", "--method", "memory-retrieval", *on(server)]
         ran = at_a_terminal(run, "n\n", *wanted)
         assert (ran.code, len(server.calls)) == (1, 0)
         assert "Continue?" in ran.out and "tokens in" in ran.out
-        assert held(run) == {"turn": 65}
+        assert held(run) == {"exchange": 65}
         ran = at_a_terminal(run, "y\n", *wanted)
         assert (ran.code, len(server.calls)) == (0, 10)
     assert "Continue?" not in at_a_terminal(run, "", "rebuild", "--method", "session").out
@@ -263,7 +263,7 @@ def test_it_asks_at_a_terminal_before_a_model_is_paid(run: Terminal) -> None:
 
 
 def test_it_never_asks_where_nobody_sits(run: Terminal) -> None:
-    run("import", HISTORY, "--method", "turn")
+    run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
         ran = run.typed("rebuild", "--method", "memory-retrieval", *on(server))
         assert (ran.code, len(server.calls)) == (0, 10)
@@ -274,10 +274,10 @@ def test_one_user_alone(run: Terminal, tmp_path: Path) -> None:
     run("import", HISTORY)
     other = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
     run("import", str(other), "--user", "bo")
-    run("rebuild", "--method", "turn", "--user", "bo", "--instead")
+    run("rebuild", "--method", "exchange", "--user", "bo", "--instead")
     assert texts(run, "theanine", "bo") == []
-    assert len(texts(run, "turn", "bo")) == 1
-    assert (len(texts(run, "theanine")), texts(run, "turn")) == (73, [])
+    assert len(texts(run, "exchange", "bo")) == 1
+    assert (len(texts(run, "theanine")), texts(run, "exchange")) == (73, [])
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,10 @@ async def test_a_very_long_session_is_shown_around_its_memories() -> None:
 async def test_ready_made_memories_need_no_turns_and_show_no_invented_date(
     mode: Relating, answer: object
 ) -> None:
-    scene = Scene(session=2, dated=False, turns=[], dialogue=_dialogue, around=_around)
+    async def undated(_: object) -> Sequence[Turn]:
+        return [replace(turn, dated=False) for turn in EARLIER]
+
+    scene = Scene(session=2, dated=False, turns=[], dialogue=undated, around=undated)
     older = replace(PIANO, dated=False)
     caller = Answering([answer])
     (found,) = await relate([Pair(older, 0, FEAR, 0.5)], scene, mode=mode, chat=caller)

@@ -42,7 +42,7 @@ def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
     assert [len(one) for one in exchanges(mixed)] == [1, 3, 1]
 
 
-@pytest.mark.parametrize("method", ["utterance", "turn", "session"])
+@pytest.mark.parametrize("method", ["utterance", "exchange", "session"])
 def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
         agent.log(read_histories(HARBOUR).histories[0], "ana")
@@ -57,7 +57,7 @@ def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method:
         )
 
 
-@pytest.mark.parametrize("method", ["theanine", "utterance", "turn", "session"])
+@pytest.mark.parametrize("method", ["theanine", "utterance", "exchange", "session"])
 @pytest.mark.parametrize("budget", [0, 60, 300, 5000])
 def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
@@ -81,10 +81,10 @@ def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:
     ("method", "config", "said"),
     [
         ("elephant", None, "unknown method 'elephant'; there are: theanine, no-memory"),
-        ("turn", {"colour": 1}, "no setting colour; it has: budget"),
-        ("turn", {"retrieved": "many"}, "setting retrieved of the method turn"),
-        ("turn", {"retrieved": 0}, "at least 1"),
-        ("turn", 7, "takes a UnitsConfig"),
+        ("exchange", {"colour": 1}, "no setting colour; it has: budget"),
+        ("exchange", {"retrieved": "many"}, "setting retrieved of the method exchange"),
+        ("exchange", {"retrieved": 0}, "at least 1"),
+        ("exchange", 7, "takes a UnitsConfig"),
     ],
 )
 def test_unknown_methods_and_settings_are_named(

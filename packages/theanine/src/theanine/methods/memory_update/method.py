@@ -77,7 +77,7 @@ class MemoryUpdate(ReplyMixin):
             session.id,
             context.chat,
             asking=self.config.asking,
-            behind=partial(source_sessions, view=context.index),
+            behind=partial(source_sessions, index=context.index),
             undated=context.index.undated,
         )
         fates = resolve(len(made), decisions)
@@ -141,7 +141,7 @@ async def _merged(
         [Group(fates[index].changes, made[index]) for index in chosen],
         session.id,
         context.chat,
-        behind=partial(source_sessions, view=context.index),
+        behind=partial(source_sessions, index=context.index),
         undated=context.index.undated,
     )
     memories = [

@@ -11,7 +11,7 @@ from theanine.methods.shared.recall import (
     excerpt_part,
     pack,
     query_text,
-    recall,
+    recall_memories,
     retrieve,
     statement_part,
 )
@@ -27,7 +27,7 @@ __all__ = [
     "excerpt_part",
     "pack",
     "query_text",
-    "recall",
+    "recall_memories",
     "reply",
     "retrieve",
     "source_sessions",

@@ -105,7 +105,7 @@ def pack(query: str, parts: Sequence[Part], budget: int | None) -> Recollection:
     return Recollection(query=query, parts=tuple(kept))
 
 
-async def recall(
+async def recall_memories(
     dialogue: Sequence[Utterance],
     context: Context,
     config: RecallConfig,

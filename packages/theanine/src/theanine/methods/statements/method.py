@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.recall import query_text, recall, statement_part
+from theanine.methods.shared.recall import query_text, recall_memories, statement_part
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, estimate_summary, summarize_session
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
@@ -73,4 +73,4 @@ class MemoryRetrieval(_Statements):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best statements in time order, within the budget."""
-        return await recall(dialogue, context, self.config, statement_part)
+        return await recall_memories(dialogue, context, self.config, statement_part)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.recall import excerpt_part, recall
+from theanine.methods.shared.recall import excerpt_part, recall_memories
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories
 from theanine.methods.units.config import UnitsConfig
@@ -67,7 +67,7 @@ class Units(ReplyMixin):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best units in time order, within the budget."""
-        return await recall(dialogue, context, self.config, excerpt_part)
+        return await recall_memories(dialogue, context, self.config, excerpt_part)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Return zero: no model is asked."""
