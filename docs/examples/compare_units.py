@@ -5,7 +5,7 @@ from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 
 history = read_histories(HARBOUR).histories[0]
-for method in ("theanine", "turn", "session"):
+for method in ("theanine", "exchange", "session"):
     with theanine.open(f"{method}.db", method=method) as agent:
         agent.log(history)
         agent.remember("ana")

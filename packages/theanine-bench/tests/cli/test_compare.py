@@ -54,12 +54,12 @@ def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Pa
 def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
     run: Terminal, tmp_path: Path
 ) -> None:
-    ran = run.bare("compare", "--methods", "turn,no-memory")
+    ran = run.bare("compare", "--methods", "exchange,no-memory")
     assert "130 turns in 10 sessions, 5 questions" in ran.out
     for measure in ("given back", "evidence", "remember", "recall", "calls", "money", "disk"):
         assert measure in ran.out
     assert not run.store.exists()
-    found = written(run, tmp_path / "a.json", "--methods", "turn,no-memory")
+    found = written(run, tmp_path / "a.json", "--methods", "exchange,no-memory")
     turn, nothing = found["columns"]
     assert turn["disk"] > nothing["disk"] == found["log"] > 0
     assert turn["remember_seconds"] > 0
@@ -69,7 +69,7 @@ def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
 def test_the_models_calls_are_counted_where_they_were_made(run: Terminal, tmp_path: Path) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
-        found = written(run, tmp_path / "a.json", "--methods", "theanine,turn", *model)
+        found = written(run, tmp_path / "a.json", "--methods", "theanine,exchange", *model)
         calls = len(server.calls)
     one, other = found["columns"]
     assert one["remembering"]["calls"] + one["recalling"]["calls"] == calls > 0
@@ -83,7 +83,7 @@ def test_a_model_that_fails_is_a_failure_beside_the_others(run: Terminal, tmp_pa
     asked = save(tmp_path, "q.txt", "Where is the boat?")
     with ScriptedServer(by_step({"summarize": status(400)})) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
-        chosen = ["--data", str(file), "--questions", str(asked), "--methods", "turn,theanine"]
+        chosen = ["--data", str(file), "--questions", str(asked), "--methods", "exchange,theanine"]
         ran = run.bare("compare", *chosen, *model, fine=False)
         found = written(run, tmp_path / "a.json", *chosen, *model, fine=False)
     assert ran.code == 1
@@ -105,7 +105,7 @@ def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
 
 def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path: Path) -> None:
     found = written(
-        run, tmp_path / "a.json", "--methods", "turn,few=turn", "--set", "few.retrieved=1"
+        run, tmp_path / "a.json", "--methods", "exchange,few=exchange", "--set", "few.retrieved=1"
     )
     many, few = found["columns"]
     assert (few["label"], few["method"], few["settings"]) == ("few", "exchange", {"retrieved": "1"})
@@ -114,7 +114,7 @@ def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path:
 
 
 def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
-    chosen = ["--methods", "turn,full-history", "--budget", "60"]
+    chosen = ["--methods", "exchange,full-history", "--budget", "60"]
     found = written(run, tmp_path / "a.json", *chosen)
     tokens = [one["tokens"] for column in found["columns"] for one in column["answers"]]
     assert 0 < max(tokens) <= 60
@@ -131,8 +131,8 @@ def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--methods", "turn,nothing-such"], "unknown method"),
-        (["--methods", "turn,turn"], "label"),
+        (["--methods", "exchange,nothing-such"], "unknown method"),
+        (["--methods", "exchange,exchange"], "label"),
         (["--methods", ""], "--methods names none"),
         (["--methods", "exchange", "--set", "retrieved"], "NAME=VALUE"),
         (["--methods", "exchange", "--set", "other.retrieved=2"], "LABEL.NAME=VALUE"),
@@ -317,7 +317,7 @@ def test_words_never_become_markup_on_the_page() -> None:
 @needs_browser
 def test_in_a_browser(run: Terminal, tmp_path: Path, scheme: str) -> None:
     file = tmp_path / "compared.html"
-    run.bare("compare", "--methods", "theanine,turn,no-memory", "--html", str(file))
+    run.bare("compare", "--methods", "theanine,exchange,no-memory", "--html", str(file))
     with chromium() as browser:
         page = browser.new_page(color_scheme="light" if scheme == "light" else "dark")
         heard: list[str] = []

@@ -292,7 +292,9 @@ async def test_no_budget_is_kept_of_a_model_without_a_price(tmp_path: Path) -> N
 
 async def test_a_model_known_to_have_no_price_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     pytest.importorskip("pydantic_ai")
-    setup = Setup(method="exchange", model="nobodys", base_url="http://127.0.0.1:9/v1", judge="local")
+    setup = Setup(
+        method="exchange", model="nobodys", base_url="http://127.0.0.1:9/v1", judge="local"
+    )
     asked, bounds = replace(plan("a"), measures=[Length()]), Bounds(money=9.0)
     with pytest.raises(SettingsError, match="price of openai:nobodys is unknown"):
         await perform(asked, setup, RunFolder(tmp_path / "r"), bounds=bounds)

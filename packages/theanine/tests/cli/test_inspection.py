@@ -109,11 +109,21 @@ def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "exchange")
     assert len(run("memories", "--user", "ana", "--method", "exchange", "--json").json) == 65
     assert run("memories", "--user", "ana", "--method", "theanine", "--json").json == []
-    asked = ["recall", "What is Ana allergic to?", "--user", "ana", "--method", "exchange", "--json"]
+    asked = [
+        "recall",
+        "What is Ana allergic to?",
+        "--user",
+        "ana",
+        "--method",
+        "exchange",
+        "--json",
+    ]
     found = run(*asked, "--set", "retrieved=2").json
     assert 1 <= len(found["parts"]) <= 2
     assert "hazelnut" in found["text"]
     assert count_tokens(run(*asked, "--budget", "60").json["text"]) <= 60
     for wrong, said in (("retrieved", "NAME=VALUE"), ("colour=1", "no setting colour")):
-        ran = run("recall", "x", "--user", "ana", "--method", "exchange", "--set", wrong, fine=False)
+        ran = run(
+            "recall", "x", "--user", "ana", "--method", "exchange", "--set", wrong, fine=False
+        )
         assert (ran.code, said in ran.err) == (2, True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from theanine_bench.datasets.questions import UserQuestion
     from theanine_bench.tasks.comparison import Answer, Column, Comparison, Entrant, With
 
-PLAIN = "theanine,memory-retrieval,turn,full-history,no-memory"
+PLAIN = "theanine,memory-retrieval,exchange,full-history,no-memory"
 QUESTIONS = 20
 LINES = 4
 """Lines of a recollection that the terminal shows; ``--html`` and ``--json`` have all of it."""
@@ -109,7 +109,7 @@ def compare(
     \b
     theanine compare
     theanine compare --data memory.db --methods theanine,secom
-    theanine compare --data locomo10.json --methods theanine,turn,session --html compared.html
+    theanine compare --data locomo10.json --methods theanine,exchange,session --html compared.html
     theanine compare --data talks.jsonl --questions questions.txt --model openai:gpt-4o-mini
     theanine compare --methods theanine,raw=theanine --set raw.refine=false
     """
@@ -172,7 +172,7 @@ def _entrants(methods: str, settings: Sequence[str]) -> list[Entrant]:
     named = [one.strip().partition("=") for one in methods.split(",") if one.strip()]
     labels = [label for label, _, _ in named]
     if not labels:
-        raise SettingsError("--methods names none: give some, such as theanine,turn")
+        raise SettingsError("--methods names none: give some, such as theanine,exchange")
     if len(set(labels)) < len(labels):
         raise SettingsError(
             f"--methods {methods!r}: name each once, or give the second a label of its own, such "

@@ -26,7 +26,7 @@ TestedOption = Annotated[
         "--method",
         envvar="THEANINE_METHOD",
         metavar="NAME",
-        help="The method that is tested: theanine, secom, turn and others; see docs/methods.",
+        help="The method that is tested: theanine, secom, exchange and others; see docs/methods.",
     ),
 ]
 JudgeOption = Annotated[
