@@ -185,22 +185,47 @@ def drop(document: object, *place: str | int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "said"),
+    ("name", "place", "where"),
     [
-        ("locomo", (0, "sample_id"), 'a.json, [0]: the field "sample_id" is missing'),
-        ("locomo", (0, "conversation"), "a.json, [0]: nothing of 'pair' can be read: a.json, [0]"),
-        ("longmemeval", (0, "question_date"), 'a.json, [0]: the field "question_date" is missing'),
-        ("longmemeval", (0, "question"), 'a.json, [0]: the field "question" is missing'),
-        ("mt-bench-plus", (0, "id"), 'a.json, [0]: the field "id" is missing'),
-        ("mt-bench-plus", (0, "conversations", 0), "a.json, [0].conversations: it needs a turn"),
-        ("personas", ("initial_data_id",), 'line 1: the field "initial_data_id" is missing'),
+        ("locomo", (0, "sample_id"), "a.json, [0]"),
+        ("locomo", (0, "conversation"), "a.json, [0]"),
+        ("locomo", (0, "qa"), "a.json"),
+        ("longmemeval", (0, "question_date"), "a.json, [0]"),
+        ("longmemeval", (0, "question"), "a.json, [0]"),
+        ("mt-bench-plus", (0, "id"), "a.json, [0]"),
+        ("mt-bench-plus", (0, "conversations", 0), "a.json, [0].conversations"),
+        ("personas", ("initial_data_id",), "valid.jsonl, line 1"),
     ],
 )
-def test_what_is_missing_is_named(name: str, place: Place, said: str, tmp_path: Path) -> None:
+def test_what_is_missing_has_its_place(name: str, place: Place, where: str, tmp_path: Path) -> None:
     document, put, read = SETS[name]
     with pytest.raises(BadInput) as caught:
         read(put(tmp_path, drop(document, *place)))
-    assert said in str(caught.value)
+    assert caught.value.where.endswith(where)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "where"),
+    [
+        ("locomo", (0, "qa", 1, "question"), "a.json, [0].qa[1].question"),
+        ("longmemeval", (0, "haystack_sessions", 0), "a.json, [0].haystack_sessions[0]"),
+        ("mt-bench-plus", (0, "conversations", 2, "value"), "a.json, [0].conversations[2].value"),
+        ("personas", ("dialog", 0, "text"), "valid.jsonl, line 1, dialog[0].text"),
+    ],
+)
+def test_what_is_of_another_type_has_its_place(
+    name: str, place: Place, where: str, tmp_path: Path
+) -> None:
+    document, put, read = SETS[name]
+    broken: Any = copy.deepcopy(document)
+    *above, last = place
+    node = broken
+    for key in above:
+        node = node[key]
+    node[last] = 7
+    with pytest.raises(BadInput) as caught:
+        read(put(tmp_path, json.dumps(broken)))
+    assert caught.value.where.endswith(where)
 
 
 def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
@@ -213,10 +238,9 @@ def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
     assert [case.id for case in group.cases] == ["1/event_ordering/1"]
     assert group.dropped == {"questions without words": 1}
     _beam(tmp_path, "probing_questions/probing_questions.json", '{"abstention": ["Who?"]}')
-    with pytest.raises(
-        BadInput, match=r"probing_questions\.json, abstention\[0\]: expected an obj"
-    ):
+    with pytest.raises(BadInput) as caught:
         check_dataset(path)
+    assert caught.value.where.endswith("probing_questions.json, abstention[0]")
 
 
 def test_the_folder_of_one_chat_is_a_set_of_one(tmp_path: Path) -> None:

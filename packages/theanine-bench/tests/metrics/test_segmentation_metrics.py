@@ -188,26 +188,26 @@ def test_a_file_of_dialogues(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"),
+    ("content", "place"),
     [
-        ("[{", "can't be read as JSON"),
-        ("{}", "is expected"),
-        ("[]", "is expected"),
-        ("[7]", "item 1: a list of"),
-        ('[{"segments": []}]', 'item 1: "utterances" must be'),
-        ('[{"utterances": ["a", 2], "segments": [2]}]', '"utterances" must be'),
-        ('[{"utterances": ["a"]}]', '"segments" must be'),
-        ('[{"utterances": ["a"], "segments": [true]}]', '"segments" must be'),
-        ('[{"utterances": ["a"], "segments": [1, 0]}]', '"segments" must be'),
-        ('[{"utterances": ["a"], "segments": [2]}]', "cover 2 turns, but it has 1"),
+        ("[{", ""),
+        ("{}", ""),
+        ("[]", ""),
+        ("[7]", ", item 1"),
+        ('[{"segments": []}]', ", item 1"),
+        ('[{"utterances": ["a", 2], "segments": [2]}]', ", item 1.utterances[1]"),
+        ('[{"utterances": ["a"]}]', ", item 1"),
+        ('[{"utterances": ["a"], "segments": [true]}]', ", item 1.segments[0]"),
+        ('[{"utterances": ["a"], "segments": [1, 0]}]', ", item 1.segments[1]"),
+        ('[{"utterances": ["a"], "segments": [2]}]', ", item 1"),
     ],
 )
-def test_a_bad_file_says_what_and_where(tmp_path: Path, content: str, fault: str) -> None:
+def test_a_bad_file_says_where(tmp_path: Path, content: str, place: str) -> None:
     file = tmp_path / "talks.json"
     file.write_text(content)
-    with pytest.raises(BadInput, match=fault) as caught:
+    with pytest.raises(BadInput) as caught:
         read_segmented(file)
-    assert str(file) in str(caught.value)
+    assert caught.value.where == f"{file}{place}"
 
 
 def test_a_missing_file_is_said_to_be(tmp_path: Path) -> None:

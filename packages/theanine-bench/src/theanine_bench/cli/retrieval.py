@@ -25,7 +25,7 @@ from theanine.cli.rendering import console, pluralize, show_table
 from theanine_bench.cli.runs.options import again
 
 if TYPE_CHECKING:
-    from theanine_bench.datasets.evidence import LabeledHistory
+    from theanine_bench.datasets.labels import LabeledHistory
     from theanine_bench.metrics.intervals import Interval
     from theanine_bench.metrics.paired import PairedComparison
     from theanine_bench.tasks.retrieval_items import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History
-from theanine_bench.datasets.evidence import UNLABELED
+from theanine_bench.datasets.labels import UNLABELED
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.datasets.segmentation import read_segmented

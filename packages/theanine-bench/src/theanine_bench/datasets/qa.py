@@ -13,14 +13,8 @@ from pathlib import Path
 from theanine.types import History, Utterance
 from theanine_bench.datasets.conditional import is_conditional, read_conditional
 from theanine_bench.datasets.coqa import is_coqa, read_coqa
-from theanine_bench.datasets.evidence import (
-    UNLABELED,
-    LabeledHistory,
-    Question,
-    parse_labeled,
-    read_evidence,
-    resolve_labels,
-)
+from theanine_bench.datasets.evidence import parse_labeled, read_evidence
+from theanine_bench.datasets.labels import UNLABELED, LabeledHistory, Question, resolve_labels
 from theanine_bench.datasets.longmt import is_longmt, read_longmt
 from theanine_bench.datasets.memorybank import bank_of, read_memorybank
 from theanine_bench.datasets.questions import read_questions

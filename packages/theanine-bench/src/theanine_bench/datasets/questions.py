@@ -16,7 +16,8 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.datasets.evidence import LabeledHistory, TurnRef, read_evidence
+from theanine_bench.datasets.evidence import read_evidence
+from theanine_bench.datasets.labels import LabeledHistory, TurnRef
 from theanine_bench.stored_histories import kept_histories
 
 

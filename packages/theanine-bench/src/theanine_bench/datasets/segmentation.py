@@ -1,9 +1,9 @@
-"""Dialogues with gold topic segments: a plain form, and SuperDialSeg and TIAGE as published.
+"""Dialogues with gold topic segments: a plain form, SuperDialSeg and TIAGE.
 
-The plain form, which DialSeg711 comes in, is a JSON list of ``{"utterances": [text, …],
-"segments": [length, …]}``; ``dial_id`` and ``set`` may stand beside them. SuperDialSeg is
-``{"dial_data": {set: [{"dial_id", "turns": [{"utterance", "segmentation_label"}]}]}}``, TIAGE
-``{id: [[text, label], …]}``.
+The plain form, in which DialSeg711 is published, is a JSON list of ``{"utterances": [text, …],
+"segments": [length, …]}``, optionally with ``dial_id`` and ``set``. SuperDialSeg is ``{"dial_data":
+{set: [{"dial_id", "turns": [{"utterance", "segmentation_label"}]}]}}``, TIAGE ``{id: [[text,
+label], …]}``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, Field
 
 from theanine.errors import BadInput
 from theanine_bench.datasets.reading import load_json, records
+from theanine_bench.datasets.schema import OptionalAsText, validate
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
+LabeledTurns = list[tuple[str, bool]] | None
+"""Each turn's text and whether it ends its segment; None for what can't be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentedDialogue:
-    """A dialogue and the lengths of its true segments, which cover it.
+    """A dialogue and its gold segments.
 
     Attributes:
-        part: the part of its set, such as ``test``; empty when the file names none.
+        lengths: the number of turns of each segment; they cover the dialogue.
+        part: the part of its set, such as ``test``; empty if the file names none.
     """
 
     id: str
@@ -34,113 +40,105 @@ class SegmentedDialogue:
     part: str = ""
 
 
-def read_segmented(path: Path, dropped: Counter[str] | None = None) -> list[SegmentedDialogue]:
-    """The dialogues of a file; ``dropped`` counts what is left out of SuperDialSeg and TIAGE.
+class _Dialogue(BaseModel):
+    utterances: list[str]
+    segments: list[Annotated[int, Field(strict=True, ge=1)]]
+    dial_id: OptionalAsText = ""
+    set: Annotated[str, BeforeValidator(str)] = ""
 
-    Raises BadInput with the item's place at the first fault of the plain form, and where no
-    dialogue is left of another.
+
+def read_segmented(path: Path, dropped: Counter[str] | None = None) -> list[SegmentedDialogue]:
+    """Read the dialogues of a file.
+
+    ``dropped`` counts the unusable turns and dialogues of SuperDialSeg and TIAGE. Raises BadInput
+    with the place of the first fault of the plain form, and if no dialogue of another is usable.
     """
-    read = load_json(path)
-    if isinstance(read, dict) and read:
-        found = _labelled(
-            cast("Mapping[str, Any]", read), Counter() if dropped is None else dropped
-        )
-        if not found:
+    document = load_json(path)
+    if isinstance(document, dict) and document:
+        counts = Counter[str]() if dropped is None else dropped
+        dialogues = _read_labeled(cast("Mapping[str, Any]", document), counts)
+        if not dialogues:
             raise BadInput(SHAPE, str(path))
-        return found
-    if not isinstance(read, list) or not read:
+        return dialogues
+    if not isinstance(document, list) or not document:
         raise BadInput(SHAPE, str(path))
     return [
-        _dialogue(item, number, f"{path}, item {number}")
-        for number, item in enumerate(cast("list[Any]", read), 1)
+        _read_plain(value, number, str(path))
+        for number, value in enumerate(cast("list[Any]", document), 1)
     ]
 
 
-def _labelled(document: Mapping[str, Any], dropped: Counter[str]) -> list[SegmentedDialogue]:
-    """SuperDialSeg, or TIAGE as it is published."""
-    of_sets = document.get("dial_data")
-    if isinstance(of_sets, dict):
+def _read_plain(value: Any, number: int, file: str) -> SegmentedDialogue:
+    dialogue = validate(_Dialogue, value, file, f"item {number}")
+    if sum(dialogue.segments) != len(dialogue.utterances):
+        raise BadInput(
+            f"its segments cover {sum(dialogue.segments)} turns, but it has "
+            f"{len(dialogue.utterances)}: each turn must be in one segment",
+            f"{file}, item {number}",
+        )
+    return SegmentedDialogue(
+        id=dialogue.dial_id or str(number),
+        texts=tuple(dialogue.utterances),
+        lengths=tuple(dialogue.segments),
+        part=dialogue.set,
+    )
+
+
+def _read_labeled(document: Mapping[str, Any], dropped: Counter[str]) -> list[SegmentedDialogue]:
+    """Read SuperDialSeg or TIAGE."""
+    parts = document.get("dial_data")
+    if isinstance(parts, dict):
         rows = [
-            (str(row.get("dial_id", number)), _ends(row.get("turns")))
-            for of_set in cast("Mapping[str, Any]", of_sets).values()
-            for number, row in enumerate(records(of_set), 1)
+            (str(row.get("dial_id", number)), _superdialseg_turns(row.get("turns")))
+            for part in cast("Mapping[str, Any]", parts).values()
+            for number, row in enumerate(records(part), 1)
         ]
     else:
-        rows = [(name, _begins(turns)) for name, turns in document.items()]
-    found = [_of(name, turns, dropped) for name, turns in rows]
-    return [one for one in found if one is not None]
+        rows = [(name, _tiage_turns(turns)) for name, turns in document.items()]
+    dialogues = [_build_dialogue(name, turns, dropped) for name, turns in rows]
+    return [dialogue for dialogue in dialogues if dialogue is not None]
 
 
-Turns = list[tuple[str, bool]] | None
-"""Each turn, and whether it is the last of its segment; None for what can't be read."""
-
-
-def _ends(turns: Any) -> Turns:
-    """SuperDialSeg: the label 1 is at the last turn of a segment."""
-    read = [(turn.get("utterance"), turn.get("segmentation_label")) for turn in records(turns)]
-    if not all(isinstance(text, str) and label in (0, 1) for text, label in read):
+def _superdialseg_turns(turns: Any) -> LabeledTurns:
+    """Parse turns whose label 1 marks the last turn of a segment."""
+    rows = [(turn.get("utterance"), turn.get("segmentation_label")) for turn in records(turns)]
+    if not all(isinstance(text, str) and label in (0, 1) for text, label in rows):
         return None
-    return [(str(text), label == 1) for text, label in read]
+    return [(str(text), label == 1) for text, label in rows]
 
 
-def _begins(turns: Any) -> Turns:
-    """TIAGE: the label 1 is at the first turn of a new topic, and -1 at the dialogue's first."""
+def _tiage_turns(turns: Any) -> LabeledTurns:
+    """Parse turns whose label 1 marks the first turn of a topic; the dialogue's first has -1."""
     pairs = cast("list[Any]", turns) if isinstance(turns, list) else []
-    read: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     for pair in pairs:
         match pair:
             case [str(text), ("-1" | "0" | "1" | -1 | 0 | 1) as label]:
-                read.append((text, str(label)))
+                rows.append((text, str(label)))
             case _:
                 return None
-    shifts = [label == "1" for _, label in read]
-    return [(text, shift) for (text, _), shift in zip(read, [*shifts[1:], True], strict=False)]
+    begins = [label == "1" for _, label in rows]
+    return [(text, last) for (text, _), last in zip(rows, [*begins[1:], True], strict=False)]
 
 
-def _of(name: str, turns: Turns, dropped: Counter[str]) -> SegmentedDialogue | None:
-    """The dialogue without its empty turns; None where nothing usable is left."""
+def _build_dialogue(
+    name: str, turns: LabeledTurns, dropped: Counter[str]
+) -> SegmentedDialogue | None:
+    """Return the dialogue without its empty turns; None if nothing usable is left."""
     texts: list[str] = []
     lengths: list[int] = []
-    fresh = True
+    begins = True
     for text, last in turns or []:
         if text.strip():
             texts.append(text)
-            if fresh:
+            if begins:
                 lengths.append(0)
             lengths[-1] += 1
-            fresh = last
+            begins = last
         else:
             dropped["empty turns"] += 1
-            fresh = fresh or last
+            begins = begins or last
     if not texts:
         dropped["dialogues that can't be read"] += 1
         return None
     return SegmentedDialogue(id=name, texts=tuple(texts), lengths=tuple(lengths))
-
-
-def _dialogue(item: Any, number: int, where: str) -> SegmentedDialogue:
-    if not isinstance(item, dict):
-        raise BadInput(SHAPE, where)
-    fields = cast("Mapping[str, Any]", item)
-    texts, lengths = fields.get("utterances"), fields.get("segments")
-    if not isinstance(texts, list) or not all(isinstance(t, str) for t in cast("list[Any]", texts)):
-        raise BadInput('"utterances" must be a list of texts', where)
-    if not isinstance(lengths, list) or not all(_counts(n) for n in cast("list[Any]", lengths)):
-        raise BadInput('"segments" must be a list of whole numbers from 1', where)
-    texts, lengths = cast("list[str]", texts), cast("list[int]", lengths)
-    if sum(lengths) != len(texts):
-        raise BadInput(
-            f"its segments cover {sum(lengths)} turns, but it has {len(texts)}: each turn must be "
-            "in one segment",
-            where,
-        )
-    return SegmentedDialogue(
-        id=str(fields.get("dial_id", number)),
-        texts=tuple(texts),
-        lengths=tuple(lengths),
-        part=str(fields.get("set", "")),
-    )
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -20,7 +20,7 @@ from theanine.errors import ModelError
 from theanine.methods.registry import open_method
 from theanine.tokenizer import count_tokens
 from theanine.types import History, Transcript, Turn, Usage
-from theanine_bench.datasets.evidence import TurnRef
+from theanine_bench.datasets.labels import TurnRef
 from theanine_bench.datasets.questions import UserQuestion
 from theanine_bench.metrics.ranking import recall_at
 from theanine_bench.tasks.comparison import (

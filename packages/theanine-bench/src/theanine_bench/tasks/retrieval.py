@@ -15,7 +15,7 @@ from theanine.errors import BadInput, SettingsError
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Turn, Utterance
-from theanine_bench.datasets.evidence import LabeledHistory
+from theanine_bench.datasets.labels import LabeledHistory
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.tasks.retrieval_items import Evidence, Item, Run
 
