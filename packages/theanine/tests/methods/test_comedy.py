@@ -18,13 +18,14 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
-from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of, note_kind
-from theanine.methods.comedy.compress import COMPRESS, Piece, compress
-from theanine.methods.comedy.config import ComedyConfig
-from theanine.methods.comedy.local_compress import local_compress
-from theanine.methods.comedy.local_notes import local_notes
-from theanine.methods.comedy.method import Comedy
-from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
+from theanine.methods.comedy import Comedy, ComedyConfig
+from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of, session_kind
+from theanine.methods.comedy.compress import COMPRESS, TracedText, compress, local_compress
+from theanine.methods.comedy.session_memory import (
+    SESSION_MEMORY,
+    local_note_session,
+    note_session,
+)
 from theanine.testing import ScriptedServer
 from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Transcript, Turn, Utterance
@@ -43,17 +44,17 @@ TURNS = [
 ]
 
 
-def piece(number: int, aspect: Aspect, text: str, **more: Any) -> Piece:
+def piece(number: int, aspect: Aspect, text: str, **more: Any) -> TracedText:
     """A stored session memory of session ``number``."""
-    made = Piece(
+    made = TracedText(
         aspect=aspect,
         text=text,
         at=MONDAY + timedelta(days=number),
         speakers=("Ana",),
         session=number,
-        sources=frozenset({number}),
-        origins=frozenset({number}),
-        behind=frozenset({number}),
+        source_turns=frozenset({number}),
+        derived_from=frozenset({number}),
+        source_sessions=frozenset({number}),
         made_by="scripted:test",
     )
     return replace(made, **more)
@@ -62,7 +63,13 @@ def piece(number: int, aspect: Aspect, text: str, **more: Any) -> Piece:
 PIECES = [
     piece(1, "portrait", "Ana is allergic to nuts."),
     piece(2, "events", "Ana sold her boat."),
-    piece(3, "relation", "Ana thanked Tea.", origins=frozenset[int](), beside=frozenset({0})),
+    piece(
+        3,
+        "relation",
+        "Ana thanked Tea.",
+        derived_from=frozenset[int](),
+        derived_from_new=frozenset({0}),
+    ),
 ]
 
 
@@ -80,16 +87,16 @@ def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Clien
 
 async def _notes_prompt(turns: Sequence[Turn]) -> str:
     caller = Answering([NOTHING])
-    await notes_of(turns, caller)
+    await note_session(turns, caller)
     assert caller.asked[0].touches == {1}
     return caller.asked[0].prompt
 
 
 async def _compress(
-    pieces: Sequence[Piece], answers: Sequence[object], **more: Any
-) -> tuple[list[Piece], Answering]:
+    pieces: Sequence[TracedText], answers: Sequence[object], **more: Any
+) -> tuple[list[TracedText], Answering]:
     caller = Answering(answers)
-    limits: dict[str, Any] = {"sentences": 2, "input_budget": None, **more}
+    limits: dict[str, Any] = {"max_sentences": 2, "input_budget": None, **more}
     return await compress(pieces, [], [], caller, **limits), caller
 
 
@@ -128,11 +135,11 @@ def test_instructions_are_short(step: Any) -> None:
 async def test_notes_that_rest_on_nothing_are_sent_back(note: object, fault: str) -> None:
     good = {**NOTHING, "portrait": [{"text": "Ana has an allergy.", "turns": [3, 1, 1]}]}
     caller = Answering([{**NOTHING, "portrait": [note]}, good])
-    (made,) = await notes_of(TURNS, caller)
+    (made,) = await note_session(TURNS, caller)
     assert fault in caller.faults[0]
     assert (made.kind, made.source_turns, made.speakers) == ("session-portrait", (1, 3), ("Ana",))
     with pytest.raises(UnusableReply):
-        await notes_of(TURNS, Answering([{**NOTHING, "portrait": [note] * 20}]))
+        await note_session(TURNS, Answering([{**NOTHING, "portrait": [note] * 20}]))
 
 
 @pytest.mark.parametrize(
@@ -153,8 +160,12 @@ async def test_sentences_that_rest_on_nothing_are_sent_back(reply: object, fault
 
 async def test_a_sentence_rests_on_the_notes_it_names_and_is_made_of_all_shown() -> None:
     (made,), caller = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
-    assert made.sources == {2, 1}
-    assert (made.origins, made.beside, made.behind) == ({1, 2}, {0}, {1, 2, 3})
+    assert made.source_turns == {2, 1}
+    assert (made.derived_from, made.derived_from_new, made.source_sessions) == (
+        {1, 2},
+        {0},
+        {1, 2, 3},
+    )
     assert made.at == PIECES[1].at
     assert caller.asked[0].touches == {1, 2, 3}
 
@@ -174,12 +185,12 @@ async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
     pieces = [piece(i, "events", "x" * size) for i, size in enumerate(sizes, 1)]
     earlier = [piece(99, "portrait", "the sum of older notes")] if begun else []
     caller = Answering([_everything] * 40)
-    (made,) = await compress(pieces, earlier, pieces, caller, sentences=1, input_budget=1_000)
+    (made,) = await compress(pieces, earlier, pieces, caller, max_sentences=1, input_budget=1_000)
     folded = sum(sizes) // 3 + 13 * len(sizes) > 1_000
-    assert set(range(1, len(sizes) + 1)) <= made.origins == made.behind
-    assert made.sources == made.origins
-    assert caller.asked[-1].touches == made.behind
-    assert (99 in made.origins) == (begun and folded)
+    assert set(range(1, len(sizes) + 1)) <= made.derived_from == made.source_sessions
+    assert made.source_turns == made.derived_from
+    assert caller.asked[-1].touches == made.source_sessions
+    assert (99 in made.derived_from) == (begun and folded)
     assert len(caller.asked) <= 1 + len(sizes) // 2
     assert all(len(one.prompt) < 3 * 1_500 + len(COMPRESS.template) for one in caller.asked)
 
@@ -188,7 +199,7 @@ async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
 
 
 def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
-    found = {made.kind: made for made in local_notes(TURNS)}
+    found = {made.kind: made for made in local_note_session(TURNS)}
     assert set(found) == {"session-events", "session-portrait", "session-relation"}
     assert "allergic to nuts" in found["session-portrait"].text
     assert "mast" in found["session-events"].text
@@ -199,9 +210,9 @@ def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
 
 def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
     said = "I will remind you of the vet on Friday."
-    (made,) = local_notes([turn(1, said, "Tea", role="assistant")])
+    (made,) = local_note_session([turn(1, said, "Tea", role="assistant")])
     assert made.kind == "session-relation"
-    assert local_notes([turn(1, said, "Tea", role="assistant", recalled=(2,))]) == []
+    assert local_note_session([turn(1, said, "Tea", role="assistant", recalled=(2,))]) == []
 
 
 WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
@@ -214,7 +225,8 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most: int) -> None:
     turns = [turn(i, text, "Tea" if i % 3 == 0 else "Ana") for i, text in enumerate(texts, 1)]
     notes = [
-        piece(note.source_turns[0], aspect_of(note.kind), note.text) for note in local_notes(turns)
+        piece(note.source_turns[0], aspect_of(note.kind), note.text)
+        for note in local_note_session(turns)
     ]
     kept = local_compress(notes, most)
     assert kept == local_compress(notes, most)
@@ -271,7 +283,7 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
         for id in sentences:
             assert memories[id].source_turns
             behind = {memories[origin].kind for origin in memories[id].derived_from}
-            assert behind <= {note_kind(aspect) for aspect in ASPECTS}
+            assert behind <= {session_kind(aspect) for aspect in ASPECTS}
         assert {one.made_by for one in memories.values()} == {model}
 
 
@@ -328,7 +340,7 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
 
 def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=1) as agent:
-        notes = [one for one in agent.memories("ana") if one.kind == note_kind("portrait")]
+        notes = [one for one in agent.memories("ana") if one.kind == session_kind("portrait")]
         gone, kept = notes[0], notes[1]
         assert agent.forget("ana", memory=gone.id).verified
         found = agent.recall(ASKED, "ana")

@@ -385,7 +385,7 @@ def test_settings_that_make_no_sense_are_refused(
 
 
 def test_kinds_are_named_in_any_order(tmp_path: Path) -> None:
-    assert ConditionalConfig(kinds="conditional, history").views == ("history", "conditional")
+    assert ConditionalConfig(kinds="conditional, history").kept_kinds == ("history", "conditional")
     with opened(tmp_path, kinds="summary,history,conditional", paper="true", rounds="2") as agent:
         assert agent.method_name == "conditional"
 

@@ -14,9 +14,9 @@ from theanine.llm.prompt import PromptTemplate
 from theanine.methods.conditional.config import ConditionalConfig
 from theanine.methods.conditional.decide import DECIDE, decide
 from theanine.methods.conditional.record import RECORD, record
-from theanine.methods.conditional.reflect import REFLECT, Found, Scene, search_and_reflect
-from theanine.methods.conditional.reply import REPLY, ask_for_both
-from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summary
+from theanine.methods.conditional.reflect import REFLECT, SearchResults, search_and_reflect
+from theanine.methods.conditional.reply import REPLY, model_reply_and_decide
+from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summarize_session
 from theanine.types import Memory, Part, Recollection, Turn
 
 pytestmark = pytest.mark.anyio
@@ -40,11 +40,8 @@ FOUND = memory(1, "Context: On titles. Knowledge (Ana): Ana wants all letters as
 async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory) -> str:
     """The prompt of a step over these turns and this memory."""
 
-    async def search(_: str) -> Found:
+    async def search(_: str) -> SearchResults:
         return [(found, 1.0)]
-
-    async def behind(one: Memory) -> set[int]:
-        return {one.session}
 
     caller = Answering([ANSWERS[step.name]])
     if step is DECIDE:
@@ -52,12 +49,14 @@ async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory)
     elif step is RECORD:
         await record(now[-1:], now, caller, ConditionalConfig())
     elif step is REFLECT:
-        await search_and_reflect(search, "title", Scene(now, (), behind), 1, caller)
+        await search_and_reflect(
+            search, "title", now, caller, rounds=1, source_sessions=lambda memories: {1}
+        )
     elif step is REPLY:
         part = Part(text=found.text, memories=(found,), source_turns=())
-        await ask_for_both(now, Recollection(query="", parts=(part,)), "Tea", caller)
+        await model_reply_and_decide(now, Recollection(query="", parts=(part,)), "Tea", caller)
     else:
-        await summary(now, caller)
+        await summarize_session(now, caller)
     return caller.asked[0].prompt
 
 

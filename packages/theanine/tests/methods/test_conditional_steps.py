@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from support.answering import Answering, memory, turn
 from theanine.errors import UnusableReply
 from theanine.methods.conditional.config import ConditionalConfig
-from theanine.methods.conditional.decide import decide, decisions, noted
-from theanine.methods.conditional.local_decide import local_decide
+from theanine.methods.conditional.decide import (
+    decide,
+    decision_notes,
+    local_decide,
+    noted_decisions,
+)
+from theanine.methods.conditional.prompt_windows import batched_windows, single_windows
 from theanine.methods.conditional.record import record
-from theanine.methods.conditional.reflect import Found, Scene, extended, search_and_reflect
-from theanine.methods.conditional.showing import in_windows, one_by_one
-from theanine.methods.conditional.summary import summary
+from theanine.methods.conditional.reflect import SearchResults, extend_query, search_and_reflect
+from theanine.methods.conditional.summary import summarize_session
 from theanine.text.formatting import NO_MODEL_NOTICE, one_line
 from theanine.types import Memory
 
@@ -71,10 +75,10 @@ def test_what_was_said_before_word_for_word_is_not_worth_it_again() -> None:
 
 def test_a_decision_is_about_the_turn_that_was_replied_to() -> None:
     late = turn(2, "And I sold the boat.")
-    about_first = replace(REPLY, id=3, notes=noted(True, SAID, "m"))
-    about_late = replace(REPLY, id=3, notes=noted(False, late, "m"))
-    assert decisions([SAID, late, about_first]) == {1: True}
-    assert decisions([SAID, late, about_late]) == {2: False}
+    about_first = replace(REPLY, id=3, notes=decision_notes(True, SAID, "m"))
+    about_late = replace(REPLY, id=3, notes=decision_notes(False, late, "m"))
+    assert noted_decisions([SAID, late, about_first]) == {1: True}
+    assert noted_decisions([SAID, late, about_late]) == {2: False}
 
 
 @pytest.mark.parametrize(
@@ -90,14 +94,14 @@ def test_a_decision_is_about_the_turn_that_was_replied_to() -> None:
     ],
 )
 def test_only_a_models_clear_decision_counts(notes: dict[str, str], known: object) -> None:
-    assert decisions([SAID, replace(REPLY, notes=notes)]) == known
-    assert decisions([replace(REPLY, notes=notes)]) == {}
-    assert decisions([SAID, replace(SAID, id=2, notes=notes)]) == {}
+    assert noted_decisions([SAID, replace(REPLY, notes=notes)]) == known
+    assert noted_decisions([replace(REPLY, notes=notes)]) == {}
+    assert noted_decisions([SAID, replace(SAID, id=2, notes=notes)]) == {}
 
 
 async def test_known_decisions_are_not_asked_about() -> None:
     caller = Answering([{"worth": []}])
-    noting = replace(REPLY, notes=noted(True, SAID, "m"))
+    noting = replace(REPLY, notes=decision_notes(True, SAID, "m"))
     later = turn(3, "I like it.")
     session = [SAID, noting, later]
     assert await decide(session, session, caller) == [SAID]
@@ -120,7 +124,7 @@ async def test_an_undated_session_shows_no_dates() -> None:
     undated = [replace(SAID, dated=False)]
     await decide(undated, undated, caller)
     await record(undated, undated, caller, PLAIN)
-    await summary(undated, caller)
+    await summarize_session(undated, caller)
     assert all("-- dates unknown\n[1] Ana" in asked.prompt for asked in caller.asked)
     assert not any("2023" in asked.prompt for asked in caller.asked)
 
@@ -133,14 +137,14 @@ async def test_an_undated_session_shows_no_dates() -> None:
 def test_every_turn_is_asked_about_once(texts: list[str], ids: set[int], most: int) -> None:
     session = [turn(number, text) for number, text in enumerate(texts, 1)]
     wanted = sorted(ids & {one.id for one in session})
-    calls = list(in_windows(session, ids, most))
-    assert [one.id for call in calls for one in call.asked.values()] == wanted
-    assert all(0 < len(call.asked) <= most for call in calls)
-    for call in [*calls, *one_by_one(session, ids)]:
-        assert call.asked.items() <= call.shown.items()
-    singly = list(one_by_one(session, ids))
-    assert [list(call.asked) for call in singly] == [[number] for number in wanted]
-    assert all(max(call.shown) == max(call.asked) for call in singly)
+    calls = list(batched_windows(session, ids, most))
+    assert [one.id for call in calls for one in call.targets.values()] == wanted
+    assert all(0 < len(call.targets) <= most for call in calls)
+    for call in [*calls, *single_windows(session, ids)]:
+        assert call.targets.items() <= call.turns.items()
+    singly = list(single_windows(session, ids))
+    assert [list(call.targets) for call in singly] == [[number] for number in wanted]
+    assert all(max(call.turns) == max(call.targets) for call in singly)
 
 
 # recording
@@ -257,7 +261,7 @@ def test_local_records_invent_no_word(texts: list[str]) -> None:
 async def test_a_long_sessions_summary_is_made_window_by_window() -> None:
     session = [turn(number, "I bought a boat. " * 400) for number in range(1, 10)]
     caller = Answering(["Ana bought boats.", "  And\nmore. "])
-    (made,) = await summary(session, caller)
+    (made,) = await summarize_session(session, caller)
     assert made.text == "Ana bought boats. And more."
     assert len(caller.asked) == 2
     assert made.source_turns == tuple(range(1, 10))
@@ -265,15 +269,15 @@ async def test_a_long_sessions_summary_is_made_window_by_window() -> None:
 
 async def test_a_summary_that_runs_on_is_sent_back() -> None:
     caller = Answering(["a" * 2_000, " ", "Short."])
-    (made,) = await summary([SAID], caller)
+    (made,) = await summarize_session([SAID], caller)
     assert made.text == "Short."
     assert len(caller.faults) == 2
 
 
 async def test_nothing_said_has_no_summary() -> None:
-    assert await summary([turn(1, " ")], Answering([])) == []
-    assert await summary([], Answering([])) == []
-    assert await summary([turn(1, "Hello!")], None) == []
+    assert await summarize_session([turn(1, " ")], Answering([])) == []
+    assert await summarize_session([], Answering([])) == []
+    assert await summarize_session([turn(1, "Hello!")], None) == []
 
 
 # reflecting
@@ -291,17 +295,23 @@ class Shelf:
         self.found = list(found)
         self.queries: list[str] = []
 
-    async def __call__(self, query: str) -> Found:
+    async def __call__(self, query: str) -> SearchResults:
         self.queries.append(query)
         place = min(len(self.queries), len(self.found)) - 1
         return [(one, 1.0) for one in self.found[place]]
 
 
-async def _behind(one: Memory) -> set[int]:
-    return {one.session, one.session + 10}
-
-
-SCENE = Scene(DIALOGUE, (), _behind)
+async def reflect(
+    search: Shelf, query: str, rounds: int, chat: Answering | None
+) -> tuple[str, SearchResults]:
+    return await search_and_reflect(
+        search,
+        query,
+        DIALOGUE,
+        chat,
+        rounds=rounds,
+        source_sessions=lambda memories: {n for m in memories for n in (m.session, m.session + 10)},
+    )
 
 
 def enough(*relevant: int) -> dict[str, object]:
@@ -314,7 +324,7 @@ def missing(*keywords: str) -> dict[str, object]:
 
 async def test_enough_ends_it_with_what_is_relevant() -> None:
     shelf, caller = Shelf([BOAT, SPOON]), Answering([enough(2, 2)])
-    query, found = await search_and_reflect(shelf, "sell", SCENE, 3, caller)
+    query, found = await reflect(shelf, "sell", 3, caller)
     assert (query, found) == ("sell", [(SPOON, 1.0)])
     assert shelf.queries == ["sell"]
     assert caller.asked[0].touches == {1, 2, 5, 11, 12}
@@ -322,13 +332,13 @@ async def test_enough_ends_it_with_what_is_relevant() -> None:
 
 
 async def test_nothing_may_be_relevant() -> None:
-    _, found = await search_and_reflect(Shelf([BOAT]), "hi", SCENE, 1, Answering([enough()]))
+    _, found = await reflect(Shelf([BOAT]), "hi", 1, Answering([enough()]))
     assert found == []
 
 
 async def test_what_is_missing_is_looked_for_once_by_default() -> None:
     shelf, caller = Shelf([BOAT], [CARGO]), Answering([missing("engine", "sell", "died")])
-    query, found = await search_and_reflect(shelf, "sell", SCENE, 1, caller)
+    query, found = await reflect(shelf, "sell", 1, caller)
     assert query == "sell\nengine died"
     assert found == [(CARGO, 1.0)]
     assert shelf.queries == ["sell", query]
@@ -338,25 +348,25 @@ async def test_what_is_missing_is_looked_for_once_by_default() -> None:
 async def test_rounds_go_on_until_it_is_enough() -> None:
     shelf = Shelf([BOAT], [SPOON], [CARGO, BOAT])
     caller = Answering([missing("engine"), missing("fire"), enough(1)])
-    query, found = await search_and_reflect(shelf, "sell", SCENE, 5, caller)
+    query, found = await reflect(shelf, "sell", 5, caller)
     assert (query, found) == ("sell\nengine\nfire", [(CARGO, 1.0)])
     assert len(caller.asked) == 3
 
 
 async def test_no_round_asks_nothing() -> None:
     shelf, caller = Shelf([BOAT]), Answering([])
-    assert await search_and_reflect(shelf, "sell", SCENE, 0, caller) == ("sell", [(BOAT, 1.0)])
-    assert await search_and_reflect(shelf, "sell", SCENE, 2, None) == ("sell", [(BOAT, 1.0)])
-    assert await search_and_reflect(Shelf([]), "sell", SCENE, 2, caller) == ("sell", [])
+    assert await reflect(shelf, "sell", 0, caller) == ("sell", [(BOAT, 1.0)])
+    assert await reflect(shelf, "sell", 2, None) == ("sell", [(BOAT, 1.0)])
+    assert await reflect(Shelf([]), "sell", 2, caller) == ("sell", [])
     assert caller.asked == []
 
 
 async def test_keywords_that_say_or_find_nothing_new_end_it() -> None:
     shelf, caller = Shelf([BOAT]), Answering([missing("SELL", " ")] * 2)
-    assert await search_and_reflect(shelf, "sell", SCENE, 5, caller) == ("sell", [(BOAT, 1.0)])
+    assert await reflect(shelf, "sell", 5, caller) == ("sell", [(BOAT, 1.0)])
     assert (len(shelf.queries), len(caller.asked)) == (1, 1)
     shelf, caller = Shelf([BOAT], [BOAT]), Answering([missing("engine")] * 2)
-    assert await search_and_reflect(shelf, "sell", SCENE, 5, caller) == ("sell", [(BOAT, 1.0)])
+    assert await reflect(shelf, "sell", 5, caller) == ("sell", [(BOAT, 1.0)])
     assert (len(shelf.queries), len(caller.asked)) == (2, 1)
 
 
@@ -369,14 +379,14 @@ async def test_keywords_that_say_or_find_nothing_new_end_it() -> None:
 )
 async def test_verdicts_that_make_no_sense_are_sent_back(bad: object, fault: str) -> None:
     caller = Answering([bad, enough(1)])
-    _, found = await search_and_reflect(Shelf([BOAT]), "sell", SCENE, 1, caller)
+    _, found = await reflect(Shelf([BOAT]), "sell", 1, caller)
     assert found == [(BOAT, 1.0)]
     assert caller.faults == [fault]
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=90), max_size=20))
 def test_a_query_only_grows_and_not_for_ever(query: str, keywords: list[str]) -> None:
-    longer = extended(query, keywords)
+    longer = extend_query(query, keywords)
     assert longer.startswith(query)
     assert len(longer) <= len(query) + 12 * 63
-    assert extended(longer, keywords[:12]) == longer or "…" in longer
+    assert extend_query(longer, keywords[:12]) == longer or "…" in longer

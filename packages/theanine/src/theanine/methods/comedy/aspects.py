@@ -1,4 +1,4 @@
-"""The three parts of the compressed memory, and the kinds of memories that they are made of."""
+"""The three aspects of the compressed memory, and the kinds of memories for each."""
 
 from __future__ import annotations
 
@@ -8,35 +8,40 @@ from typing import Literal, get_args
 from theanine.types import Turn
 
 Aspect = Literal["events", "portrait", "relation"]
-"""What happened; who the user is; how user and agent stand to each other. Also the kind of a
-sentence of the compressed memory."""
+"""Past events, the user's portrait, and the relation of user and agent.
+
+Also the kind of a sentence of the compressed memory.
+"""
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
-
-def note_kind(aspect: Aspect) -> str:
-    """The kind of a session memory: ``session-events``, ``session-portrait`` and so on."""
-    return f"session-{aspect}"
-
-
-_OF_KIND: dict[str, Aspect] = {
-    kind: aspect for aspect in ASPECTS for kind in (aspect, note_kind(aspect))
+_ASPECT_BY_KIND: dict[str, Aspect] = {
+    kind: aspect for aspect in ASPECTS for kind in (aspect, f"session-{aspect}")
 }
 
 
+def session_kind(aspect: Aspect) -> str:
+    """Return the kind of a session memory, such as ``session-events``."""
+    return f"session-{aspect}"
+
+
 def aspect_of(kind: str) -> Aspect:
-    """Which part a memory of either kind belongs to. Raises KeyError for any other kind."""
-    return _OF_KIND[kind]
+    """Return the aspect of a kind of memory. Raises KeyError for another method's kind."""
+    return _ASPECT_BY_KIND[kind]
 
 
-def about(aspect: Aspect, supporting: Sequence[Turn], session: Sequence[Turn]) -> tuple[str, ...]:
-    """Who a session memory is about: who said it; of a portrait the users; of a relation all."""
+def subjects(aspect: Aspect, sources: Sequence[Turn], session: Sequence[Turn]) -> tuple[str, ...]:
+    """Return who a session memory is about.
+
+    Events are about the speakers of the source turns; a portrait is about the users; a relation is
+    about all speakers, users first.
+    """
     if aspect == "relation":
-        chosen = sorted(session, key=lambda turn: turn.role == "assistant")
+        turns = sorted(session, key=lambda turn: turn.role == "assistant")
     elif aspect == "portrait":
-        chosen = _users(supporting) or _users(session) or supporting
+        turns = _users(sources) or _users(session) or sources
     else:
-        chosen = supporting
-    return tuple(dict.fromkeys(turn.speaker for turn in chosen))
+        turns = sources
+    return tuple(dict.fromkeys(turn.speaker for turn in turns))
 
 
 def _users(turns: Sequence[Turn]) -> list[Turn]:

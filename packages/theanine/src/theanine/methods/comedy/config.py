@@ -1,4 +1,4 @@
-"""COMEDY's settings, as frozen data."""
+"""Settings of COMEDY."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from theanine.errors import SettingsError
 from theanine.methods.shared.config import check_minimums
 
-LEAST_INPUT = 1_000
-"""Tokens below which a compression could hardly be shown what it is to sum up."""
+MIN_INPUT_BUDGET = 1_000
+"""Tokens; with fewer, hardly any session memories could be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComedyConfig:
-    """How much the compressed memory may hold, and what it is made of.
+    """Size of the compressed memory, and what it is made from.
 
     Attributes:
-        sentences: how many sentences each of its three parts may have.
-        input_budget: tokens (a rough upper count) of session memories that one compression may be
-            shown. While all of them fit, all are compressed anew after each session; from then on
-            the earlier compressed memory is, with the session memories since. None always shows
-            all of them.
-        compress: False keeps the session memories as they are and gives all of them back
-            (ablation).
-        budget: tokens (of the bundled tokenizer) of the recollection.
+        sentences: maximum sentences of each of its three parts.
+        input_budget: maximum tokens (rough upper count) of session memories in one compression. As
+            long as they all fit, all are compressed after each session; beyond that, the previous
+            compressed memory and the session memories since. None always shows all.
+        compress: False keeps and recalls the session memories themselves (ablation).
+        budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
     """
 
     sentences: int = 10
@@ -33,12 +31,12 @@ class ComedyConfig:
 
     def __post_init__(self) -> None:
         check_minimums(self, sentences=1, budget=0)
-        if self.input_budget is not None and self.input_budget < LEAST_INPUT:
+        if self.input_budget is not None and self.input_budget < MIN_INPUT_BUDGET:
             raise SettingsError(
-                f"input_budget must be at least {LEAST_INPUT} tokens, not {self.input_budget}"
+                f"input_budget must be at least {MIN_INPUT_BUDGET} tokens, not {self.input_budget}"
             )
 
     @classmethod
     def paper(cls) -> ComedyConfig:
-        """All session memories are compressed at once, however many there are."""
+        """Return the paper's way: compress all session memories at once, however many."""
         return cls(input_budget=None)

@@ -1,13 +1,17 @@
-"""COMEDY: all session memories compressed into events, the user's portrait, and their relation.
+"""COMEDY: compress the memories of all sessions into events, the user's portrait and the relation.
 
-Source: Chen et al., "Compress to Impress" (2024), as Theanine (section 3) describes it where it
-compares with it: memories of each session, compressed into short sentences of events, of the user
-and of the relation of user and agent, which augment every reply. Nothing is retrieved.
+Source: Chen et al., "Compress to Impress" (2024), as Theanine (section 3) describes its baseline:
+memories of each session are compressed into short sentences on events, the user, and the relation
+of user and agent, which augment every reply. Nothing is retrieved.
 
-Differences from the paper: each sentence names what it rests on, so that it can be traced to turns
-and forgotten with them; the compressed memory is made anew after each session instead of before
-each reply, every earlier one stays readable; and where the session memories no longer fit
-``input_budget``, the earlier compressed memory is compressed with those since.
+Differences from the paper:
+
+- Each sentence names the notes that support it, so that it can be traced to turns and forgotten
+  with them.
+- The compressed memory is remade after each session instead of before each reply; earlier versions
+  stay readable.
+- When the session memories exceed ``input_budget``, the previous compressed memory is compressed
+  with the session memories since.
 """
 
 from __future__ import annotations
@@ -16,13 +20,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.comedy.aspects import ASPECTS, aspect_of, note_kind
-from theanine.methods.comedy.compress import COMPRESS, LINE_TOKENS, Piece, compress
+from theanine.methods.comedy.aspects import ASPECTS, aspect_of, session_kind
+from theanine.methods.comedy.compress import (
+    COMPRESS,
+    LINE_TOKENS,
+    TracedText,
+    compress,
+    local_compress,
+)
 from theanine.methods.comedy.config import ComedyConfig
-from theanine.methods.comedy.hand_over import hand_over
-from theanine.methods.comedy.local_compress import local_compress
-from theanine.methods.comedy.local_notes import local_aspect, local_notes
-from theanine.methods.comedy.notes import SESSION_MEMORY, notes_of
+from theanine.methods.comedy.parts import aspect_parts
+from theanine.methods.comedy.session_memory import (
+    SESSION_MEMORY,
+    local_aspect,
+    local_note_session,
+    note_session,
+)
 from theanine.methods.shared.estimates import (
     STATEMENT,
     count_prompt_tokens,
@@ -48,12 +61,12 @@ from theanine.types import (
     Utterance,
 )
 
-NOTES = tuple(note_kind(aspect) for aspect in ASPECTS)
+SESSION_KINDS = tuple(session_kind(aspect) for aspect in ASPECTS)
 """The kinds of session memories."""
 
 
 class Comedy(ReplyMixin):
-    """The method, in its three steps."""
+    """The method."""
 
     name = "comedy"
     Config = ComedyConfig
@@ -62,160 +75,165 @@ class Comedy(ReplyMixin):
         self.config = config or ComedyConfig()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """The session memories, and one compression of as much as there may be by then."""
+        """Estimate the session memories, and one compression of a full compressed memory."""
         calls = len(split_windows(turns))
-        notes = estimate_statements(turns) * STATEMENT
-        asked = Estimate(
+        note_tokens = estimate_statements(turns) * STATEMENT
+        notes = Estimate(
             calls=calls,
             input_tokens=calls * count_prompt_tokens(SESSION_MEMORY) + count_turn_tokens(turns),
-            output_tokens=notes,
+            output_tokens=note_tokens,
         )
         if not self.config.compress or not turns:
-            return asked
-        held = len(ASPECTS) * self.config.sentences * (STATEMENT + LINE_TOKENS)
-        return asked + Estimate(
+            return notes
+        compressed_tokens = len(ASPECTS) * self.config.sentences * (STATEMENT + LINE_TOKENS)
+        return notes + Estimate(
             calls=1,
-            input_tokens=count_prompt_tokens(COMPRESS) + notes + held,
-            output_tokens=held,
+            input_tokens=count_prompt_tokens(COMPRESS) + note_tokens + compressed_tokens,
+            output_tokens=compressed_tokens,
         )
 
     async def remember(
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """The session's memories, and the compressed memory made anew of all there are."""
-        notes = await self._notes(session, turns, given, context)
+        """Make the session's memories, and remake the compressed memory."""
+        notes = await _session_memories(session, turns, imported, context)
         if not notes:
             return MemoryBatch()
-        made = await self._compressed(notes, session, context) if self.config.compress else []
-        memories = [*notes, *made]
-        earlier = _live(context.index, ASPECTS) if made else []
-        marks = [_superseded(memory, made, len(notes)) for memory in earlier]
-        vectors = await embed_memories(memories, context)
-        return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
+        compressed = await self._compress(notes, session, context) if self.config.compress else []
+        previous = context.index.live_memories(*ASPECTS) if compressed else []
+        memories = [*notes, *compressed]
+        return MemoryBatch(
+            memories=memories,
+            vectors=await embed_memories(memories, context),
+            marks=[_superseded(memory, compressed, len(notes)) for memory in previous],
+        )
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The compressed memory in its three parts, within the budget.
+        """Return the compressed memory in its three parts, within the budget.
 
-        Session memories that are not in it yet are handed over as they are, before it.
+        Session memories that are not in it yet come before it.
         """
         query = query_text(dialogue, None)
-        shown = _since(context.index, compressing=self.config.compress)[::-1]
         if self.config.compress:
-            shown += _live(context.index, ASPECTS)
+            memories = _not_compressed(context.index)[::-1]
+            memories += context.index.live_memories(*ASPECTS)
+        else:
+            memories = _by_time(context.index.live_memories(*SESSION_KINDS))[::-1]
         budget = context.token_budget(self.config.budget)
-        return Recollection(query=query, parts=await hand_over(shown, query, budget, context.index))
+        parts = await aspect_parts(memories, query, budget, context.index)
+        return Recollection(query=query, parts=parts)
 
-    async def _notes(
-        self,
-        session: Session,
-        turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
-        context: Context,
-    ) -> list[NewMemory]:
-        if given:  # taken as they are; only what they show is told apart
-            taken = await summarize_session(session, turns, given, context)
-            return [replace(one, kind=note_kind(local_aspect(one.text))) for one in taken]
-        if context.chat is None:
-            return local_notes(turns)
-        made = await notes_of(turns, context.chat)
-        return drop_recalled(made, turns, await context.index.recalled_texts(turns))
-
-    async def _compressed(
+    async def _compress(
         self, notes: Sequence[NewMemory], session: Session, context: Context
     ) -> list[NewMemory]:
-        """The sentences of the compressed memory, made of stored and of new session memories."""
-        view, config, caller = context.index, self.config, context.chat
-        fresh = [_new_piece(note, index, session) for index, note in enumerate(notes)]
-        every = _in_order([*(_piece(one, view) for one in _live(view, NOTES)), *fresh])
-        if caller is None:
-            return [_sentence(piece, "") for piece in local_compress(every, config.sentences)]
-        made = await compress(
-            every,
-            [_piece(one, view) for one in _live(view, ASPECTS)],
-            _in_order([*(_piece(one, view) for one in _since(view, compressing=True)), *fresh]),
-            caller,
-            sentences=config.sentences,
-            input_budget=config.input_budget,
-            undated=view.undated,
+        index, chat = context.index, context.chat
+        new = [_trace_new(note, position, session) for position, note in enumerate(notes)]
+        stored = [_trace(memory, index) for memory in index.live_memories(*SESSION_KINDS)]
+        session_memories = _in_order([*stored, *new])
+        if chat is None:
+            compressed = local_compress(session_memories, self.config.sentences)
+            return [_sentence(item, "") for item in compressed]
+        compressed = await compress(
+            session_memories,
+            [_trace(memory, index) for memory in index.live_memories(*ASPECTS)],
+            _in_order([*(_trace(memory, index) for memory in _not_compressed(index)), *new]),
+            chat,
+            max_sentences=self.config.sentences,
+            input_budget=self.config.input_budget,
         )
-        return [_sentence(piece, COMPRESS.label) for piece in made]
+        return [_sentence(item, COMPRESS.label) for item in compressed]
 
 
-def _live(view: ScopeIndex, kinds: Sequence[str]) -> list[Memory]:
-    """The memories of these kinds that nothing superseded, in order of number."""
-    wanted = view.live_mask(*kinds)
-    return [memory for memory, one in zip(view.memories, wanted, strict=True) if one]
+async def _session_memories(
+    session: Session,
+    turns: Sequence[Turn],
+    imported: Sequence[ImportedMemory],
+    context: Context,
+) -> list[NewMemory]:
+    if imported:
+        memories = await summarize_session(session, turns, imported, context)
+        return [
+            replace(memory, kind=session_kind(local_aspect(memory.text))) for memory in memories
+        ]
+    if context.chat is None:
+        return local_note_session(turns)
+    notes = await note_session(turns, context.chat)
+    return drop_recalled(notes, turns, await context.index.recalled_texts(turns))
 
 
-def _since(view: ScopeIndex, *, compressing: bool) -> list[Memory]:
-    """The session memories that are not in the compressed memory, in order of time.
+def _not_compressed(index: ScopeIndex) -> list[Memory]:
+    """Return the session memories since the compressed memory, in time order.
 
-    Where it is made after every session there are none, unless forgetting took the last of it.
+    There are some only where forgetting erased the latest compressed memory.
     """
-    last = max((one.id for one in _live(view, ASPECTS)), default=0) if compressing else 0
-    fresh = [memory for memory in _live(view, NOTES) if memory.id > last]
-    return sorted(fresh, key=lambda memory: memory.order)
+    last = max((memory.id for memory in index.live_memories(*ASPECTS)), default=0)
+    return _by_time([memory for memory in index.live_memories(*SESSION_KINDS) if memory.id > last])
 
 
-def _piece(memory: Memory, view: ScopeIndex) -> Piece:
-    return Piece(
+def _by_time(memories: Sequence[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda memory: memory.order)
+
+
+def _trace(memory: Memory, index: ScopeIndex) -> TracedText:
+    return TracedText(
         aspect=aspect_of(memory.kind),
         text=memory.text,
         at=memory.at,
+        dated=memory.dated,
         speakers=memory.speakers,
         session=memory.session,
-        sources=frozenset(memory.source_turns),
-        origins=frozenset({memory.id}),
-        behind=frozenset(source_sessions([memory], view)),
+        source_turns=frozenset(memory.source_turns),
+        derived_from=frozenset({memory.id}),
+        source_sessions=frozenset(source_sessions([memory], index)),
         made_by=memory.made_by,
     )
 
 
-def _new_piece(note: NewMemory, index: int, session: Session) -> Piece:
-    return Piece(
+def _trace_new(note: NewMemory, position: int, session: Session) -> TracedText:
+    return TracedText(
         aspect=aspect_of(note.kind),
         text=note.text,
         at=note.at,
+        dated=session.dated,
         speakers=note.speakers,
         session=session.id,
-        sources=frozenset(note.source_turns),
-        beside=frozenset({index}),
-        behind=frozenset({session.id}),
+        source_turns=frozenset(note.source_turns),
+        derived_from_new=frozenset({position}),
+        source_sessions=frozenset({session.id}),
         made_by=note.made_by,
     )
 
 
-def _in_order(pieces: Sequence[Piece]) -> list[Piece]:
-    return sorted(pieces, key=lambda piece: (piece.at, piece.session))
+def _in_order(items: Sequence[TracedText]) -> list[TracedText]:
+    return sorted(items, key=lambda item: (item.at, item.session))
 
 
-def _sentence(piece: Piece, prompt: str) -> NewMemory:
+def _sentence(item: TracedText, prompt: str) -> NewMemory:
     return NewMemory(
-        text=piece.text,
-        at=piece.at,
-        source_turns=tuple(sorted(piece.sources)),
-        speakers=piece.speakers,
-        derived_from=tuple(sorted(piece.origins)),
-        derived_from_new=tuple(sorted(piece.beside)),
-        kind=piece.aspect,
-        made_by=piece.made_by,
+        text=item.text,
+        at=item.at,
+        source_turns=tuple(sorted(item.source_turns)),
+        speakers=item.speakers,
+        derived_from=tuple(sorted(item.derived_from)),
+        derived_from_new=tuple(sorted(item.derived_from_new)),
+        kind=item.aspect,
+        made_by=item.made_by,
         prompt=prompt,
     )
 
 
-def _superseded(memory: Memory, made: Sequence[NewMemory], first: int) -> NewMark:
-    """The mark on an earlier sentence: the new memory's part of its kind took its place."""
-    of_kind = (place for place, new in enumerate(made) if new.kind == memory.kind)
-    place = next(of_kind, 0)
+def _superseded(memory: Memory, compressed: Sequence[NewMemory], offset: int) -> NewMark:
+    """Mark a sentence of the previous compressed memory, by the first new one of its aspect."""
+    by = next((i for i, new in enumerate(compressed) if new.kind == memory.kind), 0)
     return NewMark(
         memory=memory.id,
         kind="superseded",
-        by=first + place,
+        by=offset + by,
         reason="the compressed memory was made anew",
-        made_by=made[place].made_by,
-        prompt=made[place].prompt,
+        made_by=compressed[by].made_by,
+        prompt=compressed[by].prompt,
     )

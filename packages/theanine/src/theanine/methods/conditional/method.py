@@ -1,36 +1,48 @@
-"""Conditional memory: record what is worth it, with why it was said; reflect on what is found.
+"""Conditional memory: record the turns that are worth it; reflect on search results.
 
 Source: Yuan et al., "Personalized Large Language Model Assistant with Evolving Conditional Memory"
 (sections 3.1 and 3.2, appendix C).
 
-Differences from the paper: a decision is made with the reply as in the paper, and for turns that no
-reply of this agent decided about (imported history, a second turn before one reply) in one call
-after the session; records are made after the session, by default all in one call, where a context
-may also rest on later turns of it; one prompt asks for context and note, by numbers instead of
-copies of the related turns; each kind of memory has its own K when several are searched; a
-reflection selects whole memories and by default goes with hybrid retrieval over the dialogue's
-last six turns (``ConditionalConfig.paper()`` has the paper's ways). A search that finds nothing new
-ends the reflection. Ready-made memories are taken in as they are and searched like one more kind.
+Differences from the paper:
+
+- Decisions are made with the reply, as in the paper. Turns without such a decision (imported
+  history, a second turn before one reply) are decided about in one call after the session.
+- Records are made after the session, by default all in one call, so that a context may also rest on
+  later turns. One prompt asks for context and knowledge; related turns are named by number.
+- Each kind of memory has its own k when several are searched.
+- A reflection selects whole memories. The default retrieval is hybrid, over the last six turns of
+  the dialogue. A search with no new results ends the reflection.
+- Imported memories are kept unchanged and searched as another kind.
+
+``ConditionalConfig.paper()`` has the paper's settings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.conditional.config import CONDITIONAL, HISTORY, SUMMARY, ConditionalConfig
-from theanine.methods.conditional.decide import decide, users_turns
-from theanine.methods.conditional.estimate import estimate
-from theanine.methods.conditional.record import record
-from theanine.methods.conditional.reflect import Found, Scene, search_and_reflect
+from theanine.methods.conditional.decide import (
+    DECIDE,
+    candidate_turns,
+    decide,
+    local_decide,
+    noted_decisions,
+)
+from theanine.methods.conditional.record import RECORD, RECORDS_PER_CALL, record
+from theanine.methods.conditional.reflect import SearchResults, search_and_reflect
 from theanine.methods.conditional.reply import plain_reply, reply_and_decide
-from theanine.methods.conditional.summary import summary
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.statements import embed_memories, summarize_session
-from theanine.retrieval.budget import fit_budget
+from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summarize_session
+from theanine.methods.shared import statements
+from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
+from theanine.methods.shared.provenance import source_sessions
+from theanine.methods.shared.recall import pack, query_text, retrieve
 from theanine.summarization import drop_recalled
 from theanine.text.formatting import NO_MODEL_NOTICE, format_day, format_turn, one_line
+from theanine.text.numbering import split_windows
 from theanine.types import (
     STATEMENT,
     ImportedMemory,
@@ -44,9 +56,16 @@ from theanine.types import (
     Utterance,
 )
 
+_RECORD_TOKENS = 110
+"""Estimated tokens of one record in a reply."""
+_SUMMARY_TOKENS = 130
+"""Estimated tokens of one summary."""
+_NUMBER_TOKENS = 3
+"""Estimated tokens of one number in a list."""
+
 
 class Conditional:
-    """The method of the paper, with any of its three kinds of memory."""
+    """The method, with any of the paper's three kinds of memories."""
 
     name = "conditional"
     Config = ConditionalConfig
@@ -58,41 +77,83 @@ class Conditional:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """The views of the session that are kept; ready-made memories stand for what is asked."""
+        """Make the configured kinds of memories; imported ones replace summary and records."""
+        kinds = self.config.kept_kinds
         memories: list[NewMemory] = []
-        if HISTORY in self.config.views:
-            memories += await self._history(turns, context)
-        if given:
-            memories += await summarize_session(session, turns, given, context)
-        else:
-            memories += await self._asked(session, turns, context)
+        if HISTORY in kinds:
+            memories += await _history(turns, context)
+        if imported:
+            memories += await statements.summarize_session(session, turns, imported, context)
+        elif turns:
+            if SUMMARY in kinds:
+                memories += await summarize_session(turns, context.chat)
+            if CONDITIONAL in kinds:
+                memories += await self._records(turns, context)
         if not memories:
             return MemoryBatch()
-        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
+        vectors = await statements.embed_memories(memories, context)
+        return MemoryBatch(memories=memories, vectors=vectors)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """The decision where replies have not made it, the records and the summary."""
-        return estimate(turns, self.config)
+        """Estimate summary, decisions that no reply has made, and records.
+
+        The number of records is that of noted and local decisions.
+        """
+        total = Estimate()
+        if not any(turn.full_text.strip() for turn in turns):
+            return total
+        kinds, turn_tokens, calls = (
+            self.config.kept_kinds,
+            count_turn_tokens(turns),
+            len(split_windows(turns)),
+        )
+        if SUMMARY in kinds:
+            total += Estimate(
+                calls=calls,
+                input_tokens=calls * count_prompt_tokens(SUMMARIZE_SESSION) + turn_tokens,
+                output_tokens=calls * _SUMMARY_TOKENS,
+            )
+        if CONDITIONAL not in kinds:
+            return total
+        chosen = candidate_turns(turns)
+        if self.config.selection:
+            noted, local = noted_decisions(turns), local_decide(turns)
+            undecided = sum(turn.id not in noted for turn in chosen)
+            chosen = [turn for turn in chosen if noted.get(turn.id, turn.id in local)]
+            if undecided:
+                total += Estimate(
+                    calls=calls,
+                    input_tokens=calls * count_prompt_tokens(DECIDE)
+                    + turn_tokens
+                    + _NUMBER_TOKENS * undecided,
+                    output_tokens=_NUMBER_TOKENS * len(chosen) + 10 * calls,
+                )
+        return total + self._estimate_records(turns, chosen)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The best of each kind, after reflection, in time order, within the budget."""
-        query = query_text(dialogue, self.config.query_turns)
-        scene = Scene(dialogue, context.index.undated, partial(_sessions_behind, context))
-        query, found = await search_and_reflect(
+        """Return the best memories of each kind after reflection, in time order, in the budget."""
+        query, results = await search_and_reflect(
             partial(self._search, dialogue, context),
-            query,
-            scene,
-            self.config.rounds,
+            query_text(dialogue, self.config.query_turns),
+            dialogue,
             context.chat,
+            rounds=self.config.rounds,
+            source_sessions=partial(source_sessions, index=context.index),
         )
-        parts = [await _part(memory, score, context) for memory, score in found]
-        budget = context.token_budget(self.config.budget)
-        kept = fit_budget([(part, part.text) for part in parts], budget)
-        kept.sort(key=lambda part: part.memories[0].order)
-        return Recollection(query=query, parts=tuple(kept))
+        parts = [
+            Part(
+                text=format_day(memory.at, memory.dated) + one_line(memory.text),
+                memories=(memory,),
+                source_turns=tuple(await context.index.turns(memory.source_turns)),
+                score=score,
+                made_by=memory.made_by,
+            )
+            for memory, score in results
+        ]
+        return pack(query, parts, context.token_budget(self.config.budget))
 
     async def respond(
         self,
@@ -101,65 +162,61 @@ class Conditional:
         speaker: str,
         context: Context,
     ) -> Reply:
-        """Reply, and decide whether the user's turn is worth a record; the notes keep it."""
-        say = reply_and_decide if self.config.decides else plain_reply
-        return await say(dialogue, recollection, speaker, context)
+        """Reply, and note with the reply whether the user's turn is worth a record."""
+        respond = reply_and_decide if self.config.decides else plain_reply
+        return await respond(dialogue, recollection, speaker, context)
 
-    async def _history(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:
-        """Every turn as it was said, but for an agent's that only repeats what was recalled."""
-        memories = [
-            NewMemory(
-                text=format_turn(turn),
-                at=turn.at,
-                source_turns=(turn.id,),
-                speakers=(turn.speaker,),
-                kind=HISTORY,
-            )
-            for turn in turns
-            if turn.full_text.strip()
-            and not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
-        ]
-        return drop_recalled(memories, turns, await context.index.recalled_texts(turns))
+    async def _records(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:
+        # The session up to these turns, with those that were remembered before.
+        dialogue = await context.index.session_turns(turns[-1].session)
+        session = [turn for turn in dialogue if turn.id <= turns[-1].id]
+        chosen = candidate_turns(turns)
+        if self.config.selection:
+            chosen = await decide(turns, session, context.chat)
+        return await record(chosen, session, context.chat, self.config)
 
-    async def _asked(
-        self, session: Session, turns: Sequence[Turn], context: Context
-    ) -> list[NewMemory]:
-        """The session's summary and its conditional records, as far as they are kept."""
-        made: list[NewMemory] = []
-        if SUMMARY in self.config.views:
-            made += await summary(turns, context.chat)
-        if CONDITIONAL in self.config.views and turns:
-            whole = await _upto(turns[-1], context)
-            chosen = users_turns(turns)
-            if self.config.selection:
-                chosen = await decide(turns, whole, context.chat)
-            made += await record(chosen, whole, context.chat, self.config)
-        return made
+    async def _search(
+        self, dialogue: Sequence[Utterance], context: Context, query: str
+    ) -> SearchResults:
+        """Return the k best memories of each kept kind, and of imported ones, best first."""
+        results: list[tuple[Memory, float]] = []
+        for kind in (*self.config.kept_kinds, STATEMENT):
+            k, mode = self.config.k(kind), self.config.retrieval
+            results += await retrieve(query, dialogue, k, context, mode, kinds=[kind])
+        return sorted(results, key=lambda result: (-result[1], result[0].id))
 
-    async def _search(self, dialogue: Sequence[Utterance], context: Context, query: str) -> Found:
-        """The K best of each kind that is kept, and of the ready-made ones, best first."""
-        found: list[tuple[Memory, float]] = []
-        for kind in (*self.config.views, STATEMENT):
-            most, how = self.config.most(kind), self.config.retrieval
-            found += await retrieve(query, dialogue, most, context, how, kinds=[kind])
-        return sorted(found, key=lambda one: (-one[1], one[0].id))
-
-
-async def _upto(last: Turn, context: Context) -> list[Turn]:
-    """The session up to a turn, also what of it was remembered before."""
-    return [turn for turn in await context.index.session_turns(last.session) if turn.id <= last.id]
+    def _estimate_records(self, turns: Sequence[Turn], chosen: Sequence[Turn]) -> Estimate:
+        if not chosen:
+            return Estimate()
+        ids = {turn.id for turn in chosen}
+        if self.config.recording == "turn":
+            calls = len(chosen)
+            totals = accumulate(count_turn_tokens([turn]) for turn in turns)
+            shown = sum(total for turn, total in zip(turns, totals, strict=True) if turn.id in ids)
+        else:
+            batches = -(-len(chosen) // RECORDS_PER_CALL)
+            calls = max(len(split_windows(turns)), batches)
+            shown = count_turn_tokens(turns) * batches
+        prompt_tokens = calls * count_prompt_tokens(RECORD)
+        return Estimate(
+            calls=calls,
+            input_tokens=prompt_tokens + shown + _NUMBER_TOKENS * len(chosen),
+            output_tokens=len(chosen) * _RECORD_TOKENS,
+        )
 
 
-async def _sessions_behind(context: Context, memory: Memory) -> set[int]:
-    turns = await context.index.turns(memory.source_turns)
-    return {memory.session} | {turn.session for turn in turns}
-
-
-async def _part(memory: Memory, score: float, context: Context) -> Part:
-    return Part(
-        text=format_day(memory.at, memory.dated) + one_line(memory.text),
-        memories=(memory,),
-        source_turns=tuple(await context.index.turns(memory.source_turns)),
-        score=score,
-        made_by=memory.made_by,
-    )
+async def _history(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
+    """Return every turn with text, without the assistant's that only repeat memories."""
+    memories = [
+        NewMemory(
+            text=format_turn(turn),
+            at=turn.at,
+            source_turns=(turn.id,),
+            speakers=(turn.speaker,),
+            kind=HISTORY,
+        )
+        for turn in turns
+        if turn.full_text.strip()
+        and not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
+    ]
+    return drop_recalled(memories, turns, await context.index.recalled_texts(turns))

@@ -1,11 +1,12 @@
-"""Make a record of each turn that is worth one: its context, and what it tells.
+"""Record each turn that is worth it: its context, and the knowledge in it.
 
-Source: section 3.1 and appendix C.2 of the paper.
+Source: section 3.1 ("Conditional memory") and appendix C.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,13 @@ from pydantic import BaseModel, Field
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import CONDITIONAL, ConditionalConfig
-from theanine.methods.conditional.draft import Draft
-from theanine.methods.conditional.local_record import local_records
-from theanine.methods.conditional.showing import Call, in_windows, one_by_one
+from theanine.methods.conditional.prompt_windows import (
+    PromptWindow,
+    batched_windows,
+    single_windows,
+)
+from theanine.summarization import local_summarize, repeats_memories
+from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_speaker, one_line
 from theanine.text.numbering import format_numbered
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
@@ -25,13 +30,18 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 RECORDS_PER_CALL = 24
-"""Records that one call is asked for; a session with more takes several calls."""
-LONGEST_FIELD = 600
-"""Characters; the prompt asks for 50 words at most."""
+FIELD_LIMIT = 600
+"""Maximum characters of a field; the prompt asks for at most 50 words."""
+LOCAL_CONTEXT_LIMIT = 200
+"""Maximum characters of the earlier turn that a local record quotes as its context."""
+LOCAL_KNOWLEDGE_LIMIT = 400
+"""Maximum characters quoted of a turn that discloses nothing."""
+_CONTEXT_TURNS = 2
+"""How many turns back the local context is searched."""
 
 
 class Record(BaseModel):
-    """One record, as the model words it."""
+    """One record of the model's reply."""
 
     turn: int = Field(description="number of the turn")
     related: list[int] = Field(description="numbers of the turns that the context rests on")
@@ -40,7 +50,7 @@ class Record(BaseModel):
 
 
 class Records(BaseModel):
-    """The model's answer: one record for each turn that was asked about."""
+    """The model's reply: one record for each turn asked about."""
 
     records: list[Record]
 
@@ -48,89 +58,132 @@ class Records(BaseModel):
 RECORD = load_prompt("theanine.methods.conditional", "conditional-record", 1, Records)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftRecord:
+    """A record before it is worded as a memory.
+
+    Attributes:
+        turn: the turn worth a record.
+        related: the turns that support the context, without ``turn``.
+        context: why the speaker said it; empty if nothing shows it.
+        knowledge: a note for later.
+    """
+
+    turn: Turn
+    related: tuple[Turn, ...]
+    context: str
+    knowledge: str
+
+
 async def record(
     turns: Sequence[Turn],
     session: Sequence[Turn],
-    caller: ScopedChat | None,
+    chat: ScopedChat | None,
     config: ConditionalConfig,
 ) -> list[NewMemory]:
-    """One memory for each of ``turns``, in order, with the parts that ``config`` leaves in.
+    """Return one memory for each of ``turns``, in order, with the parts that ``config`` keeps.
 
-    ``session`` is the whole session that they stand in. Its sources are the turn and, if the
-    context is kept, the turns that it rests on.
-    Raises ModelError when the model fails or keeps answering unusably.
+    ``session`` is the whole session of the turns. The source turns are the turn and, if the context
+    is kept, its related turns. Raises ModelError when the model fails.
     """
-    if caller is None:
-        return [_memory(draft, config, LOCAL_MODEL, "") for draft in local_records(turns, session)]
+    if chat is None:
+        drafts = local_records(turns, session)
+        return [_memory(draft, config, LOCAL_MODEL, "") for draft in drafts]
     ids = {turn.id for turn in turns}
     if config.recording == "turn":
-        wanted = one_by_one(session, ids)
+        windows = single_windows(session, ids)
     else:
-        wanted = in_windows(session, ids, RECORDS_PER_CALL)
-    calls = [partial(_ask, call, caller) for call in wanted]
-    made = {draft.turn.id: draft for drafts in await gather(calls) for draft in drafts}
-    return [_memory(made[turn.id], config, caller.model, RECORD.label) for turn in turns]
+        windows = batched_windows(session, ids, RECORDS_PER_CALL)
+    replies = await gather([partial(_record_window, window, chat) for window in windows])
+    by_turn = {draft.turn.id: draft for drafts in replies for draft in drafts}
+    return [_memory(by_turn[turn.id], config, chat.model, RECORD.label) for turn in turns]
 
 
-async def _ask(call: Call, caller: ScopedChat) -> list[Draft]:
-    shown = call.shown
-    answer = await caller.ask(
+async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRecord]:
+    turns = window.turns
+    reply = await chat.ask(
         RECORD,
-        source_sessions=call.touches,
-        check=partial(_fault, list(call.asked), shown.keys()),
-        turns=format_numbered(call.lines),
-        asked=call.numbers,
+        source_sessions=window.source_sessions,
+        check=partial(_fault, window),
+        turns=format_numbered(window.lines),
+        asked=window.numbers,
     )
     return [
-        Draft(
-            turn=shown[one.turn],
-            related=tuple(shown[n] for n in sorted(set(one.related) - {one.turn})),
-            context=one_line(one.context),
-            knowledge=one_line(one.knowledge),
+        DraftRecord(
+            turn=turns[record.turn],
+            related=tuple(turns[n] for n in sorted(set(record.related) - {record.turn})),
+            context=one_line(record.context),
+            knowledge=one_line(record.knowledge),
         )
-        for one in answer.records
+        for record in reply.records
     ]
 
 
-def _fault(asked: Sequence[int], shown: Collection[int], answer: Records) -> str | None:
-    """What is wrong with the records, in words; None when nothing is."""
-    given = [one.turn for one in answer.records]
-    if missing := sorted(set(asked) - set(given)):
+def _fault(window: PromptWindow, reply: Records) -> str | None:
+    """Return what is wrong with the records, or None."""
+    targets = list(window.targets)
+    numbers = [record.turn for record in reply.records]
+    if missing := sorted(set(targets) - set(numbers)):
         return f"there is no record of turns {missing}"
-    if strange := sorted(set(given) - set(asked)):
-        return f"turns {strange} were not asked about, only {list(asked)}"
-    if doubled := sorted({number for number in given if given.count(number) > 1}):
+    if unasked := sorted(set(numbers) - set(targets)):
+        return f"turns {unasked} were not asked about, only {targets}"
+    if doubled := sorted({number for number in numbers if numbers.count(number) > 1}):
         return f"there is more than one record of turns {doubled}"
-    for one in answer.records:
-        if wrong := sorted(set(one.related) - set(shown)):
-            return f"record of turn {one.turn}: the related turns {wrong} were not shown"
-        for name, text in (("context", one.context), ("knowledge", one.knowledge)):
+    for record in reply.records:
+        where = f"record of turn {record.turn}"
+        if wrong := sorted(set(record.related) - set(window.turns)):
+            return f"{where}: the related turns {wrong} were not shown"
+        for name, text in (("context", record.context), ("knowledge", record.knowledge)):
             if not text.strip():
-                return f"record of turn {one.turn}: its {name} is empty"
-            if len(text) > LONGEST_FIELD:
-                return (
-                    f"record of turn {one.turn}: keep its {name} under {LONGEST_FIELD} characters"
-                )
+                return f"{where}: its {name} is empty"
+            if len(text) > FIELD_LIMIT:
+                return f"{where}: keep its {name} under {FIELD_LIMIT} characters"
     return None
 
 
-def _memory(draft: Draft, config: ConditionalConfig, made_by: str, prompt: str) -> NewMemory:
-    kept = (draft.turn, *(draft.related if config.context else ()))
+def local_records(turns: Sequence[Turn], session: Sequence[Turn]) -> list[DraftRecord]:
+    """Quote what each of ``turns`` discloses, with the turn before it as the context."""
+    positions = {turn.id: position for position, turn in enumerate(session)}
+    drafts: list[DraftRecord] = []
+    for turn in turns:
+        position = positions[turn.id]
+        earlier = reversed(session[max(0, position - _CONTEXT_TURNS) : position])
+        related = next(
+            (other for other in earlier if other.full_text.strip() and not repeats_memories(other)),
+            None,
+        )
+        context = ""
+        if related:
+            quote = one_line(related.full_text, LOCAL_CONTEXT_LIMIT)
+            context = f"{format_speaker(related.speaker)}: “{quote}”"
+        disclosures = [without_attribution(memory.text) for memory in local_summarize([turn])]
+        knowledge = one_line(" … ".join(disclosures))
+        drafts.append(
+            DraftRecord(
+                turn=turn,
+                related=(related,) if related else (),
+                context=context,
+                knowledge=knowledge or f"“{one_line(turn.full_text, LOCAL_KNOWLEDGE_LIMIT)}”",
+            )
+        )
+    return drafts
+
+
+def _memory(draft: DraftRecord, config: ConditionalConfig, made_by: str, prompt: str) -> NewMemory:
+    """Word a record as ``Context: … Knowledge (Ana): …``; both parts are embedded together."""
+    sources = (draft.turn, *(draft.related if config.context else ()))
+    speaker = format_speaker(draft.turn.speaker)
+    if not config.knowledge:
+        text = f"Context ({speaker}): {draft.context or draft.knowledge}"
+    else:
+        context = f"Context: {draft.context} " if config.context and draft.context else ""
+        text = f"{context}Knowledge ({speaker}): {draft.knowledge}"
     return NewMemory(
-        text=_text(draft, config),
-        at=max(turn.at for turn in kept),
-        source_turns=tuple(sorted({turn.id for turn in kept})),
+        text=text,
+        at=max(turn.at for turn in sources),
+        source_turns=tuple(sorted({turn.id for turn in sources})),
         speakers=(draft.turn.speaker,),
         kind=CONDITIONAL,
         made_by=made_by,
         prompt=prompt,
     )
-
-
-def _text(draft: Draft, config: ConditionalConfig) -> str:
-    """``Context: … Knowledge (Ana): …``: both parts are embedded together."""
-    speaker = format_speaker(draft.turn.speaker)
-    if not config.knowledge:  # a record says something even where no context shows
-        return f"Context ({speaker}): {draft.context or draft.knowledge}"
-    context = f"Context: {draft.context} " if config.context and draft.context else ""
-    return f"{context}Knowledge ({speaker}): {draft.knowledge}"

@@ -1,38 +1,40 @@
-"""Self-reflection: is what was found enough, and if not, which words would find the rest?
+"""Self-reflection: judge whether the search results suffice, and search again with keywords.
 
-Source: section 3.2 and appendix C.3 of the paper. Without a model the search simply stops: lending
-the words of what was found to a second search (pseudo-relevance feedback) found no more evidence.
+Source: section 3.2 and appendix C.3. Without a model there is one search: adding words of its
+results to a second one (pseudo-relevance feedback) found no more evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import load_prompt
-from theanine.text.formatting import dialogue_sessions, format_day, format_dialogue, one_line
+from theanine.methods.shared.provenance import dialogue_sessions
+from theanine.text.formatting import format_day, format_dialogue, one_line
 from theanine.types import Memory, Utterance
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-MOST_KEYWORDS = 12
-"""Keywords that one reflection may add; the prompt asks for 8 at most."""
-LONGEST_KEYWORD = 60
-"""Characters of one keyword."""
+MAX_KEYWORDS = 12
+"""Maximum keywords used of one reflection; the prompt asks for at most 8."""
+KEYWORD_LIMIT = 60
+"""Maximum characters of a keyword."""
 
-Found = Sequence[tuple[Memory, float]]
+SearchResults = Sequence[tuple[Memory, float]]
 """Memories with their scores, best first."""
-Search = Callable[[str], Awaitable[Found]]
-"""Finds memories for a query."""
+Search = Callable[[str], Awaitable[SearchResults]]
+"""Searches memories for a query."""
+SourceSessions = Callable[[Sequence[Memory]], set[int]]
+"""Returns the ids of the sessions that memories may quote."""
 
 
 class Reflection(BaseModel):
-    """The model's verdict on what was found."""
+    """The model's verdict on search results."""
 
     enough: bool = Field(description="whether it is enough to answer")
     relevant: list[int] = Field(description="numbers of what bears on the last thing said")
@@ -42,70 +44,63 @@ class Reflection(BaseModel):
 REFLECT = load_prompt("theanine.methods.conditional", "conditional-reflect", 1, Reflection)
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What a reflection looks at beside what was found.
-
-    Attributes:
-        dialogue: the talk going on.
-        undated: numbers of sessions whose dates are not shown.
-        sessions_behind: the sessions that a memory's words come from.
-    """
-
-    dialogue: Sequence[Utterance]
-    undated: Collection[int]
-    sessions_behind: Callable[[Memory], Awaitable[set[int]]]
-
-
 async def search_and_reflect(
-    search: Search, query: str, scene: Scene, rounds: int, caller: ScopedChat | None
-) -> tuple[str, Found]:
-    """What is found for the query, or a longer one, and relevant; with the query that found it.
+    search: Search,
+    query: str,
+    dialogue: Sequence[Utterance],
+    chat: ScopedChat | None,
+    *,
+    rounds: int,
+    source_sessions: SourceSessions,
+) -> tuple[str, SearchResults]:
+    """Search, and reflect up to ``rounds`` times; return the last query and its results.
 
-    Each round asks whether that is enough. It ends there when it is, with what is relevant; when
-    the keywords are none that the query lacks, or find nothing else; or after ``rounds``: what the
-    last search found is then given as it is, as it always is without a caller.
-    Raises ModelError when the model fails or keeps answering unusably.
+    If the model finds the results sufficient, only the relevant ones are returned. Reflection also
+    ends when there are no new keywords, or when they lead to the same results. Raises ModelError
+    when the model fails.
     """
-    found = await search(query)
+    results = await search(query)
     for _ in range(rounds):
-        if caller is None or not found:
+        if chat is None or not results:
             break
-        verdict = await _ask(found, scene, caller)
+        verdict = await _reflect(results, dialogue, chat, source_sessions)
         if verdict.enough:
-            return query, [found[number - 1] for number in sorted(set(verdict.relevant))]
-        longer = extended(query, verdict.keywords)
-        if longer == query:
+            return query, [results[number - 1] for number in sorted(set(verdict.relevant))]
+        extended = extend_query(query, verdict.keywords)
+        if extended == query:
             break
-        again = await search(longer)
-        if {memory.id for memory, _ in again} == {memory.id for memory, _ in found}:
+        new_results = await search(extended)
+        if {memory.id for memory, _ in new_results} == {memory.id for memory, _ in results}:
             break
-        query, found = longer, again
-    return query, found
+        query, results = extended, new_results
+    return query, results
 
 
-def extended(query: str, keywords: Sequence[str]) -> str:
-    """The query with those keywords that are not in it, on a line of their own."""
-    known = query.casefold()
-    cleaned = (one_line(keyword, LONGEST_KEYWORD) for keyword in keywords[:MOST_KEYWORDS])
-    fresh = [keyword for keyword in cleaned if keyword and keyword.casefold() not in known]
-    return "\n".join([query, " ".join(dict.fromkeys(fresh))]) if fresh else query
+def extend_query(query: str, keywords: Sequence[str]) -> str:
+    """Append the keywords that the query lacks, on a line of their own."""
+    folded = query.casefold()
+    cleaned = (one_line(keyword, KEYWORD_LIMIT) for keyword in keywords[:MAX_KEYWORDS])
+    new = [keyword for keyword in cleaned if keyword and keyword.casefold() not in folded]
+    return "\n".join([query, " ".join(dict.fromkeys(new))]) if new else query
 
 
-async def _ask(found: Found, scene: Scene, caller: ScopedChat) -> Reflection:
-    touches = dialogue_sessions(scene.dialogue)
-    for memory, _ in found:
-        touches |= await scene.sessions_behind(memory)
-    shown = "\n".join(
+async def _reflect(
+    results: SearchResults,
+    dialogue: Sequence[Utterance],
+    chat: ScopedChat,
+    source_sessions: SourceSessions,
+) -> Reflection:
+    formatted = "\n".join(
         f"[{number}] {format_day(memory.at, memory.dated)}{one_line(memory.text)}"
-        for number, (memory, _) in enumerate(found, 1)
+        for number, (memory, _) in enumerate(results, 1)
     )
-    return await caller.ask(
+    return await chat.ask(
         REFLECT,
-        source_sessions=touches,
-        check=partial(_fault, len(found)),
-        dialogue=format_dialogue(scene.dialogue),
-        found=shown,
+        source_sessions=dialogue_sessions(dialogue)
+        | source_sessions([memory for memory, _ in results]),
+        check=partial(_fault, len(results)),
+        dialogue=format_dialogue(dialogue),
+        found=formatted,
     )
 
 

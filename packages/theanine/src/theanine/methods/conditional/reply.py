@@ -1,12 +1,12 @@
-"""Reply and decide in one call: what the agent says, and whether the user's turn is worth a record.
+"""Reply and decide in one call: the reply, and whether the user's turn is worth a record.
 
-Source: section 3.1 and appendix C.2 of the paper (table 17).
+Source: section 3.1 and appendix C.2 (table 17).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
@@ -14,10 +14,10 @@ from pydantic import BaseModel, Field
 from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.conditional.config import CONDITIONAL
-from theanine.methods.conditional.decide import YES, noted
-from theanine.methods.conditional.local_decide import local_decide
+from theanine.methods.conditional.decide import YES, decision_notes, local_decide
+from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.methods.shared.respond import reply
-from theanine.text.formatting import dialogue_sessions, format_dialogue, format_speaker, one_line
+from theanine.text.formatting import format_dialogue, format_recollection, format_speaker
 from theanine.types import LOCAL_MODEL, Part, Recollection, Turn, Utterance
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Decided(BaseModel):
-    """A reply, and the decision about the turn that it answers."""
+    """The model's reply, with the decision about the turn that it answers."""
 
     response: str = Field(description="the words to say")
     worth: Literal["yes", "no"] = Field(description="whether the last turn is worth remembering")
@@ -37,73 +37,66 @@ REPLY = load_prompt("theanine.methods.conditional", "conditional-reply", 1, Deci
 async def reply_and_decide(
     dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, context: Context
 ) -> Reply:
-    """What ``speaker`` says next; its notes hold the decision about the dialogue's last turn.
+    """Reply as ``speaker``; the reply's notes hold the decision about the last turn.
 
-    Where that is no user's turn there is nothing to decide. Raises ModelError when the model fails.
+    Without a user's turn to decide about, it is a plain reply. Raises ModelError when the model
+    fails.
     """
     if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].full_text.strip():
         return await plain_reply(dialogue, recollection, speaker, context)
     if context.chat is not None:
-        return await ask_for_both(dialogue, recollection, speaker, context.chat)
-    said = await plain_reply(dialogue, recollection, speaker, context)
-    turns = [_numbered(one, number) for number, one in enumerate(dialogue, 1)]
+        return await model_reply_and_decide(dialogue, recollection, speaker, context.chat)
+    local = await plain_reply(dialogue, recollection, speaker, context)
+    turns = [_as_turn(utterance, number) for number, utterance in enumerate(dialogue, 1)]
     worth = turns[-1].id in local_decide(turns)
-    return replace(said, notes=noted(worth, dialogue[-1], LOCAL_MODEL))
+    return replace(local, notes=decision_notes(worth, dialogue[-1], LOCAL_MODEL))
 
 
 async def plain_reply(
     dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, context: Context
 ) -> Reply:
-    """What ``speaker`` says next, without a decision. Without a model, of a record the turn that
-    it is of is quoted, not what that turn answered.
+    """Reply without a decision.
+
+    A local reply quotes the recorded turn itself, not the turn of its context.
     """
     if context.chat is not None:
         return await reply(dialogue, recollection, speaker, context)
-    quotable = replace(recollection, parts=tuple(map(_of_itself, recollection.parts)))
-    said = await reply(dialogue, quotable, speaker, context)
-    return replace(said, recollection=recollection)
+    parts = tuple(map(_with_own_source, recollection.parts))
+    local = await reply(dialogue, replace(recollection, parts=parts), speaker, context)
+    return replace(local, recollection=recollection)
 
 
-def _of_itself(part: Part) -> Part:
-    (memory,) = part.memories
-    own = [turn for turn in part.source_turns if turn.speaker in memory.speakers]
-    return (
-        replace(part, source_turns=tuple(own[-1:])) if memory.kind == CONDITIONAL and own else part
-    )
-
-
-async def ask_for_both(
-    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, caller: ScopedChat
+async def model_reply_and_decide(
+    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, chat: ScopedChat
 ) -> Reply:
-    """The reply and the decision about the last turn, in one call. Raises ModelError."""
-    touches = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
-    touches |= {turn.session for turn in recollection.source_turns}
-    remembered = "\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
-    answer = await caller.ask(
+    """Ask the model for the reply and the decision in one call. Raises ModelError."""
+    answer = await chat.ask(
         REPLY,
-        source_sessions=touches,
-        check=lambda given: None if given.response.strip() else "the response is empty",
+        source_sessions={memory.session for memory in recollection.memories}
+        | dialogue_sessions(recollection.source_turns)
+        | dialogue_sessions(dialogue),
+        check=lambda decided: None if decided.response.strip() else "the response is empty",
         speaker=format_speaker(speaker),
-        remembered=remembered or "(nothing)",
+        remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),
     )
     return Reply(
         text=answer.response.strip(),
         recollection=recollection,
-        made_by=caller.model,
-        notes=noted(answer.worth == YES, dialogue[-1], caller.model),
+        made_by=chat.model,
+        notes=decision_notes(answer.worth == YES, dialogue[-1], chat.model),
     )
 
 
-def _numbered(said: Utterance, number: int) -> Turn:
-    """An utterance of the dialogue at hand as a turn: it need not be in the log yet."""
-    return Turn(
-        id=number,
-        session=0,
-        text=said.text,
-        speaker=said.speaker,
-        at=said.at,
-        role=said.role,
-        attachment=said.attachment,
-        recalled=said.recalled,
-    )
+def _with_own_source(part: Part) -> Part:
+    (memory,) = part.memories
+    own = [turn for turn in part.source_turns if turn.speaker in memory.speakers]
+    if memory.kind != CONDITIONAL or not own:
+        return part
+    return replace(part, source_turns=(own[-1],))
+
+
+def _as_turn(utterance: Utterance, number: int) -> Turn:
+    """Return an utterance that may not be in the log yet as a turn."""
+    values = {field.name: getattr(utterance, field.name) for field in fields(Utterance)}
+    return Turn(**values, id=number, session=0)

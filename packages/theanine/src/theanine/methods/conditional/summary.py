@@ -1,4 +1,4 @@
-"""One memory of a whole session: the summary-based view (section 3.1, appendix C.1)."""
+"""Summarize a whole session as one memory (section 3.1, "Summary-based", and appendix C.1)."""
 
 from __future__ import annotations
 
@@ -19,33 +19,30 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 SUMMARIZE_SESSION = load_prompt("theanine.methods.conditional", "conditional-summary", 1, str)
-LONGEST_SUMMARY = 1_500
-"""Characters; the prompt asks for 100 words."""
+SUMMARY_LIMIT = 1_500
+"""Maximum characters; the prompt asks for 100 words."""
 QUOTES = 5
-"""Quotations that make a summary without a model."""
+"""Maximum quotes in a local summary."""
 
 
-async def summary(
-    turns: Sequence[Turn],
-    caller: ScopedChat | None,
-) -> list[NewMemory]:
-    """The session as one memory; none where nothing was said, or, locally, nothing disclosed.
+async def summarize_session(turns: Sequence[Turn], chat: ScopedChat | None) -> list[NewMemory]:
+    """Return the session as one memory.
 
-     Raises ModelError when the model fails or keeps answering
-    unusably.
+    Empty for a session without text or, without a model, without disclosures. Raises ModelError
+    when the model fails.
     """
-    said = [turn for turn in turns if turn.full_text.strip()]
-    if caller is None:
-        return _local(said)
-    if not said:
+    spoken = [turn for turn in turns if turn.full_text.strip()]
+    if chat is None:
+        return _local_summary(spoken)
+    if not spoken:
         return []
-    calls = [partial(_ask, window, caller) for window in split_windows(said)]
+    calls = [partial(_summarize_window, window, chat) for window in split_windows(spoken)]
     text = " ".join(await gather(calls))
-    return [_memory(text, said, caller.model, SUMMARIZE_SESSION.label)]
+    return [_memory(text, spoken, chat.model, SUMMARIZE_SESSION.label)]
 
 
-async def _ask(window: Sequence[Line], caller: ScopedChat) -> str:
-    text = await caller.ask(
+async def _summarize_window(window: Sequence[Line], chat: ScopedChat) -> str:
+    text = await chat.ask(
         SUMMARIZE_SESSION,
         source_sessions={line.turn.session for line in window},
         check=_fault,
@@ -57,22 +54,22 @@ async def _ask(window: Sequence[Line], caller: ScopedChat) -> str:
 def _fault(text: str) -> str | None:
     if not text.strip():
         return "the summary is empty"
-    too_long = len(text) > LONGEST_SUMMARY
-    return f"keep the summary under {LONGEST_SUMMARY} characters" if too_long else None
+    too_long = len(text) > SUMMARY_LIMIT
+    return f"keep the summary under {SUMMARY_LIMIT} characters" if too_long else None
 
 
-def _local(turns: Sequence[Turn]) -> list[NewMemory]:
-    """The quotations that together say most: each one brings the most words not said yet."""
-    told = local_summarize(turns, show_dates=False)
+def _local_summary(turns: Sequence[Turn]) -> list[NewMemory]:
+    """Quote greedily: each quote adds the most content words that no earlier one has."""
+    quotes = local_summarize(turns, show_dates=False)
     chosen: list[NewMemory] = []
-    said = frozenset[str]()
-    while len(chosen) < QUOTES and told:
-        best = max(told, key=lambda memory: len(content_words(memory.text) - said))
-        if not content_words(best.text) - said:
+    covered = frozenset[str]()
+    while len(chosen) < QUOTES and quotes:
+        best = max(quotes, key=lambda memory: len(content_words(memory.text) - covered))
+        if not content_words(best.text) - covered:
             break
         chosen.append(best)
-        said |= content_words(best.text)
-        told.remove(best)
+        covered |= content_words(best.text)
+        quotes.remove(best)
     if not chosen:
         return []
     chosen.sort(key=lambda memory: memory.source_turns)
