@@ -19,7 +19,7 @@ from theanine_bench.rating.forms import (
     get_form,
 )
 from theanine_bench.rating.ratings import Rating, Ratings
-from theanine_bench.rating.tasks import Block, RatingTask, place_of, tasks_of
+from theanine_bench.rating.tasks import Block, RatingTask, draw_tasks, ratings_folder
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.item import Item
 
@@ -44,7 +44,7 @@ def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
 def drawn(
     *runs: RunFolder, form: str = "entailment", sample: int = 5, seed: int = 0
 ) -> list[RatingTask]:
-    return anyio.run(tasks_of, runs, get_form(form), sample, seed)
+    return anyio.run(draw_tasks, runs, get_form(form), sample, seed)
 
 
 def test_all_raters_see_the_same_tasks_drawn_once(tmp_path: Path) -> None:
@@ -90,17 +90,17 @@ def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
     ratings = Ratings(tmp_path, ENTAILMENT, tasks(3))
     ratings.add(" Ana/Bo ", Rating(task="t0", answers={"entailment": "entails"}, note="hm"))
     ratings.add("Ana/Bo", Rating(task="t0", answers={"entailment": "neutral"}))
-    assert Ratings(tmp_path, ENTAILMENT, tasks(3)).of("Ana/Bo")["t0"].answers == {
+    assert Ratings(tmp_path, ENTAILMENT, tasks(3)).by_rater("Ana/Bo")["t0"].answers == {
         "entailment": "neutral"
     }
     [file] = tmp_path.glob("*.jsonl")
     file.write_bytes(file.read_bytes() + b'{"task": "t1", "ans')
-    assert list(ratings.of("Ana/Bo")) == ["t0"]
+    assert list(ratings.by_rater("Ana/Bo")) == ["t0"]
     assert ratings.raters() == ["Ana/Bo"]
     ratings.add("Ana/Bo", Rating(task="t2", answers={"entailment": "neutral"}, note="a\u2028b"))
     file.write_bytes(file.read_bytes()[:-1])  # whole, but for the end of its line
     ratings.add("Ana/Bo", Rating(task="t1", answers={}))
-    assert list(ratings.of("Ana/Bo")) == ["t0", "t2", "t1"]
+    assert list(ratings.by_rater("Ana/Bo")) == ["t0", "t2", "t1"]
     file.write_text("{\n" + file.read_text("utf-8"), "utf-8")
     with pytest.raises(BadInput, match="line 1: no JSON"):
         ratings.results()
@@ -158,7 +158,7 @@ def test_degrees_count_as_two_sides_and_points_have_a_mean(tmp_path: Path) -> No
     points = Ratings(tmp_path / "p", PERSPECTIVES, tasks(1))
     points.add("A", Rating(task="t0", answers={"coherence": "3"}))
     points.add("B", Rating(task="t0", answers={"coherence": "0"}))
-    found = {one.ask: one for one in points.results()}
+    found = {one.question: one for one in points.results()}
     assert found["coherence"].mean == 1.5
     assert found["coherence"].shares == {"undecided": 1.0}
     assert (found["humanness"].rated, found["humanness"].mean) == (0, None)
@@ -186,4 +186,4 @@ def test_forms_are_whole() -> None:
             values = [choice.value for choice in ask.choices]
             assert len(set(values)) == len(values) <= 9
             assert set(ask.counted) <= set(values)
-    assert place_of(Path("r"), LINKING) == Path("r/ratings/linking")
+    assert ratings_folder(Path("r"), LINKING) == Path("r/ratings/linking")

@@ -68,7 +68,7 @@ def _ratings(
     from theanine.errors import BadInput
     from theanine_bench.rating.forms import FORMS, get_form
     from theanine_bench.rating.ratings import Ratings
-    from theanine_bench.rating.tasks import place_of, tasks_of
+    from theanine_bench.rating.tasks import draw_tasks, ratings_folder
 
     for run in runs:
         run.settings()  # says what is wrong where it is no run
@@ -77,12 +77,12 @@ def _ratings(
     found: dict[str, Ratings] = {}
     for form in forms:
         try:
-            tasks = anyio.run(partial(tasks_of, runs, form, sample, seed))
+            tasks = anyio.run(partial(draw_tasks, runs, form, sample, seed))
         except BadInput:
             if names:
                 raise
             continue
-        found[form.name] = Ratings(place_of(runs[0].path, form), form, tasks)
+        found[form.name] = Ratings(ratings_folder(runs[0].path, form), form, tasks)
     if not found:
         raise BadInput("there is nothing to rate in it", ", ".join(str(run.path) for run in runs))
     return found
@@ -116,7 +116,7 @@ def _show(ratings: dict[str, Ratings], *, as_json: bool) -> None:
         (
             [
                 name,
-                one.ask,
+                one.question,
                 one.raters,
                 one.rated,
                 ", ".join(f"{label} {share:.0%}" for label, share in one.shares.items()) or "–",

@@ -1,1 +1,1 @@
-"""Rating by people: the papers' forms as local pages, several raters, majority and kappa."""
+"""Rating by people: the papers' forms as local web pages."""

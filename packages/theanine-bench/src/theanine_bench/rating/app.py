@@ -1,4 +1,4 @@
-"""The pages on which people rate, served on this machine alone."""
+"""The web pages on which people rate, served on loopback only."""
 
 from __future__ import annotations
 
@@ -28,77 +28,78 @@ POLICY = (
 
 
 def rating_app(ratings: Mapping[str, Ratings]) -> FastAPI:
-    """The application over forms with their tasks and ratings, by the form's name.
+    """Build the application over the ratings of forms, by the form's name.
 
-    It answers to this machine's names only, so that no page of elsewhere can reach it.
+    It answers to loopback host names only, so that no page from elsewhere can reach it.
     """
     app = FastAPI(title="theanine rate", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))
     app.add_exception_handler(BadInput, _bad_input)
     app.mount("/static", StaticFiles(directory=static_folder()), name="static")
-    desk = _Desk(ratings)
-    app.get("/")(desk.start)
-    app.get("/forms/{form}")(desk.rate)
-    app.post("/forms/{form}/ratings")(desk.add)
-    app.get("/forms/{form}/ratings.csv")(desk.export)
-    app.get("/results")(desk.results)
-    app.get("/results.json")(desk.results_json)
+    views = _Views(ratings)
+    app.get("/")(views.start)
+    app.get("/forms/{form}")(views.rate)
+    app.post("/forms/{form}/ratings")(views.add)
+    app.get("/forms/{form}/ratings.csv")(views.export)
+    app.get("/results")(views.results)
+    app.get("/results.json")(views.results_json)
     return app
 
 
-class _Desk:
-    """Answers the requests."""
+class _Views:
+    """The request handlers."""
 
     def __init__(self, ratings: Mapping[str, Ratings]) -> None:
         self._ratings = ratings
 
     def start(self) -> HTMLResponse:
-        """Who rates, and which form."""
+        """Render the start page, which asks for the rater's name and the form."""
         return self._page(
             "start.html", title="Rate", forms=[_progress(one) for one in self._ratings.values()]
         )
 
     def rate(self, form: str, rater: str) -> HTMLResponse:
-        """A form's tasks, one after the other."""
-        one = self._of(form)
+        """Render a form's tasks for a rater."""
+        ratings = self._get(form)
         return self._page(
             "rate.html",
-            title=one.form.title,
-            form=one.form,
-            data=_data(one, rater),
+            title=ratings.form.title,
+            form=ratings.form,
+            data=_page_data(ratings, rater),
             rater=rater.strip(),
         )
 
     async def add(self, form: str, request: Request) -> Response:
-        """Keep a rating."""
+        """Store a rating."""
         if request.headers.get("content-type", "") != "application/json":
             raise HTTPException(415, "send JSON")
         try:
             sent = await request.json()
             rating = Rating(task=sent["task"], answers=sent["answers"], note=sent.get("note", ""))
-            self._of(form).add(sent["rater"], rating)
+            self._get(form).add(sent["rater"], rating)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise HTTPException(422, f"that is no rating: {error}") from None
         return Response(status_code=204)
 
     def export(self, form: str) -> Response:
-        """Every rating of a form, for other programs."""
+        """Return every rating of a form as CSV."""
         headers = {"Content-Disposition": f'attachment; filename="{form}.csv"'}
-        return Response(as_csv(self._of(form)), media_type="text/csv", headers=headers)
+        return Response(as_csv(self._get(form)), media_type="text/csv", headers=headers)
 
     def results(self) -> HTMLResponse:
-        """What it all comes to."""
+        """Render the results of all forms."""
         found = [(one.form, one.results(), one.raters()) for one in self._ratings.values()]
         return self._page("results.html", title="Results", found=found)
 
     def results_json(self) -> JSONResponse:
-        """The same, for other programs."""
-        found = {name: list(map(asdict, one.results())) for name, one in self._ratings.items()}
-        return JSONResponse(found)
+        """Return the results of all forms as JSON."""
+        return JSONResponse(
+            {name: list(map(asdict, one.results())) for name, one in self._ratings.items()}
+        )
 
-    def _of(self, form: str) -> Ratings:
+    def _get(self, form: str) -> Ratings:
         if form not in self._ratings:
-            raise HTTPException(404, f"there is no form {form!r} here")
+            raise HTTPException(404, f"no form {form!r}")
         return self._ratings[form]
 
     def _page(self, name: str, **values: Any) -> HTMLResponse:
@@ -111,9 +112,9 @@ def _bad_input(_: Request, error: Exception) -> JSONResponse:
 
 
 def as_csv(ratings: Ratings) -> str:
-    """Every rating as a row."""
+    """Return all ratings as CSV, a row each."""
     out = io.StringIO()
-    columns = ["rater", "task", *(ask.id for ask in ratings.form.questions), "note"]
+    columns = ["rater", "task", *(question.id for question in ratings.form.questions), "note"]
     writer = csv.DictWriter(out, columns, restval="")
     writer.writeheader()
     writer.writerows(ratings.rows())
@@ -121,19 +122,19 @@ def as_csv(ratings: Ratings) -> str:
 
 
 def _progress(ratings: Ratings) -> dict[str, Any]:
-    done = {rater: len(ratings.of(rater)) for rater in ratings.raters()}
+    done = {rater: len(ratings.by_rater(rater)) for rater in ratings.raters()}
     return {"form": ratings.form, "tasks": len(ratings.tasks), "done": done}
 
 
-def _data(ratings: Ratings, rater: str) -> dict[str, Any]:
-    """What the page's script works with."""
+def _page_data(ratings: Ratings, rater: str) -> dict[str, Any]:
+    """Return the data for the page's script."""
     return {
         "form": ratings.form.name,
         "rater": rater.strip(),
-        "asks": [asdict(ask) for ask in ratings.form.questions],
+        "asks": [asdict(question) for question in ratings.form.questions],
         "tasks": [
             {"id": task.id, "blocks": [asdict(block) for block in task.blocks]}
             for task in ratings.tasks
         ],
-        "ratings": {id: asdict(one) for id, one in ratings.of(rater).items()},
+        "ratings": {task: asdict(rating) for task, rating in ratings.by_rater(rater).items()},
     }

@@ -1,4 +1,4 @@
-"""The papers' forms: what a rater is asked about each task, and how the answers are counted."""
+"""The papers' rating forms: what a rater is asked about each task, and how answers are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from theanine.errors import SettingsError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One answer: what is kept, and what the rater reads."""
+    """One possible answer: the value that is stored and the label that is shown."""
 
     value: str
     label: str
@@ -21,11 +21,10 @@ class FormQuestion:
     """One question of a form.
 
     Attributes:
-        id: what its answer is kept under.
-        counted: choices that count as one, by value, such as both degrees of agreement.
-        undecided: what a task counts as on which every rater said something else, or None for
-            nothing.
-        scale: whether the values are numbers, of which the mean is taken.
+        id: the key under which answers are stored.
+        counted: value → the label it counts as, to merge values such as degrees of agreement.
+        undecided: the label of a task without a majority; None for "undecided".
+        scale: whether the values are numbers to average.
     """
 
     id: str
@@ -38,13 +37,13 @@ class FormQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingForm:
-    """A form.
+    """A rating form.
 
     Attributes:
-        name, title: for the command line, and for people.
-        guide: what the rater should know, a paragraph each.
-        runs: how many runs it compares.
-        source: where it comes from.
+        name: its id, as on the command line.
+        guide: paragraphs of instructions for raters.
+        runs: how many runs a task compares, 1 or 2.
+        source: the paper's section.
     """
 
     name: str
@@ -73,11 +72,11 @@ _POINTS = tuple(
 )
 
 
-def _agree(id: str, text: str) -> FormQuestion:
+def _agreement(id: str, text: str) -> FormQuestion:
     return FormQuestion(id=id, text=text, choices=_DEGREES, counted=_SIDES)
 
 
-def _points(id: str, text: str) -> FormQuestion:
+def _scale(id: str, text: str) -> FormQuestion:
     return FormQuestion(id=id, text=text, choices=_POINTS, scale=True)
 
 
@@ -92,7 +91,7 @@ LINKING = RatingForm(
         "the person feels the second. Want: after the first the person wants the second. "
         "SameTopic: both are about the same specific topic.",
     ),
-    questions=(_agree("linking", "The relation holds between these two memories."),),
+    questions=(_agreement("linking", "The relation holds between these two memories."),),
     source="Theanine, appendix E.2: appropriateness of relation-aware linking",
 )
 REFINEMENT = RatingForm(
@@ -103,7 +102,7 @@ REFINEMENT = RatingForm(
         "next reply in this dialogue.",
     ),
     questions=(
-        _agree("refinement", "It is well made of the timeline, and of more use for the reply."),
+        _agreement("refinement", "It is well made of the timeline, and of more use for the reply."),
     ),
     source="Theanine, appendix E.2: helpfulness of timeline refinement",
 )
@@ -157,22 +156,21 @@ PERSPECTIVES = RatingForm(
     title="How good is the reply?",
     guide=("You see what is remembered, a dialogue, and a reply to its last turn.",),
     questions=(
-        _points("coherence", "Coherence: it follows from the dialogue and makes sense in it."),
-        _points("consistency", "Consistency: it contradicts nothing that was said before."),
-        _points("memorability", "Memorability: it uses what is remembered where that matters."),
-        _points("engagingness", "Engagingness: one would want to go on talking."),
-        _points("humanness", "Humanness: a person could have said it."),
+        _scale("coherence", "Coherence: it follows from the dialogue and makes sense in it."),
+        _scale("consistency", "Consistency: it contradicts nothing that was said before."),
+        _scale("memorability", "Memorability: it uses what is remembered where that matters."),
+        _scale("engagingness", "Engagingness: one would want to go on talking."),
+        _scale("humanness", "Humanness: a person could have said it."),
     ),
     source="SeCom, appendix A.10, after COMEDY: five perspectives of 0 to 3 points",
 )
 FORMS: Mapping[str, RatingForm] = {
     form.name: form for form in (LINKING, REFINEMENT, ENTAILMENT, HELPFULNESS, PERSPECTIVES)
 }
-"""Every form, by name."""
 
 
 def get_form(name: str) -> RatingForm:
-    """The form of that name. Raises SettingsError, naming those there are."""
+    """Return a form by name. Raises SettingsError, listing the names."""
     try:
         return FORMS[name]
     except KeyError:

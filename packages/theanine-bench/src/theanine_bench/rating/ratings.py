@@ -1,11 +1,11 @@
-"""Ratings on disk, and what they come to: majority, mean, Fleiss' kappa."""
+"""Stored ratings and their results: majority, mean, Fleiss' kappa."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -16,14 +16,14 @@ from theanine_bench.metrics.agreement import fleiss_kappa, majority
 from theanine_bench.rating.forms import FormQuestion, RatingForm
 from theanine_bench.rating.tasks import RatingTask
 
-LONGEST_NAME = 80
-"""Bytes in UTF-8; each may take three in the name of the rater's file."""
-LONGEST_NOTE = 2_000
+MAX_NAME_BYTES = 80
+"""Maximum length of a rater's name in UTF-8; each byte may take three in the file's name."""
+MAX_NOTE_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What one rater said of one task: a choice for each question, and perhaps a note."""
+    """One rater's answers to the questions about one task, by question, and a note."""
 
     task: str
     answers: Mapping[str, str]
@@ -31,20 +31,19 @@ class Rating:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What the raters of a form said, question by question.
+class RatingResult:
+    """The raters' answers to one question.
 
     Attributes:
-        raters: how many rated anything.
-        rated: tasks that at least one rater answered.
-        shares: of the tasks, what the majority said, by choice; ``undecided`` where there is none.
-        mean: of all points given, for questions with a scale, or None.
-        kappa: Fleiss' kappa over the tasks that the same number of raters answered, the largest
-            such number; None below two raters or where all said the same.
-        compared: how many tasks that kappa is of.
+        raters: how many answered it for any task.
+        rated: tasks with at least one answer.
+        shares: label → share of the rated tasks with that majority; ``undecided`` without one.
+        mean: of all points, for questions with a scale; else None.
+        kappa: Fleiss' kappa over ``compared`` tasks: those with the largest number of raters. None
+            below two raters and if all answers are the same.
     """
 
-    ask: str
+    question: str
     raters: int
     rated: int
     shares: Mapping[str, float]
@@ -55,98 +54,102 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """The ratings of a form's tasks; a file for each rater, a line for each change of mind."""
+    """The ratings of a form's tasks: in ``folder``, a JSON Lines file for each rater.
 
-    place: Path
+    The last line about a task counts.
+    """
+
+    folder: Path
     form: RatingForm
     tasks: Sequence[RatingTask]
-    _known: set[str] = field(init=False, default_factory=set[str])
-
-    def __post_init__(self) -> None:
-        self._known.update(task.id for task in self.tasks)
 
     def add(self, rater: str, rating: Rating) -> None:
-        """Keep a rating, durably; the last one of a rater counts. Raises BadInput."""
+        """Store a rating durably. Raises BadInput for a task or answer that the form lacks."""
         file = self._file(rater)
-        if rating.task not in self._known:
-            raise BadInput(f"there is no task {rating.task!r} in the form {self.form.name}")
-        if len(rating.note) > LONGEST_NOTE:
-            raise BadInput(f"a note has at most {LONGEST_NOTE} characters")
-        asks = {ask.id: ask for ask in self.form.questions}
-        for ask, choice in rating.answers.items():
-            if ask not in asks or choice not in {one.value for one in asks[ask].choices}:
-                raise BadInput(f"{choice!r} is no answer to {ask!r} in the form {self.form.name}")
-        self.place.mkdir(parents=True, exist_ok=True)
+        if rating.task not in {task.id for task in self.tasks}:
+            raise BadInput(f"no task {rating.task!r} in the form {self.form.name}")
+        if len(rating.note) > MAX_NOTE_LENGTH:
+            raise BadInput(f"a note has at most {MAX_NOTE_LENGTH} characters")
+        choices = {
+            question.id: {choice.value for choice in question.choices}
+            for question in self.form.questions
+        }
+        for question, value in rating.answers.items():
+            if value not in choices.get(question, ()):
+                raise BadInput(
+                    f"{value!r} is no answer to {question!r} in the form {self.form.name}"
+                )
+        self.folder.mkdir(parents=True, exist_ok=True)
         append_line(file, json.dumps(asdict(rating), ensure_ascii=False, sort_keys=True))
 
     def raters(self) -> list[str]:
-        """Who rated anything, sorted."""
-        return sorted(unquote(file.stem) for file in self.place.glob("*.jsonl"))
+        """Return the names of the raters, sorted."""
+        return sorted(unquote(file.stem) for file in self.folder.glob("*.jsonl"))
 
-    def of(self, rater: str) -> dict[str, Rating]:
-        """A rater's ratings by task. Raises BadInput for a damaged file, or no name."""
-        found: dict[str, Rating] = {}
+    def by_rater(self, rater: str) -> dict[str, Rating]:
+        """Return a rater's ratings by task. Raises BadInput for a damaged file or a bad name."""
+        ratings: dict[str, Rating] = {}
         for record, where in read_lines(self._file(rater)):
             try:
                 rating = Rating(**record)
             except TypeError:
                 raise BadInput("it is no rating", where) from None
-            found[rating.task] = rating
-        return found
+            ratings[rating.task] = rating
+        return ratings
 
-    def results(self) -> list[Result]:
-        """What it all comes to, question by question."""
-        every = {rater: self.of(rater) for rater in self.raters()}
-        return [self._result(ask, every) for ask in self.form.questions]
+    def results(self) -> list[RatingResult]:
+        """Return the results, question by question."""
+        ratings = [self.by_rater(rater) for rater in self.raters()]
+        return [self._result(question, ratings) for question in self.form.questions]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every rating as a flat row: rater, task, the answers, the note."""
+        """Return every rating as a flat row: rater, task, one column a question, note."""
         return [
             {"rater": rater, "task": rating.task, **rating.answers, "note": rating.note}
             for rater in self.raters()
-            for rating in self.of(rater).values()
+            for rating in self.by_rater(rater).values()
         ]
 
-    def _result(self, ask: FormQuestion, every: Mapping[str, Mapping[str, Rating]]) -> Result:
-        said = {
-            task.id: [self._counted(ask, task, rating.answers[ask.id]) for rating in given]
-            for task in self.tasks
-            if (given := [r[task.id] for r in every.values() if _answered(r, task.id, ask)])
-        }
-        votes = Counter(_decided(ask, labels) for labels in said.values())
-        points = [float(label) for labels in said.values() for label in labels if ask.scale]
-        most = max(map(len, said.values()), default=0)
-        alike = [labels for labels in said.values() if len(labels) == most]
-        return Result(
-            ask=ask.id,
-            raters=sum(any(_answered(r, task, ask) for task in said) for r in every.values()),
-            rated=len(said),
-            shares={name: count / len(said) for name, count in sorted(votes.items())},
-            mean=sum(points) / len(points) if points else None,
-            kappa=fleiss_kappa(alike) if most > 1 else None,
-            compared=len(alike) if most > 1 else 0,
+    def _result(
+        self, question: FormQuestion, ratings: Sequence[Mapping[str, Rating]]
+    ) -> RatingResult:
+        labels: dict[str, list[str]] = {}
+        raters: set[int] = set()
+        for task in self.tasks:
+            for rater, rated in enumerate(ratings):
+                if task.id in rated and question.id in rated[task.id].answers:
+                    label = _label(question, task, rated[task.id].answers[question.id])
+                    labels.setdefault(task.id, []).append(label)
+                    raters.add(rater)
+        majorities = Counter(
+            majority(one) or question.undecided or "undecided" for one in labels.values()
         )
-
-    def _counted(self, ask: FormQuestion, task: RatingTask, value: str) -> str:
-        """The choice as it is counted; of a comparison the run that was meant."""
-        value = ask.counted.get(value, value)
-        if task.sides and value in ("first", "second"):
-            return task.sides[value == "second"]
-        return value
+        points = [float(label) for one in labels.values() for label in one if question.scale]
+        most = max(map(len, labels.values()), default=0)
+        compared = [one for one in labels.values() if len(one) == most] if most > 1 else []
+        return RatingResult(
+            question=question.id,
+            raters=len(raters),
+            rated=len(labels),
+            shares={label: n / len(labels) for label, n in sorted(majorities.items())},
+            mean=sum(points) / len(points) if points else None,
+            kappa=fleiss_kappa(compared) if compared else None,
+            compared=len(compared),
+        )
 
     def _file(self, rater: str) -> Path:
         name = rater.strip()
-        if not name or len(name.encode()) > LONGEST_NAME:
+        if not name or len(name.encode()) > MAX_NAME_BYTES:
             raise BadInput(
-                f"a rater's name has 1 to {LONGEST_NAME} bytes: as many plain letters, or "
-                f"{LONGEST_NAME // 3} of Chinese or Japanese"
+                f"a rater's name has 1 to {MAX_NAME_BYTES} bytes: as many plain letters, or "
+                f"{MAX_NAME_BYTES // 3} of Chinese or Japanese"
             )
-        return self.place / f"{quote(name, safe='')}.jsonl"
+        return self.folder / f"{quote(name, safe='')}.jsonl"
 
 
-def _answered(ratings: Mapping[str, Rating], task: str, ask: FormQuestion) -> bool:
-    return task in ratings and ask.id in ratings[task].answers
-
-
-def _decided(ask: FormQuestion, labels: Sequence[str]) -> str:
-    return majority(labels) or ask.undecided or "undecided"
+def _label(question: FormQuestion, task: RatingTask, value: str) -> str:
+    """Return the label that an answer counts as; in a comparison, the run that was shown there."""
+    value = question.counted.get(value, value)
+    if task.sides and value in ("first", "second"):
+        return task.sides[value == "second"]
+    return value

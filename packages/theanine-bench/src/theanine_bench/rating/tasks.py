@@ -18,7 +18,7 @@ from theanine_bench.rating.forms import RatingForm
 from theanine_bench.runs.folder import RunFolder, write_whole
 from theanine_bench.runs.item import Item
 
-TASKS = "tasks.json"
+TASKS_FILE = "tasks.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +44,12 @@ class RatingTask:
     sides: tuple[str, ...] = field(default=())
 
 
-def place_of(folder: Path, form: RatingForm) -> Path:
+def ratings_folder(folder: Path, form: RatingForm) -> Path:
     """Where the form's tasks and ratings of a run are kept."""
     return folder / "ratings" / form.name
 
 
-async def tasks_of(
+async def draw_tasks(
     runs: Sequence[RunFolder], form: RatingForm, sample: int = 100, seed: int = 0
 ) -> list[RatingTask]:
     """The tasks of the form, drawn once and kept with the first run.
@@ -59,7 +59,7 @@ async def tasks_of(
     """
     if len(runs) != form.runs:
         raise SettingsError(f"the form {form.name} is about {form.runs} run(s), not {len(runs)}")
-    file = place_of(runs[0].path, form) / TASKS
+    file = ratings_folder(runs[0].path, form) / TASKS_FILE
     if file.exists():
         return _read(file)
     found = [task async for task in _made(runs, form, seed)]
