@@ -98,7 +98,7 @@ async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store
         ANA,
         session,
         [
-            said("Grüße, 你好 🛳️\n\ttab", key="a", shared="a ship", recalled=(3, 1)),
+            said("Grüße, 你好 🛳️\n\ttab", key="a", attachment="a ship", recalled=(3, 1)),
             said("Hm.", 1, speaker="Bot", role="assistant"),
         ],
     )
@@ -143,7 +143,7 @@ async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: St
         (replace(said("x"), at=datetime(1899, 12, 31, tzinfo=UTC)), "year 1899"),
         (replace(said("x"), at=datetime(2200, 1, 1, tzinfo=UTC)), "year 2200"),
         (replace(said("x"), at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=9)))), "year"),
-        (said("x", role="system"), "must be user or agent"),
+        (said("x", role="system"), "must be user or assistant"),
     ],
 )
 async def test_what_cannot_be_kept_is_refused(
@@ -162,7 +162,7 @@ async def test_what_cannot_be_kept_is_refused(
 async def test_long_and_wordless_turns_are_fine(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     long = "é" * 500_000
-    await store.append_turns(ANA, session, [said(long), said("", shared="a photo of a cat")])
+    await store.append_turns(ANA, session, [said(long), said("", attachment="a photo of a cat")])
     assert [turn.text for turn in await store.turns(ANA)] == [long, ""]
 
 
@@ -187,7 +187,7 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
     with pytest.raises(NotFound):
         await store.append_turns(ANA, 1, [said("x")])
     assert await store.scopes() == []
-    assert await export(store) == [{"type": "theanine", "format": 1, "method": ""}]
+    assert await export(store) == [{"type": "theanine", "format": 2, "method": ""}]
 
 
 async def test_sessions_open_continue_and_end(store: Store) -> None:
@@ -561,7 +561,7 @@ async def test_replies_that_no_store_can_keep_are_escaped(store: Store) -> None:
 async def _life(store: Store) -> None:
     """Two remembered sessions whose every text is a secret of its own."""
     ready = [ImportedMemory(text="secret-given-first")]
-    turns = [said("secret-turn-one", shared="secret-shared-one"), said("secret-turn-two", 1)]
+    turns = [said("secret-turn-one", attachment="secret-shared-one"), said("secret-turn-two", 1)]
     first = Transcript(key="secret-key-first", turns=turns, at=AT, memories=ready)
     await store.log_transcript(ANA, first, METHOD)
     await store.log_transcript(ANA, talk("second", "kept-turn-three", day=1), METHOD)
@@ -759,7 +759,7 @@ async def test_a_restore_that_contradicts_the_store_is_refused_whole(store: Stor
     counters = {"next_session": 1, "next_turn": 1, "next_memory": 1}
     with pytest.raises(BadInput, match="record 2: ana already has another turn 1"):
         await store.restore([{**other, **counters}, {**turn, "text": "forged"}])
-    with pytest.raises(BadInput, match="another number"):
+    with pytest.raises(BadInput, match="for another number"):
         await store.restore([{**turn, "id": 50}])
     assert await export(store) == before
 
@@ -767,16 +767,16 @@ async def test_a_restore_that_contradicts_the_store_is_refused_whole(store: Stor
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"type": "tune"}, "known are"),
+        ({"type": "tune"}, "unknown type"),
         ({"at": "yesterday"}, "ISO 8601"),
         ({"at": "2024-01-01T00:00:00"}, "time zone"),
         ({"id": -1}, "whole number"),
         ({"id": True}, "whole number"),
-        ({"text": None}, "text is no text"),
+        ({"text": None}, "text must be a string"),
         ({"text": "a\0"}, "NUL"),
-        ({"recalled": "3"}, "no list"),
+        ({"recalled": "3"}, "must be a list"),
         ({"role": "system"}, "role"),
-        ({"surplus": 1}, "not known: surplus"),
+        ({"surplus": 1}, "unknown fields: surplus"),
         ({"scope": {"user": ""}}, "empty"),
         ({"scope": "ana"}, "needs a scope"),
     ],
@@ -788,10 +788,10 @@ async def test_a_malformed_record_is_named(
     [turn] = [record for record in await export(store) if record["type"] == "turn"]
     with pytest.raises(BadInput, match=f"record 2: .*{message}"):
         await store.restore([turn, {**turn, **change}])
-    with pytest.raises(BadInput, match="it lacks text"):
+    with pytest.raises(BadInput, match="missing fields: text"):
         await store.restore([{name: turn[name] for name in turn if name != "text"}])
     with pytest.raises(BadInput, match="update theanine"):
-        await store.restore([{"type": "theanine", "format": 2}])
+        await store.restore([{"type": "theanine", "format": 9}])
 
 
 @pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))

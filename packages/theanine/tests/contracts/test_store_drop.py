@@ -241,7 +241,7 @@ async def test_its_own_method_is_the_first_until_another_takes_its_place_everywh
     await store.delete_method_data(["old", "other"], replacement="new")
     assert await store.default_method() == "new"
     header = [one async for one in store.export(BEN) if one["type"] == "theanine"]
-    assert header == [{"type": "theanine", "format": 1, "method": "new"}]
+    assert header == [{"type": "theanine", "format": 2, "method": "new"}]
 
 
 async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: Store) -> None:

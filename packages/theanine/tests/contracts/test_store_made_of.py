@@ -110,8 +110,8 @@ async def test_a_mark_goes_with_what_it_names(store: Store) -> None:
 @pytest.mark.parametrize(
     ("what", "complaint"),
     [
-        (batch(("a", (), (9,), ())), "made of memory 9"),
-        (batch(("a", (), (), (0,))), "made of new memory 0"),
+        (batch(("a", (), (9,), ())), "derived from memory 9"),
+        (batch(("a", (), (), (0,))), "derived from new memory 0"),
         (batch(("a", (), (), ()), marks=[NewMark(memory=9, kind="withdrawn")]), "memory 9"),
         (batch(marks=[NewMark(memory=9, kind="withdrawn", by=3)]), "new memory 3"),
     ],
@@ -160,7 +160,7 @@ async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store
         ANA, session, [said("You told me secret0", 9, role="assistant", recalled=(1,))]
     )
     receipt = await store.forget(ANA, memory=1)
-    assert any(f"of session {session}) with this in mind" in kept for kept in receipt.kept)
+    assert any(f"of session {session}) after recalling it" in kept for kept in receipt.kept)
 
 
 async def test_all_of_it_is_exported_and_restored(store_case: StoreCase, tmp_path: Any) -> None:

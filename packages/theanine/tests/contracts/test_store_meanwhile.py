@@ -69,7 +69,7 @@ async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> Non
     epoch = (await store.scope_version(ANA)).epoch
     await store.append_turns(ANA, session, [asked], epoch=epoch)
     await store.forget(ANA, session=1)
-    with pytest.raises(Stale, match="make it anew"):
+    with pytest.raises(Stale, match="forgotten or replaced"):
         await store.append_turns(ANA, session, [reply], epoch=epoch)
     await store.append_turns(
         ANA, session, [asked]

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.clock import micros
-from theanine.store import residue_scan as traces
+from theanine.store import residue_scan
 from theanine.store.processes import is_dead, process_holder
-from theanine.store.sql.rows import keepable, local, minutes
+from theanine.store.sql.rows import escape_unstorable, local_time, offset_minutes
 
 _moments = st.datetimes(datetime.fromisoformat("1900-01-02"), datetime.fromisoformat("2199-12-30"))
 
@@ -23,13 +23,13 @@ _moments = st.datetimes(datetime.fromisoformat("1900-01-02"), datetime.fromisofo
 @given(_moments, st.integers(-14 * 60, 14 * 60))
 def test_times_keep_their_microsecond_and_their_offset(moment: datetime, offset: int) -> None:
     at = moment.replace(tzinfo=timezone(timedelta(minutes=offset)))
-    back = local(micros(at), minutes(at))
+    back = local_time(micros(at), offset_minutes(at))
     assert (back, back.utcoffset()) == (at, at.utcoffset())
 
 
 @given(st.text())
 def test_foreign_text_becomes_keepable_and_good_text_stays(text: str) -> None:
-    kept = keepable(text)
+    kept = escape_unstorable(text)
     assert "\0" not in kept
     assert kept.encode() == text.replace("\0", "\\u0000").encode("utf-8", "backslashreplace")
 
@@ -47,7 +47,9 @@ def test_traces_are_found_wherever_they_stand(
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
         file.write_bytes(content)
-        found = traces.find(traces.blocks([file, Path(folder) / "missing"]), set(wanted))
+        found = residue_scan.find_probes(
+            residue_scan.read_blocks([file, Path(folder) / "missing"]), set(wanted)
+        )
     assert found == {probe for probe in wanted if probe in content}
 
 
@@ -55,14 +57,14 @@ def test_a_trace_across_two_blocks_is_found(tmp_path: Path) -> None:
     file = tmp_path / "file"
     probe = b"a secret of 24 bytes...."
     file.write_bytes(b"\0" * (8 * 1024 * 1024 - 11) + probe + b"\0" * 100)
-    assert traces.find(traces.blocks([file]), {probe}) == {probe}
+    assert residue_scan.find_probes(residue_scan.read_blocks([file]), {probe}) == {probe}
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_probes_reach_from_the_first_byte_to_the_last(text: str) -> None:
     data = text.encode()
-    probes = traces.probes([text])
-    assert bool(probes) == (len(data) >= traces.SHORTEST)
+    probes = residue_scan.make_probes([text])
+    assert bool(probes) == (len(data) >= residue_scan.MIN_BYTES)
     assert all(probe in data for probe in probes)
     if probes:
         assert any(data.startswith(probe) for probe in probes)

@@ -96,7 +96,7 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
 async def test_files_that_are_no_store(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("dear diary, " * 100, encoding="utf-8")
-    await refused(text, NotAStore, "no SQLite database")
+    await refused(text, NotAStore, "not an SQLite database")
     await refused(tmp_path, NotAStore, "is a folder")
     for name, statement in (("a.db", "CREATE TABLE t (x)"), ("b.db", "PRAGMA application_id=7")):
         with sqlite3.connect(tmp_path / name) as db:
@@ -193,7 +193,7 @@ def older(path: Path, revision: str) -> Generator[sa.Connection]:
 
 
 @pytest.mark.parametrize(
-    ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "turn"), ((), "")]
+    ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "exchange"), ((), "")]
 )
 async def test_an_older_store_learns_which_method_is_its_own(
     tmp_path: Path, methods: tuple[str, ...], own: str
@@ -215,6 +215,9 @@ async def test_memories_of_an_older_store_get_the_zone_of_their_last_turn(tmp_pa
         db.exec_driver_sql(
             "INSERT INTO scope (tenant, agent, user, next_memory) VALUES ('t', 'a', 'ana', 5)"
         )
+        session_row = "INSERT INTO session VALUES (1, ?, ?, 1, 1, TRUE, '')"
+        for session in (1, 2, 9):
+            db.exec_driver_sql(session_row, (session, f"s{session}"))
         turn = "INSERT INTO turn VALUES (1, ?, ?, NULL, 'Ana', 'user', ?, ?, '', '', '[]', '{}')"
         for number, session, zone in ((1, 1, -480), (2, 1, 60), (3, 2, 345)):
             db.exec_driver_sql(turn, (number, session, number, zone))
@@ -308,12 +311,13 @@ def test_a_limit_on_file_sizes_is_reported(tmp_path: Path) -> None:
             session = await store.start_session(ana, at)
             resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
             try:
-                await store.hear(ana, session, [Utterance(text="x" * 900_000, speaker="A", at=at)])
+                large = Utterance(text="x" * 900_000, speaker="A", at=at)
+                await store.append_turns(ana, session, [large])
             except StoreError as error:
                 assert sys.argv[1] in str(error) and "disk" in str(error), error
             else:
                 raise SystemExit("no error")
-            await store.hear(ana, session, [Utterance(text="small", speaker="A", at=at)])
+            await store.append_turns(ana, session, [Utterance(text="small", speaker="A", at=at)])
             assert [turn.text for turn in await store.turns(ana)] == ["small"]
         anyio.run(main)
         """

@@ -1,23 +1,32 @@
-"""Where everything is kept: the store's port, and its adapters by location."""
+"""Storage: the ``Store`` interface, its values, and opening a store by location."""
 
 from __future__ import annotations
 
 from theanine.errors import SettingsError
 from theanine.store.base import Store
+from theanine.store.processes import lease_holder, process_holder
+from theanine.store.values import (
+    CostLine,
+    ForgetReport,
+    JournalEntry,
+    Logged,
+    Pending,
+    ScopeVersion,
+)
 
 
 def open_store(location: str) -> Store:
-    """The store at a location, not opened yet: ``memory.db`` or ``sqlite:///memory.db``.
+    """Return the store at ``memory.db`` or ``sqlite:///memory.db``, not opened yet.
 
-    Raises SettingsError for a location that no adapter serves.
+    Raises SettingsError for a location of another kind.
     """
     scheme, separator, rest = location.partition("://")
     if not separator:
         rest = location
     elif scheme.startswith("postgres"):
-        raise SettingsError("PostgreSQL isn't available in this version; name a file instead")
+        raise SettingsError("PostgreSQL is not supported in this version; name a file instead")
     elif scheme != "sqlite":
-        raise SettingsError(f"{scheme}:// isn't known; name a file or sqlite:///file")
+        raise SettingsError(f"unknown store {scheme}://; name a file or use sqlite:///FILE")
     else:
         rest = rest.removeprefix("/")
     from theanine.store.sqlite import SqliteStore
@@ -25,4 +34,15 @@ def open_store(location: str) -> Store:
     return SqliteStore(rest)
 
 
-__all__ = ["Store", "open_store"]
+__all__ = [
+    "CostLine",
+    "ForgetReport",
+    "JournalEntry",
+    "Logged",
+    "Pending",
+    "ScopeVersion",
+    "Store",
+    "lease_holder",
+    "open_store",
+    "process_holder",
+]

@@ -1,4 +1,4 @@
-"""The store's port: what every store must offer. One contract suite holds them all to it."""
+"""The store's interface. One contract suite tests every implementation."""
 
 from __future__ import annotations
 
@@ -29,24 +29,23 @@ from theanine.types import (
 
 
 class Store(Protocol):
-    """Keeps turns, memories, links, vectors and the journal of many scopes.
+    """Stores turns, memories, links, vectors and the journal of many scopes.
 
-    Every call is one transaction: it happens whole or not at all, whatever kills the process.
-    All are safe to call from several processes at once. Unknown scopes read as empty; writing
-    creates them. Times are aware; vectors are ``(n, d)`` float32 with unit norm.
+    Each call is one transaction and may be made from several processes at once. Unknown scopes read
+    as empty; writing creates them. Times are aware; vectors are ``(n, d)`` float32 with unit norm.
     """
 
     @property
     def location(self) -> str:
-        """Where it is, as the user named it, without secrets."""
+        """The location as the user gave it, without secrets."""
         ...
 
     async def open(self) -> None:
-        """Create or migrate it if need be. Raises NotAStore."""
+        """Open the store, creating or migrating it if needed. Raises NotAStore."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything. A second call does nothing."""
+        """Release all resources. A second call does nothing."""
         ...
 
     # the log
@@ -54,10 +53,10 @@ class Store(Protocol):
     async def start_session(
         self, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
     ) -> int:
-        """Begin an open session and give its number. ``holder`` names the process that talks.
+        """Start a session and return its number, or that of the open session with this key.
 
-        The key of a session that is still open goes on with that one. Raises BadInput for the key
-        of one that has ended.
+        ``holder`` identifies the process that runs the session; see ``store.processes``. Raises
+        BadInput if the session with this key has ended.
         """
         ...
 
@@ -69,46 +68,49 @@ class Store(Protocol):
         *,
         epoch: int | None = None,
     ) -> list[Turn]:
-        """Append to an open session, durably. A known key gives the turn as it was logged.
+        """Append to an open session, durably; an utterance with a logged key is not added again.
 
-        Raises BadInput for a turn earlier than the last one; NotFound for an unknown session, or
-        one that has ended; Stale, for words made of memories, when ``epoch`` is the scope's
-        ``State.epoch`` as these were read and something was erased since.
+        ``epoch`` is the ``ScopeVersion.epoch`` at which the memories that the text is based on were
+        read; None if there are none.
+
+        Raises:
+            BadInput: a turn is earlier than the one before it.
+            NotFound: the session is unknown or has ended.
+            Stale: something was erased since ``epoch``.
         """
         ...
 
     async def end_session(self, scope: Scope, session: int, at: datetime, method: str) -> bool:
-        """Mark the session ended and let ``method`` remember it. False if it had ended before.
+        """End the session and mark it as pending for ``method``; False if it had ended before.
 
-        A session without turns is removed instead.
+        A session without turns is deleted instead.
         """
         ...
 
     async def log_transcript(self, scope: Scope, transcript: Transcript, method: str) -> Logged:
-        """Log a whole session that has ended, in one transaction; known turns are left alone.
+        """Log a whole, ended session; turns that are logged already are left unchanged.
 
-        A session that was remembered and now gains turns waits to be remembered again: its new
-        turns alone are remembered.
+        A remembered session that gains turns becomes pending again, for its new turns only.
         """
         ...
 
     async def orphaned_sessions(
         self, scope: Scope | None = None, *, remote: bool = False
     ) -> list[tuple[Scope, Session]]:
-        """Open sessions whose holder was a process of this machine that has ended since.
+        """Return open sessions whose holder is a dead process of this machine.
 
-        With ``elsewhere`` also those of other machines, of which nothing can be told from here.
+        With ``remote``, also those of other machines, whether or not their process is alive.
         """
         ...
 
     async def scopes(self) -> list[Scope]:
-        """All scopes that hold anything, sorted."""
+        """Return all scopes with content, sorted."""
         ...
 
     async def sessions(
         self, scope: Scope, method: str, *, after: int = 0, only: int | None = None
     ) -> list[Session]:
-        """Sessions in time order, with the state of their remembering by ``method``.
+        """Return sessions in time order, with whether ``method`` has remembered them.
 
         All of them, those numbered above ``after``, or ``only`` one.
         """
@@ -122,40 +124,44 @@ class Store(Protocol):
         ids: Sequence[int] | None = None,
         last: int | None = None,
     ) -> list[Turn]:
-        """Turns in order of number: of one session, of given numbers, or the last so many."""
+        """Return turns by number: of one session, of given ids, or the ``last`` n of those."""
+        ...
+
+    async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
+        """Return turns numbered above ``after`` whose speaker was shown memories."""
         ...
 
     # remembering
 
     async def pending(self, method: str, scope: Scope | None = None) -> list[Pending]:
-        """Ended sessions that ``method`` has not remembered, per scope in time order."""
+        """Return ended sessions that ``method`` has not remembered, per scope in time order."""
         ...
 
     async def pending_input(
         self, scope: Scope, session: int, method: str
     ) -> tuple[list[Turn], list[ImportedMemory]]:
-        """What of an ended session ``method`` has not remembered: turns and ready-made memories."""
+        """Return the session's turns and imported memories that ``method`` has not remembered."""
         ...
 
     async def acquire_lease(
         self, scope: Scope, holder: str, until: datetime, now: datetime
     ) -> bool:
-        """Take the right to remember in this scope. False while another holds it.
+        """Acquire the exclusive right to remember in this scope.
 
-        The lease of a process of this machine that is no longer alive counts as free. False as
-        well for a scope that holds nothing, such as one that was forgotten meanwhile.
+        False if another live holder has it, or if the scope doesn't exist (any more). A lease whose
+        holder is a dead process of this machine counts as free.
         """
         ...
 
     async def renew_lease(self, scope: Scope, holder: str, until: datetime) -> bool:
-        """Keep the lease for longer. False, and it stays free, once ``holder`` has lost it.
+        """Extend the lease; False if ``holder`` no longer has it.
 
-        Whatever is erased in the scope takes the lease away: what its holder has read is stale.
+        Erasing anything in the scope revokes the lease, because what its holder read is stale.
         """
         ...
 
     async def release_lease(self, scope: Scope, holder: str) -> None:
-        """Give the lease back, if ``holder`` still has it."""
+        """Release the lease if ``holder`` still has it."""
         ...
 
     async def commit_batch(
@@ -170,15 +176,16 @@ class Store(Protocol):
         at: datetime,
         seen: tuple[int, int] | None = None,
     ) -> list[Memory]:
-        """Commit memories, vectors, links and the remembered mark in one transaction.
+        """Commit memories, vectors, links and marks, and mark the session as remembered.
 
-        ``seen`` is the highest turn number and the count of ready-made memories that
-        ``unremembered`` gave: what was logged after that stays to be remembered. None takes
-        everything that is logged now as seen.
+        ``seen`` is the highest turn number and the count of imported memories that
+        ``pending_input`` returned: what was logged later stays pending. None covers all that is
+        logged now. A second commit changes nothing and returns an empty list.
 
-        Doing it twice changes nothing: the second call gives an empty list. Raises LeaseLost when
-        ``holder`` no longer has the lease, NotFound when the session was forgotten meanwhile, and
-        EmbedderMismatch when the store's vectors are another embedder's.
+        Raises:
+            LeaseLost: ``holder`` no longer has the lease.
+            NotFound: the session was forgotten.
+            EmbedderMismatch: the store's vectors are from another embedder.
         """
         ...
 
@@ -191,50 +198,49 @@ class Store(Protocol):
         *,
         epoch: int | None = None,
     ) -> None:
-        """Note why remembering failed, for the user to see; the session stays pending.
+        """Record why remembering failed; the session stays pending.
 
-        The reason may quote what was read: it is not kept when something was erased since
-        ``epoch``, the scope's ``State.epoch`` at that time.
+        The reason may quote turns: it is not stored if something was erased since ``epoch``, the
+        ``ScopeVersion.epoch`` at which they were read.
         """
         ...
 
     async def methods(self, scope: Scope | None = None) -> dict[str, int]:
-        """Methods that have remembered or were to remember, with how many memories each holds."""
+        """Return the methods with memories or pending sessions, and their numbers of memories."""
         ...
 
     async def default_method(self) -> str:
-        """The method that is used here where none is named; empty before the first.
+        """Return the method for callers that name none; empty before the first.
 
-        The first that was to remember anything, until :meth:`drop` put another in its place
-        everywhere.
+        It is the first method that a session was pending for, until :meth:`delete_method_data`
+        replaces it in all scopes.
         """
         ...
 
     async def delete_method_data(
         self, methods: Sequence[str], scope: Scope | None = None, *, replacement: str | None = None
     ) -> int | None:
-        """Drop all that methods made of the log, in one scope or in all; gives how many memories.
+        """Delete all data derived by the methods, in one or all scopes; return how many memories.
 
-        The log, ready-made memories and the journal stay, so each can remember it anew. With
-        ``once``, nothing is dropped while sessions there wait for that method, and None is given;
-        in ``Turn.recalled``, for each that is gone then stands the one of its memories that shares
-        most of the same turns. Whoever is remembering there loses the lease.
+        The log, imported memories and the journal stay, so a method can remember again. Leases are
+        revoked. With ``replacement``, nothing is deleted and None is returned while sessions are
+        pending for that method; otherwise ``Turn.recalled`` then names the replacement's memory
+        that shares the most source turns with each deleted one.
         """
         ...
 
     async def promote(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
-        """Let what was remembered as ``stage`` be the method's own, instead of what it had made.
+        """Replace the method's data by what was remembered under the name ``stage``.
 
-        Gives how many memories it had; None, and nothing is changed, while sessions there wait for
-        ``stage``. In ``Turn.recalled``, for each that is gone stands the one that shares most of
-        the same turns.
+        Returns how many memories were replaced; None, with no change, while sessions are pending
+        for ``stage``. ``Turn.recalled`` is updated as in :meth:`delete_method_data`.
         """
         ...
 
     # memories
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
-        """The version of the scope's contents: one cheap read."""
+        """Return the version of the scope's contents, in one cheap read."""
         ...
 
     async def memories(
@@ -246,10 +252,7 @@ class Store(Protocol):
         upto: int | None = None,
         ids: Sequence[int] | None = None,
     ) -> list[Memory]:
-        """Memories numbered above ``after`` and up to ``upto``, and ``ids`` alone if given.
-
-        In order of number.
-        """
+        """Return memories by number, above ``after`` and up to ``upto``, or ``ids`` among them."""
         ...
 
     async def vectors(
@@ -260,7 +263,7 @@ class Store(Protocol):
         after: int = 0,
         upto: int | None = None,
     ) -> tuple[list[int], Any]:
-        """Memory numbers and their ``(n, d)`` float32 vectors in the embedder in use."""
+        """Return memory numbers and their ``(n, d)`` float32 vectors from the active embedder."""
         ...
 
     async def links(
@@ -271,106 +274,105 @@ class Store(Protocol):
         after: int = 0,
         upto: int | None = None,
     ) -> list[Link]:
-        """Links whose newer memory is numbered so, by (newer, older)."""
+        """Return links by (newer, older) whose newer memory is above ``after``, up to ``upto``."""
         ...
 
     async def marks(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Mark]:
-        """Marks numbered above ``after``, in order of number."""
-        ...
-
-    async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
-        """Turns numbered above ``after`` whose speaker had memories in front of them."""
+        """Return marks by number, above ``after``."""
         ...
 
     # the journal
 
     async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:
-        """The usable entry of this key, if the call was made before."""
+        """Return the usable entry with this key, if the call was made before."""
         ...
 
     async def add_journal_entry(self, scope: Scope, entry: JournalEntry) -> None:
-        """Keep a call, durably.
+        """Add a call, durably.
 
-        Does nothing if its session or scope was forgotten meanwhile. If only a session that its
-        prompt quotes (``touches``) was, the counts are kept without the words.
+        Does nothing if its session or scope was forgotten meanwhile. If another session that its
+        prompt quotes (``touches``) was forgotten, the counts are stored without the text.
         """
         ...
 
     async def reject_journal_entries(self, scope: Scope, keys: Sequence[str], error: str) -> None:
-        """Mark entries as failures: never replayed again."""
+        """Mark entries as failures, which are never replayed."""
         ...
 
     async def costs(self, scope: Scope | None = None) -> list[CostLine]:
-        """Sums of the journal by scope, session, step and model."""
+        """Return sums of the journal by scope, session, step and model."""
         ...
 
-    # upkeep
+    # maintenance
 
     async def check_integrity(self) -> str:
-        """What is damaged, in one line; empty when it is sound.
+        """Return what is damaged, in one line; empty if nothing is.
 
-        Either in the database's own words, or the rows that refer to others which aren't there.
+        Either the database's own message, or the rows that refer to missing rows.
         """
         ...
 
     async def forget(
         self, scope: Scope, *, session: int | None = None, memory: int | None = None
     ) -> ForgetReport:
-        """Erase a whole scope, one session or one memory, from every file. Raises NotFound.
+        """Erase a scope, a session or a memory, from every file. Raises NotFound.
 
-        Memories that were made of an erased one go too, and their sessions wait to be remembered
-        anew. Whoever is remembering in the scope loses the lease, so that nothing erased comes
-        back. A cancelled call is done whole or not begun. While a long read such as an export
-        lasts, the files still hold the words: after waiting for half a minute the receipt is not
-        verified, and they go when that read ends or the store is opened next.
+        Memories that were derived from an erased one are erased too, and their sessions become
+        pending again. The scope's lease is revoked, so that no erased data is written back. A
+        cancelled call either completes or has not begun. A long read, such as an export, keeps the
+        data in the files: after waiting for 30 s the report is not verified, and the files are
+        cleaned when that read ends or the store is next opened.
         """
         ...
 
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:
-        """Keep a file of what was made from a scope, in place of the last one of that name.
+        """Write or replace a file of data derived from a scope, outside the database.
 
-        False, with nothing kept, when something was erased since ``epoch``, and in a store that
-        keeps no files. ``forget`` erases all files of its scope.
+        False, with nothing written, if something was erased since ``epoch``, or if the store has no
+        such files. ``forget`` deletes all files of its scope.
         """
         ...
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
-        """The file as it was kept last, or None. A crash of the machine may have torn it."""
+        """Return the file's content, or None. It may be torn after a crash of the machine."""
         ...
 
     async def active_embedder(self) -> tuple[str, int] | None:
-        """Name and dimension of the embedder whose vectors are in use; None before the first."""
+        """Return name and dimension of the embedder in use; None before the first vector."""
         ...
 
     async def unembedded_memories(
         self, name: str, limit: int
     ) -> tuple[list[tuple[Scope, int, str]], int]:
-        """Up to ``size`` memories that lack a vector by ``name``, and how many lack one in all."""
+        """Return memories without a vector from ``name``, at most ``limit``, and their total.
+
+        Each is a scope, a number and a text.
+        """
         ...
 
     async def add_vectors(
         self, name: str, owners: Sequence[tuple[Scope, int]], vectors: Any
     ) -> None:
-        """Store vectors by another embedder beside those in use, or such as these lack."""
+        """Add vectors from an embedder, active or not, for memories that have none from it."""
         ...
 
     async def switch_embedder(self, name: str, dimension: int) -> bool:
-        """Switch to another embedder once every memory has its vector, and drop the old ones.
+        """Make an embedder active and delete the vectors of others.
 
-        False when a memory was added meanwhile: embed what is missing, then try again.
+        False while a memory has no vector from it: embed those, then try again.
         """
         ...
 
     def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Everything, as JSON-ready records, for a lossless export; see ``docs/storage.md``."""
+        """Yield everything as JSON-ready records, without loss; see ``docs/storage.md``."""
         ...
 
     async def restore(self, records: Sequence[dict[str, Any]]) -> int:
-        """Take in records of :meth:`dump`; known ones are left alone. Gives how many were new.
+        """Add exported records and return how many were new; stored ones stay unchanged.
 
-        All or nothing. Raises BadInput, naming the record, for one that is malformed or that
-        contradicts what is stored under the same number.
+        All or nothing. Raises BadInput, naming the record, for one that is malformed or contradicts
+        a stored one.
         """
         ...

@@ -1,4 +1,4 @@
-"""Files beside a store, of what can be made anew from it; each belongs to one scope."""
+"""Files next to a store with data that can be derived from it; each belongs to one scope."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from uuid import uuid4
 _UNFINISHED = ".part"
 
 
-def write(folder: Path, scope_id: int, name: str, parts: Sequence[bytes]) -> None:
-    """Put a file in place of the last one of its name, whole or not at all.
+def write_file(folder: Path, scope_id: int, name: str, parts: Sequence[bytes]) -> None:
+    """Write or replace a file atomically, and remove unfinished ones of its name.
 
-    Only one writer at a time: what others left unfinished is removed.
+    Only one process may write at a time.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
-    for left in folder.glob(f"{scope_id}-{name}.*{_UNFINISHED}"):
-        left.unlink()
-    part = folder / f"{scope_id}-{name}.{uuid4().hex}{_UNFINISHED}"
+    for unfinished in folder.glob(f"{scope_id}-{name}.*{_UNFINISHED}"):
+        unfinished.unlink()
+    path = folder / f"{scope_id}-{name}.{uuid4().hex}{_UNFINISHED}"
     try:
-        with part.open("xb") as file:
+        with path.open("xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(folder / f"{scope_id}-{name}")
+        path.replace(folder / f"{scope_id}-{name}")
     except OSError:
-        part.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
-    _settle(folder)
+    _sync_folder(folder)
 
 
-def read(folder: Path, scope_id: int, name: str) -> bytes | None:
-    """The file's bytes, or None where there is none."""
+def read_file(folder: Path, scope_id: int, name: str) -> bytes | None:
+    """Return the file's content; None if there is no such file."""
     try:
         return (folder / f"{scope_id}-{name}").read_bytes()
     except FileNotFoundError:
         return None
 
 
-def erase(folder: Path, scope_id: int) -> None:
-    """Remove all files of a scope, unfinished ones too."""
-    if found := list(folder.glob(f"{scope_id}-*")):
-        for path in found:
+def delete_files(folder: Path, scope_id: int) -> None:
+    """Delete all files of a scope, including unfinished ones."""
+    if paths := list(folder.glob(f"{scope_id}-*")):
+        for path in paths:
             path.unlink(missing_ok=True)
-        _settle(folder)
+        _sync_folder(folder)
 
 
-def _settle(folder: Path) -> None:
-    """Make sure that names last; Windows does that by itself and opens no folders."""
+def _sync_folder(folder: Path) -> None:
+    """Make changes of names durable; Windows does so by itself."""
     if os.name == "posix":
-        opened = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(opened)
+            os.fsync(descriptor)
         finally:
-            os.close(opened)
+            os.close(descriptor)

@@ -17,28 +17,30 @@ from anyio import to_thread
 from sqlalchemy import exc, pool
 
 from theanine.errors import NotAStore, SettingsError, StoreError
-from theanine.store import residue_scan as traces
-from theanine.store import sidecar_files as beside
-from theanine.store.sql import erase, memories, upgrade
+from theanine.store import residue_scan, sidecar_files
+from theanine.store.sql import erase, upgrade
 from theanine.store.sql import schema as t
+from theanine.store.sql.memories import load_scope_version
 from theanine.store.sql.store import P, SqlStore, T, Work
 from theanine.store.values import ForgetReport, ScopeVersion
 from theanine.types import Scope
 
 APPLICATION_ID = 0x74686561
-"""Marks a file as a store of ours: "thea", in SQLite's header."""
+"""Identifies our files: "thea" in SQLite's header."""
 
-_WAIT = 30.0  # seconds that a writer waits for another process
-_PAUSE = 0.02
-_SHORT_WAIT = 1.0  # seconds that an opening or the end of an export may last longer
-_TRY = 0.05  # seconds that a try to empty the log keeps writers waiting
-_ROWS = 500  # read at once
-_STATES = 10_000  # scopes whose state is kept in memory
-_ERASING = "erasing"  # set with the deletion, removed once the files are clean
+# Seconds.
+_BUSY_TIMEOUT = 30.0  # of a writer that waits for another process
+_RETRY_INTERVAL = 0.02
+_SHORT_TIMEOUT = 1.0  # of finishing an erasure when the store is opened or an export ends
+_CHECKPOINT_TIMEOUT = 0.05  # of one attempt, during which writers wait
+
+_SCAN_ROWS = 500  # fetched at a time
+_MAX_VERSIONS = 10_000  # cached scopes
+_ERASING = "erasing"  # the setting is made with the deletion and removed once the files are clean
 
 
 class SqliteStore(SqlStore):
-    """One file beside its write-ahead log; any number of processes and threads may share it.
+    """A store in one file with its write-ahead log, shared by any number of processes and threads.
 
     Every commit is on disk before a call returns (``synchronous=FULL``), and erased content is
     overwritten (``secure_delete``).
@@ -47,17 +49,17 @@ class SqliteStore(SqlStore):
     def __init__(self, path: str | Path) -> None:
         super().__init__(str(path))
         if not str(path) or str(path) == ":memory:":
-            raise SettingsError("a store lives in a file; name one, such as memory.db")
+            raise SettingsError("a store needs a file; name one, such as memory.db")
         self.path = Path(path).expanduser()
         self._writer = threading.Lock()
-        self._glancing = threading.Lock()
-        self._glance_at: sa.Connection | None = None
-        self._version: int | None = None
-        self._states: dict[Scope, ScopeVersion] = {}
+        self._quick_lock = threading.Lock()
+        self._quick_connection: sa.Connection | None = None
+        self._data_version: int | None = None
+        self._scope_versions: dict[Scope, ScopeVersion] = {}
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Every file that may hold content."""
+        """All files of the database that may have content."""
         name = str(self.path)
         return (
             self.path,
@@ -80,16 +82,16 @@ class SqliteStore(SqlStore):
                 self._check_owner(db)
                 self._use_wal(db)
                 self._migrate(db)
-            self._settle(engine)
+            self._finish_erasing(engine)
         except BaseException:
             engine.dispose()
             raise
         return engine
 
     def _open_file(self) -> sqlite3.Connection:
-        # isolation_level=None: transactions begin where we say BEGIN, never by themselves.
+        # isolation_level=None: transactions begin only where BEGIN is executed below.
         db = sqlite3.connect(
-            self.path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            self.path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
         )
         try:
             db.execute("PRAGMA synchronous=FULL")
@@ -106,16 +108,16 @@ class SqliteStore(SqlStore):
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise StoreError(
-                f"the folder {folder} can't be written to, and SQLite keeps its log beside the "
-                "store; change its permissions or choose another place"
+                f"the folder {folder} is not writable, and SQLite needs to write its log there; "
+                "change its permissions or choose another folder"
             )
         if path.exists() and not os.access(path, os.R_OK | os.W_OK):
             raise StoreError(
-                f"{path} can't be written to; change its permissions or choose another file"
+                f"{path} is not writable; change its permissions or choose another file"
             )
 
     def _check_owner(self, db: sa.Connection) -> None:
-        """Raises NotAStore for a file that some other application made; nothing is changed yet."""
+        """Raise NotAStore for a database of another application, before anything is changed."""
         mark = db.exec_driver_sql("PRAGMA application_id").scalar_one()
         if mark == APPLICATION_ID:
             return
@@ -126,8 +128,8 @@ class SqliteStore(SqlStore):
             )
 
     def _use_wal(self, db: sa.Connection) -> None:
-        """The switch needs the file for itself, and SQLite does not wait for that by itself."""
-        deadline = time.monotonic() + _WAIT
+        """Switch to WAL mode, which needs exclusive access that SQLite does not wait for."""
+        deadline = time.monotonic() + _BUSY_TIMEOUT
         while True:
             try:
                 db.exec_driver_sql("PRAGMA journal_mode=WAL")
@@ -135,16 +137,16 @@ class SqliteStore(SqlStore):
             except exc.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() > deadline:
                     raise
-                time.sleep(_PAUSE)
+                time.sleep(_RETRY_INTERVAL)
 
     def _migrate(self, db: sa.Connection) -> None:
-        if upgrade.version(db) == upgrade.HEAD:
+        if upgrade.load_revision(db) == upgrade.HEAD:
             return
         db.exec_driver_sql("BEGIN IMMEDIATE")
         try:
-            # Another process may have migrated it, or made it another application's, meanwhile.
+            # Another process may have changed it before the lock was acquired.
             self._check_owner(db)
-            upgrade.upgrade(db, str(self.path))
+            upgrade.migrate(db, str(self.path))
             db.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             db.exec_driver_sql("COMMIT")
         except BaseException:
@@ -155,96 +157,96 @@ class SqliteStore(SqlStore):
     # transactions
 
     @contextmanager
-    def _reading(self, engine: sa.Engine) -> Generator[sa.Connection]:
+    def _read_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
         with engine.connect() as db:
             db.exec_driver_sql("BEGIN")
             yield db
 
     @contextmanager
-    def _writing(self, engine: sa.Engine) -> Generator[sa.Connection]:
-        # IMMEDIATE takes the write lock at once and waits for it; a later upgrade would not wait.
+    def _write_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
+        # IMMEDIATE waits for the write lock at once; upgrading a read lock later would not wait.
         with self._writer, engine.connect() as db:
             db.exec_driver_sql("BEGIN IMMEDIATE")
             yield db
             db.commit()
 
-    async def _glance(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        # Readers wait for nobody in WAL, and a few rows take less than the way to a thread. One
-        # select needs no BEGIN to see one state of the database.
+    async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        # In WAL mode readers never wait, and a few rows take less time than a change of thread. A
+        # single select needs no BEGIN to see one state of the database.
         def run() -> T:
-            with self._glancing:
-                if self._glance_at is None:
-                    self._glance_at = self.engine.connect()
+            with self._quick_lock:
+                if self._quick_connection is None:
+                    self._quick_connection = self.engine.connect()
                 try:
-                    return work(self._glance_at, *args, **kwargs)
+                    return work(self._quick_connection, *args, **kwargs)
                 finally:
-                    self._glance_at.rollback()
+                    self._quick_connection.rollback()
 
-        return self._translated(run)
+        return self._run(run)
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
-        """From memory while no connection of any process has committed since."""
-        return await self._glance(self._state, scope)
+        """Return the version, cached until any connection of any process commits."""
+        return await self._read_quickly(self._cached_version, scope)
 
-    def _state(self, db: sa.Connection, scope: Scope) -> ScopeVersion:
+    def _cached_version(self, db: sa.Connection, scope: Scope) -> ScopeVersion:
         raw: Any = db.connection.dbapi_connection
-        version = raw.execute("PRAGMA data_version").fetchone()[0]
-        if version != self._version or len(self._states) >= _STATES:
-            self._states.clear()
-            self._version = version
-        if (known := self._states.get(scope)) is None:
-            known = self._states[scope] = memories.state(db, scope)
-        return known
+        data_version = raw.execute("PRAGMA data_version").fetchone()[0]
+        if data_version != self._data_version or len(self._scope_versions) >= _MAX_VERSIONS:
+            self._scope_versions.clear()
+            self._data_version = data_version
+        if (version := self._scope_versions.get(scope)) is None:
+            version = self._scope_versions[scope] = load_scope_version(db, scope)
+        return version
 
     async def close(self) -> None:
-        """Let go of everything."""
-        self._states.clear()
-        self._version = None
-        with self._glancing:
-            if self._glance_at is not None:
-                self._glance_at.close()
-                self._glance_at = None
+        """Release all connections."""
+        self._scope_versions.clear()
+        self._data_version = None
+        with self._quick_lock:
+            if self._quick_connection is not None:
+                self._quick_connection.close()
+                self._quick_connection = None
         await super().close()
 
-    def _failure(self, error: Exception) -> Exception:
+    def _translate_error(self, error: Exception) -> Exception:
         cause = getattr(error, "orig", error)
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
         path = self.path
         if code == sqlite3.SQLITE_NOTADB:
-            return NotAStore(f"{path} is no SQLite database; name another file")
+            return NotAStore(f"{path} is not an SQLite database; name another file")
         advice = _ADVICE.get(code)
         if advice:
             return StoreError(f"{path}: {advice} ({cause})")
         if isinstance(error, OSError):
-            return StoreError(f"{path} can't be used: {error}; choose another place")
-        return StoreError(f"{path}: the database failed: {cause}")
+            return StoreError(f"{path} can't be used: {error}; choose another file")
+        return StoreError(f"{path}: database error: {cause}")
 
-    # files beside it
+    # sidecar files
 
     @property
-    def _beside(self) -> Path:
+    def _sidecar_folder(self) -> Path:
         return Path(f"{self.path}.index")
 
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:
-        """Keep a file beside the store; nothing can be erased while it is written."""
-        return await self._write(self._keep, scope, name, epoch, parts)
+        """Write a file next to the store, in a transaction so that nothing is erased meanwhile."""
 
-    def _keep(
-        self, db: sa.Connection, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
-    ) -> bool:
-        now = memories.state(db, scope)
-        if not now.scope_id or now.epoch != epoch:
-            return False
-        beside.write(self._beside, now.scope_id, name, parts)
-        return True
+        def write(db: sa.Connection) -> bool:
+            version = load_scope_version(db, scope)
+            if not version.scope_id or version.epoch != epoch:
+                return False
+            sidecar_files.write_file(self._sidecar_folder, version.scope_id, name, parts)
+            return True
+
+        return await self._write(write)
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
-        """The file beside the store, if there is one."""
-        number = (await self.scope_version(scope)).scope_id
+        """Return the content of a file next to the store, or None."""
+        scope_id = (await self.scope_version(scope)).scope_id
+        folder = self._sidecar_folder
         return await to_thread.run_sync(
-            self._translated, lambda: beside.read(self._beside, number, name)
+            self._run, lambda: sidecar_files.read_file(folder, scope_id, name)
         )
 
     # erasing
@@ -252,60 +254,63 @@ class SqliteStore(SqlStore):
     def _erase(
         self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
     ) -> tuple[ForgetReport, set[str]]:
-        scope_id = memories.state(db, scope).scope_id
+        scope_id = load_scope_version(db, scope).scope_id
         erased = erase.forget(db, scope, session, memory)
-        # While no other process can write: none can put back what was made before.
-        beside.erase(self._beside, scope_id)
+        # Inside the transaction, so that no other process can write an outdated file afterwards.
+        sidecar_files.delete_files(self._sidecar_folder, scope_id)
         db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
         db.execute(t.setting.insert().values(name=_ERASING, value=token_hex(8)))
         return erased
 
-    def _unfinished(self, db: sa.Connection) -> str | None:
-        """Tells the last erasing from all others, until the files are clean of it."""
+    def _load_erasing(self, db: sa.Connection) -> str | None:
+        """Return the id of the last erasure, or None if the files are clean."""
         query = sa.select(t.setting.c.value).where(t.setting.c.name == _ERASING)
         return db.execute(query).scalar_one_or_none()
 
-    def _settle(self, engine: sa.Engine) -> None:
-        """Finish an erasing that was cut short, or that a long read such as this one held up."""
+    def _finish_erasing(self, engine: sa.Engine) -> None:
+        """Complete an erasure that was interrupted or that a long read has delayed."""
         with engine.connect() as db:
-            unfinished = self._unfinished(db)
+            unfinished = self._load_erasing(db)
         if unfinished:
-            self._clean(engine, _SHORT_WAIT)
+            self._clean_files(engine, _SHORT_TIMEOUT)
 
-    def _damage(self, db: sa.Connection) -> list[str]:
+    def _find_damage(self, db: sa.Connection) -> list[str]:
         faults = [str(row[0]) for row in db.exec_driver_sql("PRAGMA quick_check(5)")]
         return [fault for fault in faults if fault != "ok"]
 
-    def _scrub(self, engine: sa.Engine, texts: set[str]) -> bool:
-        self._clean(engine, _WAIT)
-        found = traces.find(traces.blocks(self.files), traces.probes(texts))
-        with self._reading(engine) as db:  # the same words may stand in something that stays
-            return traces.find(_staying(db), found) == found
+    def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
+        self._clean_files(engine, _BUSY_TIMEOUT)
+        probes = residue_scan.make_probes(texts)
+        found = residue_scan.find_probes(residue_scan.read_blocks(self.files), probes)
+        with self._read_transaction(
+            engine
+        ) as db:  # data that was not erased may have the same text
+            return residue_scan.find_probes(_read_texts(db), found) == found
 
-    def _clean(self, engine: sa.Engine, wait: float) -> None:
-        """Rewrite the file without what was deleted, and empty the write-ahead log."""
+    def _clean_files(self, engine: sa.Engine, timeout: float) -> None:
+        """Rewrite the file without deleted content, and empty the write-ahead log."""
         with self._writer, engine.connect() as db:
-            erasing = self._unfinished(db)
+            erasing = self._load_erasing(db)
             try:
                 db.exec_driver_sql("VACUUM")
             except exc.OperationalError as error:
-                # No room for a second copy, or a reader stands in the way: what was deleted is
-                # overwritten with zeros all the same, and the search afterwards has the last word.
+                # The disk is full or a reader is active. Deleted content is overwritten with zeros
+                # anyway, and the scan afterwards decides.
                 if not _is_busy(error) and _code(error) != sqlite3.SQLITE_FULL:
                     raise
-        if self._empty_log(wait):
-            with self._writing(engine) as db:  # what was erased meanwhile has a cleaning of its own
+        if self._empty_log(timeout):
+            with self._write_transaction(engine) as db:  # a later erasure cleans by itself
                 name, value = t.setting.c.name, t.setting.c.value
                 db.execute(t.setting.delete().where(name == _ERASING, value == erasing))
 
-    def _empty_log(self, wait: float) -> bool:
-        """Move the log into the file; False when readers anywhere hold on to it too long.
+    def _empty_log(self, timeout: float) -> bool:
+        """Checkpoint and truncate the write-ahead log; False if readers prevent it until timeout.
 
-        Whoever wants to write is let in between the tries.
+        Writers can proceed between the attempts.
         """
-        deadline = time.monotonic() + wait
+        deadline = time.monotonic() + timeout
         with closing(self._open_file()) as db:
-            db.execute(f"PRAGMA busy_timeout={_TRY * 1000:.0f}")
+            db.execute(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT * 1000:.0f}")
             while True:
                 with self._writer:
                     busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -313,18 +318,18 @@ class SqliteStore(SqlStore):
                     return True
                 if time.monotonic() > deadline:
                     return False
-                time.sleep(_TRY)
+                time.sleep(_CHECKPOINT_TIMEOUT)
 
 
 _ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space, then try again",
-    sqlite3.SQLITE_READONLY: "it can't be written to; change its permissions or move it",
-    sqlite3.SQLITE_CANTOPEN: "it can't be opened; check the path and its permissions",
-    sqlite3.SQLITE_IOERR: "the disk failed or a limit on file sizes was met; check the disk",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged; bring back a backup or an export",
-    sqlite3.SQLITE_BUSY: f"another process kept it locked for {_WAIT:.0f} s; try again",
+    sqlite3.SQLITE_READONLY: "the file is read-only; change its permissions or move it",
+    sqlite3.SQLITE_CANTOPEN: "the file can't be opened; check the path and its permissions",
+    sqlite3.SQLITE_IOERR: "the disk failed or a file size limit was reached; check the disk",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore a backup or an export",
+    sqlite3.SQLITE_BUSY: f"another process kept it locked for {_BUSY_TIMEOUT:.0f} s; try again",
     sqlite3.SQLITE_LOCKED: "another connection kept it locked; try again",
-    sqlite3.SQLITE_NOMEM: "memory ran out; close something, then try again",
+    sqlite3.SQLITE_NOMEM: "out of memory; close other programs, then try again",
 }
 
 
@@ -340,13 +345,13 @@ def _in_transaction(db: sa.Connection) -> bool:
     return bool(getattr(db.connection.dbapi_connection, "in_transaction", False))
 
 
-def _staying(db: sa.Connection) -> Iterator[bytes]:
-    """All text that stands in the database, the schema's own included, block by block."""
+def _read_texts(db: sa.Connection) -> Iterator[bytes]:
+    """Yield all text in the database, including the schema's own, block by block."""
     columns = (*erase.TEXT_COLUMNS, *erase.NAME_COLUMNS)
     queries: list[sa.Executable] = [sa.text("SELECT name, sql FROM sqlite_master")]
     for table in t.metadata.tables.values():
-        if here := [column for column in columns if column.table is table]:
-            queries.append(sa.select(*here))
+        if text_columns := [column for column in columns if column.table is table]:
+            queries.append(sa.select(*text_columns))
     for query in queries:
-        for rows in db.execute(query).partitions(_ROWS):
+        for rows in db.execute(query).partitions(_SCAN_ROWS):
             yield "\0".join(text for row in rows for text in row if text).encode()

@@ -1,4 +1,4 @@
-"""What a store answers with: versions, outcomes, waiting sessions, calls and receipts."""
+"""Values that a store takes and returns, besides those of ``theanine.types``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from theanine.types import Scope, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeVersion:
-    """Which version of a scope's contents a cache holds.
+    """The version of a scope's contents, by which a cache knows what it lacks.
 
     Attributes:
-        scope_id: the store's own number of the scope; 0 when the scope is unknown.
-        epoch: rises whenever something is erased, replaced or re-embedded: all that is cached is
-            then stale.
-        memories: the highest memory number that was ever committed.
-        turns: the highest turn number that was ever logged.
-        marks: the highest number of a mark that was ever committed.
-        embedder: the name of the embedder whose vectors are in use; empty before the first vector.
+        scope_id: the store's number of the scope; 0 if the scope is unknown.
+        epoch: rises when something is erased, replaced or re-embedded, which makes caches stale.
+        memories: highest memory number that was ever committed.
+        turns: highest turn number that was ever logged.
+        marks: highest mark number that was ever committed.
+        embedder: name of the active embedder; empty before the first vector.
     """
 
     scope_id: int = 0
@@ -34,14 +33,14 @@ class ScopeVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """What became of a transcript.
+    """The result of logging a transcript.
 
     Attributes:
-        session: the session's number.
-        new_turns: how many of its turns were not in the log yet.
-        new_memories: how many of its ready-made memories were not stored yet.
-        new: whether the session itself was unknown.
-        forgotten: how many of its turns and ready-made memories were forgotten, and stay so.
+        session: number of the session.
+        new_turns: turns that were added.
+        new_memories: imported memories that were added.
+        new: whether the session itself was added.
+        forgotten: turns and imported memories that were skipped because they were forgotten.
     """
 
     session: int
@@ -53,7 +52,12 @@ class Logged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A session that ended and waits to be remembered by a method."""
+    """An ended session that a method has not remembered.
+
+    Attributes:
+        attempts: how often remembering it has failed.
+        failure: why it failed last; None if it hasn't.
+    """
 
     scope: Scope
     session: int
@@ -64,27 +68,26 @@ class Pending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One model call and what came of it.
+    """A model call and its result.
 
     Attributes:
         key: hash of step, version, model, settings and input (hexadecimal SHA-256).
         step: name of the step, such as ``relate``.
         version: version of its prompt.
-        model: the model's name.
-        settings: the settings it was called with.
-        prompt: the whole input as sent, JSON.
-        reply: the raw reply; empty when the call failed.
-        error: why the call or its reply was no use; empty when it was used.
-        rejected: True when the reply ended in a failure: kept for the record, never replayed.
-        input_tokens, output_tokens: as the provider counted them.
-        cost: US dollars, or None when the model's price is unknown.
-        seconds: how long the call took.
+        model: name of the model.
+        settings: the settings of the call.
+        prompt: the whole input as sent, in JSON.
+        reply: the raw reply; empty if the call failed.
+        error: why the call failed or its reply was unusable; empty if it was used.
+        rejected: whether it ended in a failure: stored for the record, never replayed.
+        input_tokens, output_tokens: as counted by the provider.
+        cost: US dollars; None if the model's price is unknown.
+        seconds: duration of the call.
         at: when it was answered.
-        session: the session that was being remembered, or None for calls before a reply.
-        touches: numbers of the sessions whose words are in the prompt; erasing one of them erases
-            the words of this entry.
-        epoch: the scope's ``State.epoch`` when the prompt was made; if something was erased since,
-            the words are not kept. None where nobody looked.
+        session: the session that was being remembered; None for calls made for a reply.
+        touches: sessions quoted in the prompt; erasing one of them erases the text of this entry.
+        epoch: ``ScopeVersion.epoch`` when the prompt was made; the text is not stored if something
+            was erased since. None skips this check.
     """
 
     key: str
@@ -111,7 +114,7 @@ class CostLine(Usage):
     """Usage of one step, model and session, summed over the journal.
 
     Attributes:
-        session: the session that was being remembered, or None for calls before a reply.
+        session: the session that was being remembered, None for calls made for a reply.
     """
 
     scope: Scope
@@ -125,14 +128,13 @@ class ForgetReport:
     """What ``forget`` erased.
 
     Attributes:
-        scope: whose.
-        sessions, turns, memories, links, vectors, journal: how many rows of each are gone; for the
-            journal, how many entries lost their words (their token counts stay for the accounts).
-        kept: what was named but had to stay, and why.
-        anew: how many other sessions wait to be remembered anew, as memories of theirs were made
-            of what is gone.
-        verified: True when afterwards no erased text was found in any file of the store. False
-            for one while a reader, such as an export, holds on to what was there before.
+        scope: the scope in which it was called.
+        sessions, turns, memories, links, vectors: how many of each were erased.
+        journal: entries whose text was erased; their token counts stay.
+        kept: what was not erased, and why.
+        anew: other sessions that are pending again, because memories of theirs were erased.
+        verified: whether no erased text was found in any file afterwards. False, for example, while
+            an export reads an earlier state.
     """
 
     scope: Scope

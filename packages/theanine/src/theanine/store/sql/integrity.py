@@ -1,4 +1,4 @@
-"""Rows that refer to others which aren't there. The schema has no foreign keys that would tell."""
+"""Detection of rows that refer to missing rows; the schema has no foreign keys."""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ _REFERENCES: tuple[tuple[sa.Column[int], sa.Table], ...] = (
     (t.vector.c.memory, t.memory),
     (t.vector.c.embedder, t.embedder),
 )
-"""Columns and the table, of the same scope, in which each of their values must be a number."""
+"""Columns, and the table (of the same scope) whose ``id`` they refer to."""
 
 
-def dangling_references(db: sa.Connection) -> list[str]:
-    """A line for each kind of reference to what isn't there; empty when all is."""
-    return [line for one, to in _REFERENCES if (line := _lost(db, one, to))]
-
-
-def _lost(db: sa.Connection, column: sa.Column[int], to: sa.Table) -> str:
-    of = column.table
-    met = [to.c.id == column]
-    if "scope" in to.c:
-        met.append(to.c.scope == of.c.scope)
-    lost = sa.select(*of.primary_key.columns).where(column.is_not(None), ~sa.exists().where(*met))
-    count = db.execute(sa.select(sa.func.count()).select_from(lost.subquery())).scalar_one()
-    if not count:
-        return ""
-    first = db.execute(lost.order_by(*of.primary_key.columns).limit(1)).mappings().one()
-    row = ", ".join(f"{name} {value}" for name, value in first.items())
-    return f"{of.name}: {count} whose {column.name} is not there, the first {row}"
+def find_dangling_references(db: sa.Connection) -> list[str]:
+    """Return one line for each column with values that refer to missing rows."""
+    faults: list[str] = []
+    for column, target in _REFERENCES:
+        table = column.table
+        match = [target.c.id == column]
+        if "scope" in target.c:
+            match.append(target.c.scope == table.c.scope)
+        keys = table.primary_key.columns
+        dangling = sa.select(*keys).where(column.is_not(None), ~sa.exists().where(*match))
+        count = db.execute(sa.select(sa.func.count()).select_from(dangling.subquery())).scalar_one()
+        if count:
+            first = db.execute(dangling.order_by(*keys).limit(1)).mappings().one()
+            row = ", ".join(f"{name} {value}" for name, value in first.items())
+            faults.append(f"{table.name}: {count} with a missing {column.name}, first: {row}")
+    return faults

@@ -1,8 +1,8 @@
-"""The journal: every model call and what came of it.
+"""The journal: every model call with its outcome and cost.
 
-Only usable entries bear their plain key, so looking one up can never replay a failure. Rejected
-entries, and second answers to a question that another process had paid for too, stay for the
-accounts under the key with a random tail; entries whose words were erased get a random key.
+Only usable entries have their plain key, so a lookup never replays a failure. Rejected entries, and
+duplicate answers to a call that two processes made at once, are kept for cost accounting under the
+key with a random suffix; entries whose text was erased get a random key.
 """
 
 from __future__ import annotations
@@ -20,22 +20,26 @@ from theanine.store.sql.rows import (
     chunks,
     dumps,
     erased_since,
+    escape_unstorable,
     find_scope,
-    insert,
-    keepable,
-    scope_of,
+    insert_rows,
+    scope_from_row,
 )
 from theanine.store.values import CostLine, JournalEntry
 from theanine.types import Scope
 
 
-def aside(key: str) -> str:
-    """A key under which an entry is kept but never found by its plain key."""
+def _unlisted_key(key: str) -> str:
+    """Return a key under which an entry is kept but never looked up."""
     return f"{key}~{token_hex(6)}"
 
 
-def entry_of(row: Any) -> JournalEntry:
-    """An entry from its row."""
+def erased_columns() -> dict[str, str]:
+    """Return the values of an erased entry: no text, and no key, which is a hash of the text."""
+    return {"key": f"erased~{token_hex(16)}", "prompt": "", "reply": "", "error": ""}
+
+
+def _entry_from_row(row: Any) -> JournalEntry:
     return JournalEntry(
         key=row.key,
         step=row.step,
@@ -56,7 +60,7 @@ def entry_of(row: Any) -> JournalEntry:
     )
 
 
-def _row(scope_id: int, entry: JournalEntry) -> dict[str, Any]:
+def _entry_row(scope_id: int, entry: JournalEntry) -> dict[str, Any]:
     return {
         "scope": scope_id,
         "key": entry.key,
@@ -64,9 +68,9 @@ def _row(scope_id: int, entry: JournalEntry) -> dict[str, Any]:
         "version": entry.version,
         "model": entry.model,
         "settings": dumps(dict(entry.settings)),
-        "prompt": keepable(entry.prompt),
-        "reply": keepable(entry.reply),
-        "error": keepable(entry.error),
+        "prompt": escape_unstorable(entry.prompt),
+        "reply": escape_unstorable(entry.reply),
+        "error": escape_unstorable(entry.error),
         "rejected": entry.rejected,
         "input_tokens": entry.input_tokens,
         "output_tokens": entry.output_tokens,
@@ -78,8 +82,8 @@ def _row(scope_id: int, entry: JournalEntry) -> dict[str, Any]:
     }
 
 
-def journalled(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None:
-    """The usable entry of this key."""
+def find_entry(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None:
+    """Return the usable entry with this key."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return None
@@ -88,56 +92,50 @@ def journalled(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None
         .where(t.journal.c.scope == scope_id, t.journal.c.key == key)
         .where(t.journal.c.rejected.is_(sa.false()))
     ).one_or_none()
-    return None if row is None else entry_of(row)
+    return None if row is None else _entry_from_row(row)
 
 
-def journal(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
-    """Keep a call, unless its scope or its session was forgotten while the model answered.
+def add_entry(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
+    """Insert an entry, unless its scope or session was forgotten while the model answered.
 
-    Where a session that its prompt quotes is gone, or anything else was erased since the prompt was
-    made, the accounts are kept without the words.
+    If a session that its prompt quotes is gone, or anything was erased since the prompt was made,
+    only the accounting is kept, without text.
     """
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return
-    known = _known_sessions(db, scope_id, entry)
-    if entry.session is not None and entry.session not in known:
+    sessions = _load_existing_sessions(db, scope_id, entry)
+    if entry.session is not None and entry.session not in sessions:
         return
-    row = _row(scope_id, entry)
-    if not known.issuperset(entry.touches) or erased_since(db, scope_id, entry.epoch):
-        row |= wordless()
+    row = _entry_row(scope_id, entry)
+    if not sessions.issuperset(entry.touches) or erased_since(db, scope_id, entry.epoch):
+        row |= erased_columns()
     elif entry.rejected:
-        row["key"] = aside(entry.key)
-    elif (old := _old(db, scope_id, entry.key)) is not None:
-        if (old.at, old.reply) == (row["at"], row["reply"]):
-            return
-        row["key"] = aside(entry.key)
-    insert(db, t.journal, [row])
+        row["key"] = _unlisted_key(entry.key)
+    else:
+        match = (t.journal.c.scope == scope_id, t.journal.c.key == entry.key)
+        query = sa.select(t.journal.c.at, t.journal.c.reply).where(*match)
+        stored = db.execute(query).one_or_none()
+        if stored is not None:
+            if (stored.at, stored.reply) == (row["at"], row["reply"]):
+                return
+            row["key"] = _unlisted_key(entry.key)
+    insert_rows(db, t.journal, [row])
 
 
-def wordless() -> dict[str, str]:
-    """What an entry becomes when its words are erased; its key, a hash of them, goes too."""
-    return {"key": f"erased~{token_hex(16)}", "prompt": "", "reply": "", "error": ""}
-
-
-def _old(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any, Any] | None:
-    query = sa.select(t.journal.c.at, t.journal.c.reply)
-    here = (t.journal.c.scope == scope_id, t.journal.c.key == key)
-    return db.execute(query.where(*here)).one_or_none()
-
-
-def _known_sessions(db: sa.Connection, scope_id: int, entry: JournalEntry) -> set[int]:
-    wanted = {*entry.touches, *([] if entry.session is None else [entry.session])}
+def _load_existing_sessions(db: sa.Connection, scope_id: int, entry: JournalEntry) -> set[int]:
+    """Return which of the sessions that the entry refers to still exist."""
+    referred = {*entry.touches, *([] if entry.session is None else [entry.session])}
     query = sa.select(t.session.c.id).where(t.session.c.scope == scope_id)
     return {
         number
-        for some in chunks(sorted(wanted))
+        for some in chunks(sorted(referred))
         for number in db.execute(query.where(t.session.c.id.in_(some))).scalars()
     }
 
 
-def reject(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> None:
-    """Put entries aside as failures."""
+def reject_entries(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> None:
+    """Mark entries as failures, which are never replayed."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return
@@ -145,15 +143,15 @@ def reject(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> 
         db.execute(
             t.journal.update()
             .where(t.journal.c.scope == scope_id, t.journal.c.key == key)
-            .values(key=aside(key), rejected=True, error=keepable(error))
+            .values(key=_unlisted_key(key), rejected=True, error=escape_unstorable(error))
         )
 
 
-def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
-    """Sums by scope, session, step and model; a cost is None where that of any answer is."""
+def sum_costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
+    """Sum calls by scope, session, step and model; the cost is None if any answer has none."""
     j = t.journal.c
     group = (*(t.scope.c[name] for name in ("tenant", "agent", "user")), j.session, j.step, j.model)
-    answered = j.input_tokens + j.output_tokens > 0  # a call that got no answer costs nothing
+    answered = j.input_tokens + j.output_tokens > 0  # an unanswered call costs nothing
     unpriced = sa.case((sa.and_(j.cost.is_(None), answered), 1), else_=0)
     query = (
         sa.select(
@@ -173,7 +171,7 @@ def costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
         query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     return [
         CostLine(
-            scope=scope_of(row),
+            scope=scope_from_row(row),
             session=row.session,
             step=row.step,
             model=row.model,

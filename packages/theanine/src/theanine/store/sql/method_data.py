@@ -1,7 +1,7 @@
-"""What methods made of the log, by method: counting it, dropping it, and putting it in place.
+"""Derived data by method: counting, deleting and replacing it.
 
-None of this erases anything that was said. The log, the ready-made memories and the journal stay,
-so whatever is dropped can be remembered anew, without paying again for what was asked before.
+The log, the imported memories and the journal are never touched, so a method can remember again
+what is deleted here without paying again for replies that are in the journal.
 """
 
 from __future__ import annotations
@@ -9,141 +9,123 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
-from theanine.store.sql.default_method import take_over
-from theanine.store.sql.remembering import pending
-from theanine.store.sql.rows import dumps, find_scope
+from theanine.store.sql.remembering import load_pending, replace_default_method
+from theanine.store.sql.rows import dumps, find_scope, invalidate_scope, select_scope_ids
 from theanine.types import Scope
 
-_OF_A_METHOD = (t.link, t.mark, t.memory, t.remembering)
+_TABLES = (t.link, t.mark, t.memory, t.remembering)
+"""Tables with a column ``method``."""
 
 
-def methods(db: sa.Connection, scope: Scope | None) -> dict[str, int]:
-    """Methods that have remembered or were to remember, with how many memories each holds."""
+def count_memories(db: sa.Connection, scope: Scope | None) -> dict[str, int]:
+    """Return how many memories each method has, 0 for those that only have pending sessions."""
     r, m = t.remembering.c, t.memory.c
-    names = sa.select(r.method).distinct()
+    methods = sa.select(r.method).distinct()
     counts = sa.select(m.method, sa.func.count().label("memories")).group_by(m.method)
     if scope is not None:
         number = find_scope(db, scope) or 0
-        names, counts = names.where(r.scope == number), counts.where(m.scope == number)
-    found = dict.fromkeys(db.execute(names.order_by(r.method)).scalars(), 0)
-    return found | {row.method: row.memories for row in db.execute(counts.order_by(m.method))}
+        methods, counts = methods.where(r.scope == number), counts.where(m.scope == number)
+    none = dict.fromkeys(db.execute(methods.order_by(r.method)).scalars(), 0)
+    return none | {row.method: row.memories for row in db.execute(counts.order_by(m.method))}
 
 
-def drop(
-    db: sa.Connection, names: Sequence[str], scope: Scope | None, once: str | None
+def delete_method_data(
+    db: sa.Connection, methods: Sequence[str], scope: Scope | None, replacement: str | None
 ) -> int | None:
-    """Delete all that the methods made; nothing, and None, while sessions wait for ``once``."""
-    if once is not None and pending(db, once, scope):
+    """Delete the methods' data; None, with nothing deleted, while ``replacement`` is pending."""
+    if replacement is not None and load_pending(db, replacement, scope):
         return None
-    dropped = 0
-    for number in _numbers(db, scope):
-        if once is not None:
-            _hand_over(db, names, once, number)
-        dropped += _drop(db, names, number)
-    if once is not None and scope is None:
-        take_over(db, names, once)
-    return dropped
+    deleted = 0
+    for number in select_scope_ids(db, scope):
+        if replacement is not None:
+            _replace_recalled(db, number, methods, replacement)
+        deleted += _delete_data(db, number, methods)
+    if replacement is not None and scope is None:
+        replace_default_method(db, methods, replacement)
+    return deleted
 
 
-def promote(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
-    """Let what was made under ``stage`` be the method's, instead of what it had made."""
-    if pending(db, stage, scope):
+def promote_stage(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
+    """Replace the method's data by that of ``stage``; None, with no change, while it is pending."""
+    if load_pending(db, stage, scope):
         return None
-    dropped = 0
-    for number in _numbers(db, scope):
-        _hand_over(db, [method], stage, number)
-        dropped += _drop(db, [method], number)
+    deleted = 0
+    for number in select_scope_ids(db, scope):
+        _replace_recalled(db, number, [method], stage)
+        deleted += _delete_data(db, number, [method])
         moved = [
             db.execute(
                 table.update()
                 .where(table.c.scope == number, table.c.method == stage)
                 .values(method=method)
             ).rowcount
-            for table in _OF_A_METHOD
+            for table in _TABLES
         ]
         if any(moved):
-            _begin_anew(db, number)
-    return dropped
+            invalidate_scope(db, number)
+    return deleted
 
 
-def _numbers(db: sa.Connection, scope: Scope | None) -> list[int]:
-    if scope is None:
-        return list(db.execute(sa.select(t.scope.c.id).order_by(t.scope.c.id)).scalars())
-    number = find_scope(db, scope)
-    return [] if number is None else [number]
-
-
-def _hand_over(db: sa.Connection, names: Sequence[str], heir: str, scope_id: int) -> None:
-    """Where a memory that goes was in front of the agent, now stands one on the same turns.
-
-    So it is still known what the agent was reminded of when it spoke: what it only repeats is no
-    news, what is recalled often keeps its strength, and a forgotten session's quotes are found.
-    """
-    on: defaultdict[int, list[int]] = defaultdict(list)  # turn → memories of the heir
-    of: defaultdict[int, list[int]] = defaultdict(list)  # memory that goes → turns
-    for row in _resting(db, [heir], scope_id):
-        on[row.turn].append(row.memory)
-    for row in _resting(db, names, scope_id):
-        of[row.memory].append(row.turn)
-    c = t.turn.c
-    said = sa.select(c.id, c.recalled).where(c.scope == scope_id, c.recalled != "[]")
-    turns = [(turn.id, json.loads(turn.recalled)) for turn in db.execute(said)]
-    heirs = {one: _heir(one, of, on) for one in {one for _, old in turns for one in old}}
-    handed_on = [
-        {"turn": turn, "new": dumps(new)}
-        for turn, old in turns
-        if (new := list(dict.fromkeys(heirs[one] for one in old))) != old
-    ]
-    if handed_on:
-        here = (c.scope == scope_id, c.id == sa.bindparam("turn"))
-        db.execute(t.turn.update().where(*here).values(recalled=sa.bindparam("new")), handed_on)
-
-
-def _heir(memory: int, of: dict[int, list[int]], on: dict[int, list[int]]) -> int:
-    """The heir's memory that shares most of its turns, of equals the first; itself if none does.
-
-    One only: where a method cuts finer, a summary's place taken by all its pieces would make lists
-    of hundreds, and of each piece something that comes up again and again.
-    """
-    shared = Counter(heir for turn in of.get(memory, ()) for heir in on.get(turn, ()))
-    return min(shared, key=lambda one: (-shared[one], one), default=memory)
-
-
-def _resting(db: sa.Connection, names: Sequence[str], scope_id: int) -> Sequence[sa.Row[Any, Any]]:
-    """Memories of the methods with each of their turns."""
-    s, m = t.source.c, t.memory.c
-    query = sa.select(s.memory, s.turn).join(
-        t.memory, sa.and_(m.scope == s.scope, m.id == s.memory)
-    )
-    return db.execute(query.where(s.scope == scope_id, m.method.in_(names))).all()
-
-
-def _drop(db: sa.Connection, names: Sequence[str], scope_id: int) -> int:
-    """All that the methods made in one scope; gives how many memories that was."""
+def _delete_data(db: sa.Connection, scope_id: int, methods: Sequence[str]) -> int:
+    """Delete the methods' data in one scope and return how many memories there were."""
     m = t.memory.c
-    made = sa.select(m.id).where(m.scope == scope_id, m.method.in_(names))
+    memories = sa.select(m.id).where(m.scope == scope_id, m.method.in_(methods))
     for table in (t.source, t.origin, t.vector):
-        db.execute(table.delete().where(table.c.scope == scope_id, table.c.memory.in_(made)))
-    gone = {
+        db.execute(table.delete().where(table.c.scope == scope_id, table.c.memory.in_(memories)))
+    deleted = {
         table.name: db.execute(
-            table.delete().where(table.c.scope == scope_id, table.c.method.in_(names))
+            table.delete().where(table.c.scope == scope_id, table.c.method.in_(methods))
         ).rowcount
-        for table in _OF_A_METHOD
+        for table in _TABLES
     }
-    if any(gone.values()):
-        _begin_anew(db, scope_id)
-    return gone[t.memory.name]
+    if any(deleted.values()):
+        invalidate_scope(db, scope_id)
+    return deleted[t.memory.name]
 
 
-def _begin_anew(db: sa.Connection, scope_id: int) -> None:
-    """Every cache is stale, and whoever remembers here must begin again."""
-    db.execute(
-        t.scope.update()
-        .where(t.scope.c.id == scope_id)
-        .values(epoch=t.scope.c.epoch + 1, lease_holder=None, lease_until=None)
-    )
+def _replace_recalled(
+    db: sa.Connection, scope_id: int, methods: Sequence[str], replacement: str
+) -> None:
+    """In ``Turn.recalled``, replace memories of the methods by ones on the same source turns.
+
+    So it stays known what an assistant's turn was based on: what it only repeats is not new, what
+    is recalled often keeps its strength, and quotes of a forgotten session are found. Each memory
+    gets a single replacement, the one that shares most source turns (the lowest number of equals),
+    because a finer method would otherwise put hundreds in the place of one summary; a memory that
+    shares none stays.
+    """
+    new_by_turn: defaultdict[int, list[int]] = defaultdict(list)
+    for memory, turn in _select_sources(db, scope_id, [replacement]):
+        new_by_turn[turn].append(memory)
+    shared: defaultdict[int, Counter[int]] = defaultdict(Counter)  # old memory → new memories
+    for memory, turn in _select_sources(db, scope_id, methods):
+        shared[memory].update(new_by_turn[turn])
+    best = {
+        old: min(counts, key=lambda new, counts=counts: (-counts[new], new), default=old)
+        for old, counts in shared.items()
+    }
+    c = t.turn.c
+    query = sa.select(c.id, c.recalled).where(c.scope == scope_id, c.recalled != "[]")
+    updates: list[dict[str, object]] = []
+    for turn in db.execute(query):
+        old = json.loads(turn.recalled)
+        new = list(dict.fromkeys(best.get(memory, memory) for memory in old))
+        if new != old:
+            updates.append({"turn": turn.id, "new": dumps(new)})
+    if updates:
+        match = (c.scope == scope_id, c.id == sa.bindparam("turn"))
+        db.execute(t.turn.update().where(*match).values(recalled=sa.bindparam("new")), updates)
+
+
+def _select_sources(
+    db: sa.Connection, scope_id: int, methods: Sequence[str]
+) -> Sequence[sa.Row[int, int]]:
+    """Return pairs of the methods' memories and their source turns."""
+    s, m = t.source.c, t.memory.c
+    same = sa.and_(m.scope == s.scope, m.id == s.memory)
+    query = sa.select(s.memory, s.turn).join(t.memory, same)
+    return db.execute(query.where(s.scope == scope_id, m.method.in_(methods))).all()

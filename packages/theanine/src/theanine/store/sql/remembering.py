@@ -1,34 +1,141 @@
-"""What waits to be remembered, and the one transaction that commits what a method made of it."""
+"""Which sessions wait to be remembered by a method, who may remember them, and failures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from theanine.clock import micros, moment
-from theanine.errors import LeaseLost, NotFound
+from theanine.clock import micros
+from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
-from theanine.store.sql.batch import Batch, check
 from theanine.store.sql.rows import (
     SELECT_TURNS,
     erased_since,
+    escape_unstorable,
     find_scope,
-    given_of,
-    insert,
-    keepable,
-    need_session,
-    scope_of,
-    turn_of,
+    imported_memory_from_row,
+    insert_rows,
+    require_session,
+    scope_from_row,
+    scope_params,
+    turn_from_row,
 )
 from theanine.store.values import Pending
-from theanine.types import ImportedMemory, Memory, MemoryBatch, Scope, Turn
+from theanine.types import ImportedMemory, Scope, Turn
+
+_DEFAULT_METHOD = "method"  # name of the setting
 
 
-def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending]:
-    """Ended sessions whose mark by ``method`` is missing or unset."""
-    mark = sa.and_(
+# leases
+
+
+def acquire_lease(
+    db: sa.Connection, scope: Scope, holder: str, until: datetime, now: datetime
+) -> bool:
+    """Take the scope's lease if it is free, expired or held by a dead process."""
+    query = sa.select(t.scope.c.id, t.scope.c.lease_holder, t.scope.c.lease_until)
+    row = db.execute(query.where(*_is_scope(scope)).with_for_update()).one_or_none()
+    if row is None:
+        return False
+    free = row.lease_holder in (None, holder)
+    if not free and row.lease_until > micros(now) and not is_dead(row.lease_holder):
+        return False
+    db.execute(
+        t.scope.update()
+        .where(t.scope.c.id == row.id)
+        .values(lease_holder=holder, lease_until=micros(until))
+    )
+    return True
+
+
+def renew_lease(db: sa.Connection, scope: Scope, holder: str, until: datetime) -> bool:
+    """Extend the lease; False when ``holder`` has lost it."""
+    renewed = db.execute(
+        t.scope.update()
+        .where(*_is_scope(scope), t.scope.c.lease_holder == holder)
+        .values(lease_until=micros(until))
+    )
+    return renewed.rowcount > 0
+
+
+def release_lease(db: sa.Connection, scope: Scope, holder: str) -> None:
+    """Release the lease if ``holder`` still has it."""
+    db.execute(
+        t.scope.update()
+        .where(*_is_scope(scope), t.scope.c.lease_holder == holder)
+        .values(lease_holder=None, lease_until=None)
+    )
+
+
+def _is_scope(scope: Scope) -> list[sa.ColumnElement[bool]]:
+    return [t.scope.c[name] == value for name, value in scope_params(scope).items()]
+
+
+# the default method
+
+
+def load_default_method(db: sa.Connection) -> str:
+    """Return the method that is used where none is named; empty before anything was ended."""
+    query = sa.select(t.setting.c.value).where(t.setting.c.name == _DEFAULT_METHOD)
+    return db.execute(query).scalar() or ""
+
+
+def init_default_method(db: sa.Connection, method: str) -> None:
+    """Set the default method if there is none yet."""
+    if not load_default_method(db):
+        insert_rows(db, t.setting, [{"name": _DEFAULT_METHOD, "value": method}])
+
+
+def replace_default_method(db: sa.Connection, methods: list[str], replacement: str) -> None:
+    """Change the default method if it is one of ``methods``."""
+    match = (t.setting.c.name == _DEFAULT_METHOD, t.setting.c.value.in_(methods))
+    db.execute(t.setting.update().where(*match).values(value=replacement))
+
+
+# progress
+
+
+def load_progress(
+    db: sa.Connection, scope_id: int, session: int, method: str
+) -> sa.Row[Any] | None:
+    """Return the row in ``remembering``: up to where the method has remembered the session."""
+    return db.execute(sa.select(t.remembering).where(*_is(scope_id, session, method))).one_or_none()
+
+
+def save_progress(
+    db: sa.Connection, scope_id: int, session: int, method: str, values: Mapping[str, Any]
+) -> None:
+    """Update the row in ``remembering``, or insert it."""
+    updated = db.execute(
+        t.remembering.update().where(*_is(scope_id, session, method)).values(values)
+    )
+    if not updated.rowcount:
+        key = {"scope": scope_id, "session": session, "method": method}
+        insert_rows(db, t.remembering, [{**key, **values}])
+
+
+def _is(scope_id: int, session: int, method: str) -> tuple[sa.ColumnElement[bool], ...]:
+    r = t.remembering.c
+    return (r.scope == scope_id, r.session == session, r.method == method)
+
+
+def mark_pending(db: sa.Connection, scope_id: int, session: int, method: str) -> None:
+    """Mark a session as pending for ``method``, and for every method that had remembered it."""
+    r = t.remembering.c
+    same = (r.scope == scope_id, r.session == session)
+    db.execute(t.remembering.update().where(*same).values(remembered_at=None))
+    if load_progress(db, scope_id, session, method) is None:
+        key = {"scope": scope_id, "session": session, "method": method}
+        insert_rows(db, t.remembering, [key])
+        init_default_method(db, method)
+
+
+def load_pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending]:
+    """Return ended sessions that the method has not remembered, per scope in time order."""
+    progress = sa.and_(
         t.remembering.c.scope == t.session.c.scope,
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
@@ -37,7 +144,7 @@ def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending
         sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
         .add_columns(t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
-        .outerjoin(t.remembering, mark)
+        .outerjoin(t.remembering, progress)
         .where(t.session.c.ended_at.is_not(None), t.remembering.c.remembered_at.is_(None))
         .order_by(t.scope.c.id, t.session.c.started_at, t.session.c.id)
     )
@@ -45,7 +152,7 @@ def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending
         query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     return [
         Pending(
-            scope=scope_of(row),
+            scope=scope_from_row(row),
             session=row.id,
             method=method,
             attempts=row.attempts or 0,
@@ -55,143 +162,52 @@ def pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending
     ]
 
 
-def unremembered(
+def load_pending_input(
     db: sa.Connection, scope: Scope, session: int, method: str
 ) -> tuple[list[Turn], list[ImportedMemory]]:
-    """Turns and ready-made memories behind the method's mark."""
-    scope_id = find_scope(db, scope)
-    need_session(db, scope_id, session)
-    assert scope_id is not None
-    mark = _mark(db, scope_id, session, method)
-    turns = db.execute(_turns_behind(scope_id, session, mark.upto if mark else 0))
-    given = db.execute(_given_behind(scope_id, session, mark.given if mark else 0))
-    return [turn_of(row) for row in turns], [given_of(row) for row in given]
-
-
-def _turns_behind(scope_id: int, session: int, upto: int) -> sa.Select[Any]:
-    here = (t.turn.c.scope == scope_id, t.turn.c.session == session)
-    return SELECT_TURNS.where(*here, t.turn.c.id > upto).order_by(t.turn.c.id)
-
-
-def _given_behind(scope_id: int, session: int, upto: int) -> sa.Select[Any]:
-    here = (t.given.c.scope == scope_id, t.given.c.session == session)
-    return sa.select(t.given).where(*here, t.given.c.position > upto).order_by(t.given.c.position)
-
-
-def _mark(db: sa.Connection, scope_id: int, session: int, method: str) -> sa.Row[Any] | None:
-    query = sa.select(t.remembering).where(
-        t.remembering.c.scope == scope_id,
-        t.remembering.c.session == session,
-        t.remembering.c.method == method,
+    """Return the session's turns and imported memories that the method has not remembered."""
+    scope_id = require_session(db, find_scope(db, scope), session).scope
+    progress = load_progress(db, scope_id, session, method)
+    turns = db.execute(select_turns_after(scope_id, session, progress.upto if progress else 0))
+    imported = db.execute(
+        select_imported_after(scope_id, session, progress.given if progress else 0)
     )
-    return db.execute(query).one_or_none()
+    return (
+        [turn_from_row(row) for row in turns],
+        [imported_memory_from_row(row) for row in imported],
+    )
 
 
-def commit(
-    db: sa.Connection,
-    scope: Scope,
-    session: int,
-    method: str,
-    remembered: MemoryBatch,
-    embedder: str,
-    holder: str,
-    at: datetime,
-    seen: tuple[int, int] | None,
-) -> list[Memory]:
-    """Number and insert everything, and move the method's mark; twice is the same as once."""
-    row = db.execute(
-        sa.select(t.scope.c.id, t.scope.c.lease_holder)
-        .where(t.scope.c.id == (find_scope(db, scope) or 0))
-        .with_for_update()
-    ).one_or_none()
-    if row is None:
-        raise NotFound(f"there is no session {session} any more: its user was forgotten")
-    ended = need_session(db, row.id, session)
-    if ended.ended_at is None:
-        raise NotFound(f"session {session} has not ended yet; end it before remembering it")
-    if row.lease_holder != holder:
-        raise LeaseLost(
-            f"session {session} was not committed: another process took over remembering, or "
-            "something was forgotten meanwhile; nothing is lost, the next `remember` does it"
-        )
-    if not _move_mark(db, row.id, session, method, at, seen):
-        return []
-    check(db, row.id, remembered)
-    batch = Batch(db, row.id, session, method)
-    return batch.insert(remembered, embedder, moment(ended.ended_at))
+def select_turns_after(scope_id: int, session: int, number: int) -> sa.Select[Any]:
+    """Select the session's turns above a number, in order."""
+    c = t.turn.c
+    return SELECT_TURNS.where(c.scope == scope_id, c.session == session, c.id > number).order_by(
+        c.id
+    )
 
 
-def _move_mark(
-    db: sa.Connection,
-    scope_id: int,
-    session: int,
-    method: str,
-    at: datetime,
-    seen: tuple[int, int] | None,
-) -> bool:
-    """Advance the mark over what was seen. False when it already stands there.
-
-    Turns that were logged while the method worked stay behind it and keep the session pending.
-    """
-    old = _mark(db, scope_id, session, method)
-    start = (old.upto, old.given) if old else (0, 0)
-    turns = [row.id for row in db.execute(_turns_behind(scope_id, session, start[0]))]
-    given = [row.position for row in db.execute(_given_behind(scope_id, session, start[1]))]
-    end = (max(turns, default=start[0]), max(given, default=start[1]))
-    if old is not None and old.remembered_at is not None:
-        return False
-    mark = end
-    if seen is not None:
-        mark = (max(seen[0], start[0]), _nth(given, seen[1], start[1]))
-        if mark == start and mark != end:
-            return False
-    done = mark[0] >= end[0] and mark[1] >= end[1]
-    values: dict[str, Any] = {
-        "upto": mark[0],
-        "given": mark[1],
-        "failure": None,
-        "remembered_at": micros(at) if done else None,
-    }
-    _set_mark(db, scope_id, session, method, values, known=old is not None)
-    return True
-
-
-def _nth(positions: list[int], count: int, otherwise: int) -> int:
-    """The position of the ``count``-th ready-made memory behind the mark."""
-    return positions[min(count, len(positions)) - 1] if positions and count > 0 else otherwise
-
-
-def _set_mark(
-    db: sa.Connection,
-    scope_id: int,
-    session: int,
-    method: str,
-    values: dict[str, Any],
-    *,
-    known: bool,
-) -> None:
-    key = {"scope": scope_id, "session": session, "method": method}
-    if not known:
-        insert(db, t.remembering, [{**key, **values}])
-        return
-    here = [t.remembering.c[name] == value for name, value in key.items()]
-    db.execute(t.remembering.update().where(*here).values(values))
+def select_imported_after(scope_id: int, session: int, position: int) -> sa.Select[Any]:
+    """Select the session's imported memories above a position, in order."""
+    c = t.given.c
+    query = sa.select(t.given).where(c.scope == scope_id, c.session == session)
+    return query.where(c.position > position).order_by(c.position)
 
 
 def record_failure(
     db: sa.Connection, scope: Scope, session: int, method: str, reason: str, epoch: int | None
 ) -> None:
-    """Count the attempt and keep the reason; nothing to note once the session is gone or done."""
+    """Count the attempt and store the reason, unless the session is gone or remembered."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return
-    here = (t.session.c.scope == scope_id, t.session.c.id == session)
-    if db.execute(sa.select(t.session.c.id).where(*here)).one_or_none() is None:
+    same = (t.session.c.scope == scope_id, t.session.c.id == session)
+    if db.execute(sa.select(t.session.c.id).where(*same)).one_or_none() is None:
         return
-    old = _mark(db, scope_id, session, method)
-    if old is not None and old.remembered_at is not None:
+    progress = load_progress(db, scope_id, session, method)
+    if progress is not None and progress.remembered_at is not None:
         return
     if erased_since(db, scope_id, epoch):
-        reason = "something was forgotten meanwhile"
-    values = {"failure": keepable(reason), "attempts": (old.attempts if old else 0) + 1}
-    _set_mark(db, scope_id, session, method, values, known=old is not None)
+        reason = "the reason was erased because something was forgotten meanwhile"
+    attempts = (progress.attempts if progress else 0) + 1
+    values = {"failure": escape_unstorable(reason), "attempts": attempts}
+    save_progress(db, scope_id, session, method, values)

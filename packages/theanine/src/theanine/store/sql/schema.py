@@ -1,9 +1,14 @@
-"""The tables, as every SQL store has them. Every key begins with the scope.
+"""The tables of every SQL store. Every key begins with the scope.
 
-``scope.epoch`` rises with each erasure; ``next_*`` are the counters that number a scope's rows.
-Times are microseconds since 1970 UTC; a turn also keeps its own UTC offset in minutes, and a memory
-that of the turn that it has its time from.
-Alembic's ``migrations/`` create them; a test holds the two together.
+``scope.epoch`` rises when cached rows become stale; ``next_*`` are counters that number a scope's
+rows. Times are microseconds since 1970 UTC; ``zone`` is the UTC offset in minutes of a turn, or of
+the turn that a memory's time comes from. The tables are created by ``migrations/``; a test compares
+the two.
+
+Some columns have older names than the values that they hold: ``turn.shared`` is
+``Utterance.attachment``, ``memory.made_at`` is ``Memory.session_ended_at``, ``source`` holds
+``Memory.source_turns``, ``origin`` holds ``Memory.derived_from`` and ``given`` holds imported
+memories.
 """
 
 from __future__ import annotations
@@ -44,7 +49,7 @@ scope = sa.Table(
     sa.Column("lease_holder", sa.Text),
     sa.Column("lease_until", sa.BigInteger),
     sa.UniqueConstraint("tenant", "agent", "user"),
-    sqlite_autoincrement=True,  # a forgotten scope's number must never come back
+    sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
 
 session = _table(
@@ -78,7 +83,7 @@ turn = _table(
 )
 
 given = _table(
-    "given",  # ready-made memories of an imported session, until it is remembered and after
+    "given",  # memories that were imported with a session
     _key("scope"),
     _key("session"),
     _key("position"),
@@ -88,13 +93,13 @@ given = _table(
 )
 
 remembering = _table(
-    "remembering",  # one row for each ended session and method
+    "remembering",  # a method's progress in an ended session
     _key("scope"),
     _key("session"),
     _key("method", sa.Text),
     sa.Column("remembered_at", sa.BigInteger),
-    sa.Column("upto", sa.Integer, nullable=False, server_default="0"),  # the last turn
-    sa.Column("given", sa.Integer, nullable=False, server_default="0"),  # the last ready-made
+    sa.Column("upto", sa.Integer, nullable=False, server_default="0"),  # last remembered turn
+    sa.Column("given", sa.Integer, nullable=False, server_default="0"),  # last position
     sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
     sa.Column("failure", sa.Text),
 )
@@ -123,7 +128,7 @@ source = _table(
 )
 
 origin = _table(
-    "origin",  # what a memory was made of
+    "origin",  # the memories that a memory was derived from
     _key("scope"),
     _key("memory"),
     _key("origin"),
@@ -145,7 +150,7 @@ mark = _table(
 )
 
 erased = _table(
-    "erased",  # salted hashes of what was forgotten, so that no import brings it back
+    "erased",  # tombstones: salted hashes that block the re-import of erased data
     _key("scope"),
     _key("session"),
     _key("hash", sa.Text),
@@ -200,7 +205,7 @@ journal = _table(
     sa.Column("at", sa.BigInteger, nullable=False),
     sa.Column("session", sa.Integer),
     sa.Column("touches", sa.Text, nullable=False),
-    # All that sums of costs read: the rows are mostly prompts.
+    # Covers sums of costs, which would otherwise read all prompts.
     sa.Index(
         "journal_costs",
         *("scope", "session", "step", "model"),

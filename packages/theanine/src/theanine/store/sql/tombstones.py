@@ -1,36 +1,50 @@
-"""Salted hashes of what was forgotten: enough to know it again, too little to tell what it was."""
+"""Tombstones: salted hashes of erased data, which keep a later import from restoring it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from secrets import token_hex
 
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import insert
+from theanine.store.sql.rows import insert_rows
 
 
-def keep(db: sa.Connection, scope_id: int, session: int, things: Iterable[str]) -> None:
-    """Note what is being erased of a session: keys of turns, texts of ready-made memories."""
-    rows = [
-        {"scope": scope_id, "session": session, "hash": _hash(thing, token_hex(8))}
-        for thing in set(things)
-    ]
-    insert(db, t.erased, rows)
+def add_turn_tombstone(db: sa.Connection, scope_id: int, session: int, key: str) -> None:
+    """Record that the turn with this key was erased."""
+    _add(db, scope_id, session, f"turn {key}")
+
+
+def add_memory_tombstone(db: sa.Connection, scope_id: int, session: int, text: str) -> None:
+    """Record that the imported memory with this text was erased."""
+    _add(db, scope_id, session, f"given {text}")
+
+
+def _add(db: sa.Connection, scope_id: int, session: int, content: str) -> None:
+    row = {"scope": scope_id, "session": session, "hash": _hash(content, token_hex(8))}
+    insert_rows(db, t.erased, [row])
 
 
 class Tombstones:
-    """What was forgotten of one session."""
+    """The tombstones of one session."""
 
     def __init__(self, db: sa.Connection, scope_id: int, session: int) -> None:
-        here = (t.erased.c.scope == scope_id, t.erased.c.session == session)
-        self._hashes = list(db.execute(sa.select(t.erased.c.hash).where(*here)).scalars())
+        query = sa.select(t.erased.c.hash)
+        query = query.where(t.erased.c.scope == scope_id, t.erased.c.session == session)
+        self._hashes = list(db.execute(query).scalars())
 
-    def __contains__(self, thing: str) -> bool:
-        return any(_hash(thing, known.partition("$")[0]) == known for known in self._hashes)
+    def has_turn(self, key: str) -> bool:
+        """Return whether a turn with this key was erased."""
+        return self._matches(f"turn {key}")
+
+    def has_memory(self, text: str) -> bool:
+        """Return whether an imported memory with this text was erased."""
+        return self._matches(f"given {text}")
+
+    def _matches(self, content: str) -> bool:
+        return any(_hash(content, saved.partition("$")[0]) == saved for saved in self._hashes)
 
 
-def _hash(thing: str, salt: str) -> str:
-    return f"{salt}${hashlib.sha256(f'{salt}${thing}'.encode()).hexdigest()}"
+def _hash(content: str, salt: str) -> str:
+    return f"{salt}${hashlib.sha256(f'{salt}${content}'.encode()).hexdigest()}"

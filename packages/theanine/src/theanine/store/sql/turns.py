@@ -1,8 +1,9 @@
-"""The log: sessions and turns as they are said."""
+"""The log: sessions and turns, spoken live or imported as transcripts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,58 +11,71 @@ import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.errors import BadInput, NotFound, Stale
-from theanine.store.sql import default_method as own_method
+from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
+from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
+    SELECT_SCOPE_ID,
     SELECT_TURNS,
     chunks,
+    dumps,
     ensure_scope,
     erased_since,
-    find,
     find_scope,
-    insert,
-    local,
-    logged,
-    need_session,
-    scope_names,
-    scope_of,
-    session_of,
-    turn_of,
+    imported_memory_from_row,
+    insert_rows,
+    local_time,
+    number_turn,
+    require_session,
+    scope_from_row,
+    scope_params,
+    session_from_row,
+    take_numbers,
+    turn_from_row,
     turn_row,
 )
-from theanine.store.validate import place
-from theanine.types import Scope, Session, Turn, Utterance
+from theanine.store.sql.tombstones import Tombstones
+from theanine.store.validate import turn_position
+from theanine.store.values import Logged
+from theanine.types import ImportedMemory, Scope, Session, Transcript, Turn, Utterance
+
+# live sessions
 
 
 def start_session(
     db: sa.Connection, scope: Scope, at: datetime, key: str | None, holder: str
 ) -> int:
-    """Begin a session, or go on with the open one of that key."""
+    """Insert a session, or take over the open one with this key; return its number."""
     scope_id = ensure_scope(db, scope)
-    if key is not None and (open_one := session_by_key(db, scope_id, key)) is not None:
-        if open_one.ended_at is not None:
-            raise BadInput(f"the session {key!r} has ended already; give the new one another key")
-        db.execute(
-            t.session.update()
-            .where(t.session.c.scope == scope_id, t.session.c.id == open_one.id)
-            .values(holder=holder)
-        )
-        return int(open_one.id)
-    return new_session(db, scope_id, key, at, ended_at=None, dated=True, holder=holder)
+    if key is not None and (row := _find_session(db, scope_id, key)) is not None:
+        if row.ended_at is not None:
+            raise BadInput(f"session {key!r} has already ended; use another key for a new one")
+        db.execute(t.session.update().where(*_is_session(row)).values(holder=holder))
+        return int(row.id)
+    return _insert_session(db, scope_id, key, at, holder=holder)
 
 
-def new_session(
+def _find_session(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
+    query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.key == key)
+    return db.execute(query).one_or_none()
+
+
+def _is_session(row: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:
+    return (t.session.c.scope == row.scope, t.session.c.id == row.id)
+
+
+def _insert_session(
     db: sa.Connection,
     scope_id: int,
     key: str | None,
     at: datetime,
     *,
-    ended_at: datetime | None,
-    dated: bool,
+    ended_at: datetime | None = None,
+    dated: bool = True,
     holder: str = "",
 ) -> int:
-    """Number and insert a session; one without a key gets one that sorts by its start."""
-    number = next_number(db, scope_id, "next_session", 1)
+    """Number and insert a session; the default key sorts by start time."""
+    number = take_numbers(db, scope_id, "next_session", 1)
     row = {
         "scope": scope_id,
         "id": number,
@@ -71,84 +85,60 @@ def new_session(
         "dated": dated,
         "holder": holder,
     }
-    insert(db, t.session, [row])
+    insert_rows(db, t.session, [row])
     return number
 
 
-def next_number(db: sa.Connection, scope_id: int, counter: str, count: int) -> int:
-    """Take ``count`` numbers of a scope's counter and give the first of them."""
-    column = t.scope.c[counter]
-    first = db.execute(
-        sa.select(column).where(t.scope.c.id == scope_id).with_for_update()
-    ).scalar_one()
-    db.execute(t.scope.update().where(t.scope.c.id == scope_id).values({counter: first + count}))
-    return int(first)
-
-
-def hear(
+def append_turns(
     db: sa.Connection,
     scope: Scope,
     session: int,
     utterances: Sequence[Utterance],
     epoch: int | None,
 ) -> list[Turn]:
-    """Append to an open session; known keys give the turn as logged."""
-    scope_id = find_scope(db, scope)
-    row = need_session(db, scope_id, session)
+    """Append to an open session; an utterance with a logged key returns the logged turn."""
+    row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         raise NotFound(f"session {session} has ended; start a new one")
-    assert scope_id is not None
-    if erased_since(db, scope_id, epoch):
+    if erased_since(db, row.scope, epoch):
         raise Stale(
-            f"something of {scope} was forgotten or replaced while this was made of it; "
-            "make it anew"
+            f"something of {scope} was forgotten or replaced since this turn was composed; "
+            "compose it again"
         )
-    known = keyed_turns(db, scope_id, session, utterances)
-    fresh = _unknown(utterances, known)
-    last = last_turn(db, scope_id, session)
-    check_order(fresh, None if last is None else local(last.at, last.zone), "")
-    number = append(db, scope_id, session, fresh, first_ever=last is None)
-    turns: list[Turn] = []
-    for said in utterances:
-        turn = known.get(said.key) if said.key is not None else None
-        if turn is None:
-            turn = logged(number, session, said)
-            number += 1
-            if said.key is not None:
-                known[said.key] = turn
-        turns.append(turn)
-    return turns
+    logged = _load_keyed_turns(db, row.scope, session, utterances)
+    keys = set(logged)
+    new: list[Utterance] = []
+    for utterance in utterances:
+        if utterance.key is None or utterance.key not in keys:
+            new.append(utterance)
+        if utterance.key is not None:
+            keys.add(utterance.key)
+    last = _load_last_turn(db, row.scope, session)
+    _check_order(new, None if last is None else local_time(last.at, last.zone), "")
+    inserted = _insert_turns(db, row.scope, session, new)
+    if inserted and last is None:  # a session starts with its first turn, not when it was opened
+        started_at = micros(inserted[0].at)
+        db.execute(t.session.update().where(*_is_session(row)).values(started_at=started_at))
+    logged |= {turn.key: turn for turn in inserted if turn.key is not None}
+    unkeyed = (turn for turn in inserted if turn.key is None)
+    return [next(unkeyed) if said.key is None else logged[said.key] for said in utterances]
 
 
-def _unknown(utterances: Sequence[Utterance], known: dict[str, Turn]) -> list[Utterance]:
-    """Those to log: neither in the log nor a second time in the same call."""
-    seen = set(known)
-    fresh: list[Utterance] = []
-    for said in utterances:
-        if said.key is None or said.key not in seen:
-            fresh.append(said)
-        if said.key is not None:
-            seen.add(said.key)
-    return fresh
-
-
-def keyed_turns(
+def _load_keyed_turns(
     db: sa.Connection, scope_id: int, session: int, utterances: Sequence[Utterance]
 ) -> dict[str, Turn]:
-    """The turns of a session that have one of the utterances' keys, by key."""
-    keys = [said.key for said in utterances if said.key is not None]
-    found: dict[str, Turn] = {}
-    for some in chunks(keys):
-        query = SELECT_TURNS.where(
-            t.turn.c.scope == scope_id,
-            t.turn.c.session == session,
-            t.turn.c.key.in_(some),
-        )
-        found.update((row.key, turn_of(row)) for row in db.execute(query))
-    return found
+    """Return the session's turns that have one of the utterances' keys, by key."""
+    keys = [utterance.key for utterance in utterances if utterance.key is not None]
+    query = SELECT_TURNS.where(t.turn.c.scope == scope_id, t.turn.c.session == session)
+    return {
+        row.key: turn_from_row(row)
+        for some in chunks(keys)
+        for row in db.execute(query.where(t.turn.c.key.in_(some)))
+    }
 
 
-_last = (
+# Built once: SQLAlchemy takes longer to build it than SQLite to run it.
+_SELECT_LAST_TURN = (
     sa.select(t.turn.c.id, t.turn.c.at, t.turn.c.zone)
     .where(
         t.turn.c.scope == sa.bindparam("scope_id"),
@@ -159,112 +149,220 @@ _last = (
 )
 
 
-def last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
-    """Number, time and offset of a session's latest turn."""
-    return db.execute(_last, {"scope_id": scope_id, "number": session}).one_or_none()
+def _load_last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
+    """Return number, time and offset of the session's latest turn."""
+    return db.execute(_SELECT_LAST_TURN, {"scope_id": scope_id, "number": session}).one_or_none()
 
 
-def check_order(utterances: Sequence[Utterance], last: datetime | None, where: str) -> None:
-    """Raises BadInput for the first turn that is earlier than the one before it."""
-    for position, said in enumerate(utterances, 1):
-        if last is not None and said.at < last:
+def _check_order(utterances: Sequence[Utterance], last: datetime | None, where: str) -> None:
+    """Raise BadInput for a turn that is earlier than the previous one."""
+    for position, utterance in enumerate(utterances, 1):
+        if last is not None and utterance.at < last:
             raise BadInput(
-                f"the turn is of {said.at.isoformat()}, earlier than the one before it "
-                f"({last.isoformat()}); hand turns in the order in which they were said",
-                place(where, position, len(utterances)),
+                f"the turn's time, {utterance.at.isoformat()}, is earlier than that of the turn "
+                f"before it, {last.isoformat()}; pass turns in time order",
+                turn_position(where, position, len(utterances)),
             )
-        last = said.at
+        last = utterance.at
 
 
-def append(
-    db: sa.Connection,
-    scope_id: int,
-    session: int,
-    utterances: Sequence[Utterance],
-    *,
-    first_ever: bool,
-) -> int:
-    """Number and insert turns; gives the first number."""
+def _insert_turns(
+    db: sa.Connection, scope_id: int, session: int, utterances: Sequence[Utterance]
+) -> list[Turn]:
     if not utterances:
-        return 0
-    number = next_number(db, scope_id, "next_turn", len(utterances))
-    rows = [turn_row(scope_id, session, number + i, said) for i, said in enumerate(utterances)]
-    insert(db, t.turn, rows)
-    if first_ever:  # a session starts with its first turn, whenever it was opened
-        db.execute(
-            t.session.update()
-            .where(t.session.c.scope == scope_id, t.session.c.id == session)
-            .values(started_at=rows[0]["at"])
-        )
-    return number
+        return []
+    first = take_numbers(db, scope_id, "next_turn", len(utterances))
+    turns = [number_turn(said, session, number) for number, said in enumerate(utterances, first)]
+    insert_rows(db, t.turn, [turn_row(scope_id, turn) for turn in turns])
+    return turns
 
 
 def end_session(db: sa.Connection, scope: Scope, session: int, at: datetime, method: str) -> bool:
-    """Mark the session ended, never before its last turn; an empty one is removed."""
-    scope_id = find_scope(db, scope)
-    row = need_session(db, scope_id, session)
-    assert scope_id is not None
+    """End the session no earlier than its last turn; delete it if it is empty."""
+    row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         return False
-    this = (t.session.c.scope == scope_id, t.session.c.id == session)
-    last = last_turn(db, scope_id, session)
+    last = _load_last_turn(db, row.scope, session)
     if last is None:
-        db.execute(t.session.delete().where(*this))
+        db.execute(t.session.delete().where(*_is_session(row)))
         return True
-    db.execute(t.session.update().where(*this).values(ended_at=max(micros(at), last.at)))
-    await_remembering(db, scope_id, session, method)
+    ended_at = max(micros(at), last.at)
+    db.execute(t.session.update().where(*_is_session(row)).values(ended_at=ended_at))
+    mark_pending(db, row.scope, session, method)
     return True
 
 
-def await_remembering(db: sa.Connection, scope_id: int, session: int, method: str) -> None:
-    """Let ``method`` remember the session, and every other method that thought it was done."""
-    here = (t.remembering.c.scope == scope_id, t.remembering.c.session == session)
-    db.execute(t.remembering.update().where(*here).values(remembered_at=None))
-    query = sa.select(t.remembering.c.method).where(*here, t.remembering.c.method == method)
-    if db.execute(query).one_or_none() is None:
-        insert(
-            db,
-            t.remembering,
-            [{"scope": scope_id, "session": session, "method": method}],
+# transcripts
+
+
+def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
+    """Log the part of a transcript that is new, which can only be its end."""
+    scope_id = ensure_scope(db, scope)
+    where = f"session {transcript.key!r}"
+    turns = [  # a turn without a key gets one by its position, so that the next import matches it
+        turn if turn.key is not None else replace(turn, key=f"#{position}")
+        for position, turn in enumerate(transcript.turns, 1)
+    ]
+    imported = dict(enumerate(transcript.memories, 1))
+    row = _find_session(db, scope_id, transcript.key)
+    if row is None:
+        _check_order(turns, None, where)
+        start, end = (turns[0].at, turns[-1].at) if turns else (transcript.at, transcript.at)
+        session = _insert_session(
+            db, scope_id, transcript.key, start, ended_at=end, dated=transcript.dated
         )
-        own_method.keep(db, method)
+        new: Sequence[Utterance] = turns
+    else:
+        if row.ended_at is None:
+            raise BadInput("the session is still open; end it first", where)
+        session = int(row.id)
+        tombstones = Tombstones(db, scope_id, session)
+        turns = [turn for turn in turns if not tombstones.has_turn(turn.key or "")]
+        imported = {
+            position: memory
+            for position, memory in imported.items()
+            if not tombstones.has_memory(memory.text)
+        }
+        new = _select_new_turns(db, row, turns, where)
+    _insert_turns(db, scope_id, session, new)
+    new_memories = _insert_imported(db, scope_id, session, imported, where)
+    if row is not None and new:
+        end = micros(new[-1].at)
+        later = (*_is_session(row), t.session.c.ended_at < end)
+        db.execute(t.session.update().where(*later).values(ended_at=end))
+    if row is None or new or new_memories:
+        mark_pending(db, scope_id, session, method)
+    given = len(transcript.turns) + len(transcript.memories)
+    return Logged(
+        session=session,
+        new_turns=len(new),
+        new_memories=new_memories,
+        new=row is None,
+        forgotten=given - len(turns) - len(imported),
+    )
 
 
-def session_by_key(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
-    """The session that the caller knows by this key, if it is logged."""
-    query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.key == key)
-    return db.execute(query).one_or_none()
+def _select_new_turns(
+    db: sa.Connection, session: sa.Row[Any], turns: Sequence[Utterance], where: str
+) -> list[Utterance]:
+    """Return the turns after all logged ones.
+
+    Raises BadInput if a logged turn differs, or if a new turn comes before a logged one.
+    """
+    dated = bool(session.dated)
+    logged = _load_keyed_turns(db, session.scope, session.id, turns)
+    new: list[Utterance] = []
+    for position, turn in enumerate(turns, 1):
+        old = logged.get(turn.key or "")
+        if old is None:
+            new.append(turn)
+            continue
+        if new:
+            raise BadInput(
+                "the turn is not in the log, but later turns of its session are; "
+                "turns can only be added at the end",
+                f"{where}, turn {position - 1}",
+            )
+        if difference := _describe_difference(old, turn, dated=dated):
+            raise BadInput(
+                f"the log already has turn {turn.key!r} with another {difference}; logged turns "
+                "never change: import it under another session key",
+                f"{where}, turn {position}",
+            )
+    row = _load_last_turn(db, session.scope, session.id)
+    last = None if row is None else local_time(row.at, row.zone)
+    if not dated and last is not None:  # such times only keep the order
+        new = [replace(turn, at=max(turn.at, last)) for turn in new]
+    _check_order(new, last, where)
+    return new
 
 
-def scopes(db: sa.Connection) -> list[Scope]:
-    """Scopes with a session or an entry in the journal, sorted."""
-    held = [
+def _describe_difference(old: Turn, new: Utterance, *, dated: bool) -> str:
+    """Name the first field in which a turn differs from the logged one; empty if none does."""
+    if old.text != new.text:
+        return "text"
+    if old.speaker != new.speaker:
+        return "speaker"
+    if old.role != new.role:
+        return "role"
+    if old.attachment != new.attachment:
+        return "attachment"
+    if dated and micros(old.at) != micros(new.at):
+        return f"time ({old.at.isoformat()}, not {new.at.isoformat()})"
+    return ""
+
+
+def _insert_imported(
+    db: sa.Connection,
+    scope_id: int,
+    session: int,
+    memories: dict[int, ImportedMemory],
+    where: str,
+) -> int:
+    """Insert imported memories whose position is new, and return how many there were.
+
+    Raises BadInput for a position that has another text.
+    """
+    if not memories:
+        return 0
+    query = sa.select(t.given).where(t.given.c.scope == scope_id, t.given.c.session == session)
+    stored = {row.position: imported_memory_from_row(row) for row in db.execute(query)}
+    for position, memory in memories.items():
+        if position in stored and stored[position].text != memory.text:
+            raise BadInput(
+                "the store has another memory at this position; "
+                "import it under another session key",
+                f"{where}, memory {position}",
+            )
+    rows = [
+        {
+            "scope": scope_id,
+            "session": session,
+            "position": position,
+            "text": memory.text,
+            "speakers": dumps(memory.speakers),
+            "source_keys": dumps(memory.source_keys),
+        }
+        for position, memory in memories.items()
+        if position not in stored
+    ]
+    insert_rows(db, t.given, rows)
+    return len(rows)
+
+
+# reading
+
+
+def load_scopes(db: sa.Connection) -> list[Scope]:
+    """Return scopes with a session, a memory or a journal entry, sorted."""
+    has_content = [
         sa.exists().where(table.c.scope == t.scope.c.id)
         for table in (t.session, t.memory, t.journal)
     ]
-    query = sa.select(t.scope).where(sa.or_(*held))
-    found = [scope_of(row) for row in db.execute(query)]
-    return sorted(found, key=lambda s: (s.tenant, s.agent, s.user))
+    scopes = [
+        scope_from_row(row) for row in db.execute(sa.select(t.scope).where(sa.or_(*has_content)))
+    ]
+    return sorted(scopes, key=lambda scope: (scope.tenant, scope.agent, scope.user))
 
 
-def sessions(
+def load_sessions(
     db: sa.Connection, scope: Scope, method: str, after: int, only: int | None
 ) -> list[Session]:
-    """Sessions in time order, with their turns counted and their remembering's state."""
+    """Return sessions in time order, with their turn counts and the method's progress."""
     scope_id = find_scope(db, scope)
     if scope_id is None:
         return []
 
-    def wanted(number: sa.Column[int]) -> sa.ColumnElement[bool]:
+    def selected(number: sa.Column[int]) -> sa.ColumnElement[bool]:
         return number > after if only is None else number == only
 
     count = (
         sa.select(t.turn.c.session, sa.func.count().label("turn_count"))
-        .where(t.turn.c.scope == scope_id, wanted(t.turn.c.session))
+        .where(t.turn.c.scope == scope_id, selected(t.turn.c.session))
         .group_by(t.turn.c.session)
         .subquery()
     )
-    mark = sa.and_(
+    progress = sa.and_(
         t.remembering.c.scope == t.session.c.scope,
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
@@ -281,39 +379,78 @@ def sessions(
         sa.select(t.session, count.c.turn_count, zone.label("zone"))
         .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
-        .outerjoin(t.remembering, mark)
-        .where(t.session.c.scope == scope_id, wanted(t.session.c.id))
+        .outerjoin(t.remembering, progress)
+        .where(t.session.c.scope == scope_id, selected(t.session.c.id))
         .order_by(t.session.c.started_at, t.session.c.id)
     )
-    return [session_of(row) for row in db.execute(query)]
+    return [session_from_row(row) for row in db.execute(query)]
 
 
-_turns = SELECT_TURNS.where(t.turn.c.scope == find.scalar_subquery())
-# Built once: recall asks it before every reply, and building it takes longer than running it.
-_numbered = _turns.where(t.turn.c.id.in_(sa.bindparam("numbers", expanding=True)))
+def load_orphaned_sessions(
+    db: sa.Connection, scope: Scope | None, remote: bool
+) -> list[tuple[Scope, Session]]:
+    """Return open sessions whose process has died or, if ``remote``, is on another machine."""
+    count = (
+        sa.select(sa.func.count())
+        .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
+        .scalar_subquery()
+    )
+    query = (
+        sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user, t.session)
+        .add_columns(count.label("turn_count"))
+        .add_columns(
+            sa.null().label("zone"), sa.null().label("remembered_at"), sa.null().label("failure")
+        )
+        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
+        .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
+        .order_by(t.session.c.scope, t.session.c.id)
+    )
+    if scope is not None:
+        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
+    return [
+        (scope_from_row(row), session_from_row(row))
+        for row in db.execute(query).all()
+        if is_dead(row.holder) or (remote and not is_local(row.holder))
+    ]
 
 
-def turns(
+# Built once: recall runs it before every reply, and building it takes longer than running it.
+_SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == SELECT_SCOPE_ID.scalar_subquery())
+_SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
+    t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
+)
+
+
+def load_turns(
     db: sa.Connection,
     scope: Scope,
     session: int | None,
     ids: Sequence[int] | None,
     last: int | None,
 ) -> list[Turn]:
-    """Turns in order of number; the three filters work together."""
+    """Return turns by number; the three filters can be combined."""
     if last == 0:
         return []
-    names = scope_names(scope)
+    params = scope_params(scope)
     if ids is None:
-        query = _turns if session is None else _turns.where(t.turn.c.session == session)
+        query = _SELECT_SCOPE_TURNS
+        if session is not None:
+            query = query.where(t.turn.c.session == session)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
-        rows = db.execute(query.order_by(order).limit(last), names).all()
+        rows = db.execute(query.order_by(order).limit(last), params).all()
     else:
         rows = [
             row
             for some in chunks(sorted(set(ids)))
-            for row in db.execute(_numbered, {**names, "numbers": some})
+            for row in db.execute(_SELECT_TURNS_BY_ID, {**params, "numbers": some})
             if session in (None, row.session)
         ]
-    found = sorted((turn_of(row) for row in rows), key=lambda turn: turn.id)
-    return found if last is None else found[-last:]
+    turns = sorted((turn_from_row(row) for row in rows), key=lambda turn: turn.id)
+    return turns if last is None else turns[-last:]
+
+
+def load_turns_with_recalls(db: sa.Connection, scope: Scope, after: int) -> list[Turn]:
+    """Return turns above a number whose speaker was shown memories."""
+    query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after, t.turn.c.recalled != "[]")
+    rows = db.execute(query.order_by(t.turn.c.id), scope_params(scope))
+    return [turn_from_row(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Bringing a database to the present schema, with Alembic only when it isn't there yet."""
+"""Migrations to the current schema; Alembic is loaded only when one is needed."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ import sqlalchemy as sa
 
 from theanine.errors import NotAStore
 
-HEAD = "0005"
-"""The newest revision in ``migrations/versions``; a test holds the two together."""
+HEAD = "0006"
+"""The newest revision in ``migrations/versions``; a test compares the two."""
 
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 _TABLE = "alembic_version"
 
 
-def version(db: sa.Connection) -> str | None:
-    """The schema's revision, or None before the first."""
+def load_revision(db: sa.Connection) -> str | None:
+    """Return the schema's revision; None for an empty database."""
     if not sa.inspect(db).has_table(_TABLE):
         return None
     return db.exec_driver_sql(f"SELECT version_num FROM {_TABLE}").scalar_one_or_none()
 
 
-def upgrade(db: sa.Connection, location: str) -> None:
-    """Run the missing migrations inside the caller's transaction. Raises NotAStore."""
-    present = version(db)
-    if present == HEAD:
+def migrate(db: sa.Connection, location: str) -> None:
+    """Run the missing migrations inside the caller's transaction.
+
+    Raises NotAStore for a schema that this version doesn't know.
+    """
+    revision = load_revision(db)
+    if revision == HEAD:
         return
     from alembic import command
     from alembic.config import Config
@@ -34,10 +37,11 @@ def upgrade(db: sa.Connection, location: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = db
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if present is not None and present not in known:
+    scripts = ScriptDirectory.from_config(config)
+    revisions = {script.revision for script in scripts.walk_revisions()}
+    if revision is not None and revision not in revisions:
         raise NotAStore(
-            f"{location} was written by a newer theanine (its schema is {present!r}, "
+            f"{location} was written by a newer theanine (its schema is {revision!r}, "
             f"this version knows {HEAD!r}); update theanine"
         )
     command.upgrade(config, "head")

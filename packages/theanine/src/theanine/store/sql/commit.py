@@ -1,0 +1,261 @@
+"""Committing what a method made of a session: memories, vectors, links, marks and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from theanine.clock import micros, moment
+from theanine.errors import BadInput, LeaseLost, NotFound
+from theanine.store.sql import schema as t
+from theanine.store.sql.remembering import (
+    load_progress,
+    save_progress,
+    select_imported_after,
+    select_turns_after,
+)
+from theanine.store.sql.rows import (
+    chunks,
+    dumps,
+    find_scope,
+    insert_rows,
+    local_time,
+    offset_minutes,
+    require_session,
+    take_numbers,
+)
+from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
+from theanine.store.validate import check_text
+from theanine.types import Memory, MemoryBatch, Scope
+
+
+def commit_batch(
+    db: sa.Connection,
+    scope: Scope,
+    session: int,
+    method: str,
+    batch: MemoryBatch,
+    embedder: str,
+    holder: str,
+    at: datetime,
+    seen: tuple[int, int] | None,
+) -> list[Memory]:
+    """Insert the batch and advance the method's progress; a second call returns nothing."""
+    row = db.execute(
+        sa.select(t.scope.c.id, t.scope.c.lease_holder)
+        .where(t.scope.c.id == (find_scope(db, scope) or 0))
+        .with_for_update()
+    ).one_or_none()
+    if row is None:
+        raise NotFound(f"session {session} no longer exists: its user was forgotten")
+    session_row = require_session(db, row.id, session)
+    if session_row.ended_at is None:
+        raise NotFound(f"session {session} is still open; end it before remembering it")
+    if row.lease_holder != holder:
+        raise LeaseLost(
+            f"session {session} was not committed: another process took over, or something was "
+            "forgotten meanwhile; nothing is lost, the next `remember` handles it"
+        )
+    if not _advance_progress(db, row.id, session, method, at, seen):
+        return []
+    _check_batch(db, row.id, batch)
+    return _insert_batch(db, session_row, method, batch, embedder)
+
+
+def _advance_progress(
+    db: sa.Connection,
+    scope_id: int,
+    session: int,
+    method: str,
+    at: datetime,
+    seen: tuple[int, int] | None,
+) -> bool:
+    """Advance the progress over what the method has seen; False if it was there already.
+
+    Turns that were logged while the method worked keep the session pending.
+    """
+    old = load_progress(db, scope_id, session, method)
+    if old is not None and old.remembered_at is not None:
+        return False
+    start = (old.upto, old.given) if old else (0, 0)
+    turns = [row.id for row in db.execute(select_turns_after(scope_id, session, start[0]))]
+    positions = [
+        row.position for row in db.execute(select_imported_after(scope_id, session, start[1]))
+    ]
+    end = (max(turns, default=start[0]), max(positions, default=start[1]))
+    new = end
+    if seen is not None:
+        last_turn, imported = seen
+        handled = positions[:imported]
+        new = (max(last_turn, start[0]), handled[-1] if handled else start[1])
+        if new == start and new != end:
+            return False
+    done = new[0] >= end[0] and new[1] >= end[1]
+    values = {
+        "upto": new[0],
+        "given": new[1],
+        "failure": None,
+        "remembered_at": micros(at) if done else None,
+    }
+    save_progress(db, scope_id, session, method, values)
+    return True
+
+
+# checking
+
+
+def _check_batch(db: sa.Connection, scope_id: int, batch: MemoryBatch) -> None:
+    """Raise BadInput if parts of the batch don't match each other or the scope."""
+    count = len(batch.memories)
+    rows = 0 if batch.vectors is None else len(np.asarray(batch.vectors))
+    if rows != count:
+        raise BadInput(f"{count} memories came with {rows} vectors")
+    pairs = {(link.older, link.newer) for link in batch.links}
+    if len(pairs) != len(batch.links):
+        raise BadInput("two links join the same pair of memories")
+    for position, memory in enumerate(batch.memories, 1):
+        check_text(memory.text, "the text", f"memory {position}")
+    for link in batch.links:
+        check_text(link.explanation, "the explanation", f"link from memory {link.older}")
+    for mark in batch.marks:
+        check_text(mark.reason, "the reason", f"mark on memory {mark.memory}")
+    for what, index, limit in _new_references(batch):
+        if not 0 <= index < limit:
+            raise BadInput(f"{what} new memory {index}, which does not exist")
+    for what, numbers in (
+        ("a link starts at", [link.older for link in batch.links]),
+        ("a mark refers to", [mark.memory for mark in batch.marks]),
+        ("a memory is derived from", [n for new in batch.memories for n in new.derived_from]),
+    ):
+        stored = _select_stored(db, scope_id, numbers)
+        if missing := [number for number in numbers if number not in stored]:
+            raise BadInput(f"{what} memory {missing[0]}, which is not in this scope")
+
+
+def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
+    """Yield every index of a new memory, with the limit that it must stay below."""
+    for index, memory in enumerate(batch.memories):
+        for other in memory.derived_from_new:
+            yield f"memory {index + 1} is derived from", other, index
+    for link in batch.links:
+        yield "a link ends at", link.newer, len(batch.memories)
+    for mark in batch.marks:
+        if mark.by is not None:
+            yield "a mark refers to", mark.by, len(batch.memories)
+
+
+def _select_stored(db: sa.Connection, scope_id: int, numbers: Iterable[int]) -> set[int]:
+    query = sa.select(t.memory.c.id).where(t.memory.c.scope == scope_id)
+    return {
+        number
+        for some in chunks(sorted(set(numbers)))
+        for number in db.execute(query.where(t.memory.c.id.in_(some))).scalars()
+    }
+
+
+# inserting
+
+
+def _insert_batch(
+    db: sa.Connection, session: sa.Row[Any], method: str, batch: MemoryBatch, embedder: str
+) -> list[Memory]:
+    """Number and insert everything; return the memories as stored."""
+    scope_id = session.scope
+    memories: list[Memory] = []
+    if batch.memories:
+        first = take_numbers(db, scope_id, "next_memory", len(batch.memories))
+        memories = [
+            Memory(
+                id=first + i,
+                session=session.id,
+                text=new.text,
+                at=local_time(micros(new.at), offset_minutes(new.at)),
+                session_ended_at=moment(session.ended_at),
+                kind=new.kind,
+                speakers=tuple(new.speakers),
+                source_turns=tuple(sorted(set(new.source_turns))),
+                derived_from=tuple(
+                    sorted({*new.derived_from, *(first + other for other in new.derived_from_new)})
+                ),
+                method=method,
+                made_by=new.made_by,
+                prompt=new.prompt,
+                dated=bool(session.dated),
+            )
+            for i, new in enumerate(batch.memories)
+        ]
+        _insert_memories(db, scope_id, memories)
+        vectors = np.asarray(batch.vectors, dtype=np.float32)
+        active = load_active_embedder(db)
+        number = require_embedder(db, embedder, vectors.shape[1], active=active)
+        insert_vectors(db, number, [(scope_id, memory.id) for memory in memories], vectors)
+    common: dict[str, Any] = {"scope": scope_id, "method": method}
+    links = [
+        {
+            **common,
+            "newer": memories[link.newer].id,
+            "older": link.older,
+            "relation": None if link.relation is None else link.relation.value,
+            "explanation": link.explanation,
+            "similarity": float(link.similarity),
+            "made_by": link.made_by,
+            "prompt": link.prompt,
+        }
+        for link in batch.links
+    ]
+    insert_rows(db, t.link, links)
+    if batch.marks:
+        first_mark = take_numbers(db, scope_id, "next_mark", len(batch.marks))
+        marks = [
+            {
+                **common,
+                "id": first_mark + i,
+                "memory": mark.memory,
+                "kind": mark.kind,
+                "by": None if mark.by is None else memories[mark.by].id,
+                "session": session.id,
+                "reason": mark.reason,
+                "made_by": mark.made_by,
+                "prompt": mark.prompt,
+            }
+            for i, mark in enumerate(batch.marks)
+        ]
+        insert_rows(db, t.mark, marks)
+    return memories
+
+
+def _insert_memories(db: sa.Connection, scope_id: int, memories: list[Memory]) -> None:
+    rows = [
+        {
+            "scope": scope_id,
+            "id": memory.id,
+            "session": memory.session,
+            "method": memory.method,
+            "kind": memory.kind,
+            "text": memory.text,
+            "at": micros(memory.at),
+            "zone": offset_minutes(memory.at),
+            "made_at": micros(memory.session_ended_at),
+            "speakers": dumps(memory.speakers),
+            "made_by": memory.made_by,
+            "prompt": memory.prompt,
+        }
+        for memory in memories
+    ]
+    sources = [
+        {"scope": scope_id, "memory": memory.id, "turn": turn}
+        for memory in memories
+        for turn in memory.source_turns
+    ]
+    origins = [
+        {"scope": scope_id, "memory": memory.id, "origin": origin}
+        for memory in memories
+        for origin in memory.derived_from
+    ]
+    insert_rows(db, t.memory, rows)
+    insert_rows(db, t.source, sources)
+    insert_rows(db, t.origin, origins)

@@ -1,0 +1,152 @@
+"""Stores and exports of version 0.1 still open, replay and restore; see fixtures/README.md."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import theanine
+from theanine.types import History, Transcript, Utterance
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+# The journal's address: nothing listens there, so a call that isn't replayed fails.
+MODEL = {"model": "openai:test", "base_url": "http://127.0.0.1:4717/v1"}
+MEMORIES = {
+    "comedy": 10,
+    "conditional": 4,
+    "exchange": 4,
+    "memochat": 4,
+    "memory-update": 6,
+    "memorybank": 12,
+    "recursive-summary": 6,
+    "secom": 2,
+    "session": 2,
+    "summary-buffer": 8,
+    "theanine": 6,
+    "utterance": 8,
+}
+"""Memories of ana by method."""
+REPLAYED = {
+    "comedy": 4,
+    "conditional": 4,
+    "exchange": 0,
+    "memochat": 2,
+    "memory-update": 4,
+    "memorybank": 6,
+    "recursive-summary": 2,
+    "secom": 2,
+    "session": 0,
+    "summary-buffer": 0,
+    "theanine": 3,
+    "utterance": 0,
+}
+"""Calls that version 0.1 replays when it rebuilds ana's memories, asking the model nothing."""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return Path(shutil.copy(FIXTURES / "store-0.1.sqlite", tmp_path / "old.db"))
+
+
+def records_of(client: theanine.Client) -> list[dict[str, Any]]:
+    return json.loads(json.dumps(list(client.export())))
+
+
+def test_an_old_store_opens_with_all_its_memories(old: Path) -> None:
+    with theanine.open(str(old)) as client:
+        assert client.method_name == "theanine"
+        assert client.check() == ""
+        assert {scope.user for scope in client.users()} == {"ana", "bo", "cy", "dee"}
+        ana = client.user("ana")
+        assert "cruise" in ana.recall("Shall we take a ship?").text
+        turns = ana.turns()
+        assert Counter(turn.role for turn in turns) == {"user": 4, "assistant": 4}
+        assert all(turn.dated for turn in turns)
+        assert client.user("bo", agent="helper", tenant="acme").recall("Where do I live?")
+        [session] = client.user("cy").sessions()
+        assert session.ended_at is None
+    for method, count in MEMORIES.items():
+        with theanine.open(str(old), method=method) as client:
+            memories = client.user("ana").memories()
+            assert len(memories) == count, method
+            assert {memory.method for memory in memories} == {method}
+            assert client.user("ana").recall("Lucija's wedding"), method
+
+
+def test_what_was_forgotten_stays_forgotten(old: Path) -> None:
+    with theanine.open(str(old)) as client:
+        text = json.dumps(records_of(client))
+        at = datetime(2023, 5, 2, 10, tzinfo=UTC)
+        walk = Transcript(
+            key="walk",
+            at=at,
+            turns=[
+                Utterance(key="w1", speaker="Dee", at=at, text="I walk my dog Fido every morning."),
+                Utterance(key="w2", speaker="Dee", at=at, text="My bank card number is 4417."),
+            ],
+        )
+        dee = client.user("dee")
+        dee.log(History(name="dee", transcripts=[walk]))
+        assert [turn.key for turn in dee.turns()] == ["w1"]
+    assert "forgettable" not in text
+    assert "4417" not in text
+
+
+def test_a_default_method_turn_is_read_as_exchange(tmp_path: Path) -> None:
+    path = shutil.copy(FIXTURES / "store-turn-0.1.sqlite", tmp_path / "old.db")
+    with theanine.open(str(path)) as client:
+        assert client.method_name == "exchange"
+        assert client.check() == ""
+        memories = client.user("ana").memories()
+        assert {(memory.method, memory.kind) for memory in memories} == {("exchange", "exchange")}
+        assert "bees" in client.user("ana").recall("Do you remember the bees?").text
+        with client.user("ana").session() as session:
+            session.hear("I sold the bees.")
+        assert len(client.user("ana").memories()) == len(memories) + 1
+
+
+@pytest.mark.parametrize("method", sorted(MEMORIES))
+def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None:
+    with theanine.open(str(old), method=method, **MODEL) as client:
+        ana = client.user("ana")
+        before = [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()]
+        rebuilt = ana.rebuild(again=True)
+        usages = [report.usage for report in rebuilt.reports]
+        assert rebuilt.complete
+        assert sum(usage.calls + usage.failed for usage in usages) == 0
+        assert sum(usage.replayed for usage in usages) == REPLAYED[method]
+        assert [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()] == before
+
+
+def test_an_old_export_restores_like_the_old_store(old: Path, tmp_path: Path) -> None:
+    lines = (FIXTURES / "export-0.1.jsonl").read_text("utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    with theanine.open(str(old)) as client:
+        migrated = records_of(client)
+        assert client.restore(records) == 0, "each is recognized as stored"
+    with theanine.open(str(tmp_path / "new.db")) as client:
+        assert client.restore(records) == len(records) - 1
+        assert client.check() == ""
+        restored = records_of(client)
+    assert restored == migrated
+    with theanine.open(str(tmp_path / "copy.db")) as client:
+        client.restore(restored)
+        assert records_of(client) == restored
+
+
+def test_stages_of_an_unfinished_rebuild_are_renamed(tmp_path: Path) -> None:
+    path = shutil.copy(FIXTURES / "store-turn-0.1.sqlite", tmp_path / "old.db")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE memory SET method = 'turn~0123456789ab'")
+        db.commit()
+    with theanine.open(str(path)) as client:
+        methods = {record["method"] for record in client.export() if record["type"] == "memory"}
+    assert methods == {"exchange~0123456789ab"}
