@@ -16,7 +16,7 @@ from support.large import questions, texts
 from theanine.embeddings.static import StaticEmbedder
 from theanine.retrieval.ann import search as approximate
 from theanine.retrieval.ann.index import VectorIndex
-from theanine.retrieval.ann.search import ApproximateSearch, window_bounds
+from theanine.retrieval.ann.search import ApproximateSearch, smoothed_vectors
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import inner_products, top_k
@@ -45,7 +45,7 @@ def ranking(count: int, config: RankingConfig | None = None) -> Ranking:
 def indexed(made: Ranking, rows: int) -> ApproximateSearch:
     index = VectorIndex(EMBEDDER.dimension)
     for start in range(0, rows, 700):
-        index.extend(window_bounds(made, made.dense.mean, start, min(start + 700, rows)))
+        index.extend(smoothed_vectors(made, made.dense.mean, start, min(start + 700, rows)))
     approximate = ApproximateSearch(made)
     approximate.index = index
     return approximate
@@ -87,7 +87,7 @@ def test_a_mask_leaves_the_best_of_what_it_leaves(share: float) -> None:
 
 
 def test_a_mask_that_leaves_many_out_of_very_many_is_searched_too() -> None:
-    made = ApproximateSearch(large().ranking, few=50)
+    made = ApproximateSearch(large().ranking, max_full_scan=50)
     made.index = large().index
     among = np.random.default_rng(2).random(MANY) < 0.2
     assert recall(made, questions(25), among) >= 0.98
@@ -133,7 +133,7 @@ def test_a_window_weighs_what_its_units_weigh(
     asked = EMBEDDER.vectors(["a lamp in the cellar"])[0]
     expected = made.smoothing.smooth(made.dense.score_rows(asked, made.vectors.values))
     sums = inner_products(
-        window_bounds(made, made.dense.mean, start, stop), made.dense.center(asked)
+        smoothed_vectors(made, made.dense.mean, start, stop), made.dense.center(asked)
     )
     # The sums lack what the mean itself has of the direction, the same a unit and its neighbours.
     lengths = made.dense.norms(made.vectors.values)

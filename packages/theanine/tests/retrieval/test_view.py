@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import theanine
 from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
-from theanine.retrieval.rows import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray
 from theanine.types import History
 
 

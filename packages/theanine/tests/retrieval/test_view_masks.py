@@ -89,7 +89,7 @@ async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None
     await take(store, 2, "a")
     await views.get(ANA)
     query = Query(text="boats", vector=np.full(4, 0.5, np.float32))
-    with pytest.raises(ValueError, match="1 memories, and the view has 2"):
+    with pytest.raises(ValueError, match="covers 1 memories, but the index has 2"):
         view.search(query, 5, among=before)
     with pytest.raises(ValueError, match="when it is used"):
         view.nearest(query.vector[None], 5, among=before[None])

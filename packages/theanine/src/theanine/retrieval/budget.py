@@ -1,4 +1,4 @@
-"""Keep what is given back within a number of tokens."""
+"""Select items within a token budget."""
 
 from __future__ import annotations
 
@@ -9,53 +9,54 @@ from theanine.tokenizer import count_tokens
 
 T = TypeVar("T")
 
-HEAD_START = 3
-"""Places that the best item is ahead of the next: lengths decide little among the first few."""
-LENGTH = 0.25
-"""What length counts for: an item of sixteen times the tokens must stand twice as high."""
+RANK_OFFSET = 3
+"""Added to each rank, from 0: length matters little among the first few items."""
+LENGTH_EXPONENT = 0.25
+"""Weight of length: an item of sixteen times the tokens must rank twice as high."""
 
 
 def fit_budget(ranked: Sequence[tuple[T, str]], budget: int | None) -> list[T]:
-    """The items, best first, whose texts together fit the budget.
+    """Select items, best first, whose texts together fit the budget.
 
-    Tokens are the bundled tokenizer's, counted over the texts as they are joined by line breaks.
-    Among items of like rank the shorter ones go first, as more of them fit; what doesn't fit, and
-    what says the same words again, is passed over.
+    Tokens are counted by the bundled tokenizer, over the texts joined by line breaks. Among items
+    of similar rank shorter ones go first, as more of them fit. Items that do not fit, and repeated
+    texts, are skipped. The result keeps the order of ``ranked``.
     """
     if budget is None:
         return [item for item, _ in ranked]
     costs = [_cost(text) for _, text in ranked]
-    order = sorted(
-        range(len(ranked)), key=lambda place: (place + HEAD_START) * costs[place] ** LENGTH
+    by_value = sorted(
+        range(len(ranked)), key=lambda rank: (rank + RANK_OFFSET) * costs[rank] ** LENGTH_EXPONENT
     )
-    kept: list[int] = []
-    said: set[str] = set()
-    left = budget
-    for place in order:
-        words = " ".join(ranked[place][1].casefold().split())
-        if costs[place] <= left and words not in said:
-            said.add(words)
-            kept.append(place)
-            left -= costs[place]
-    return [ranked[place][0] for place in sorted(kept)]
+    selected: list[int] = []
+    seen: set[str] = set()
+    remaining = budget
+    for rank in by_value:
+        text = " ".join(ranked[rank][1].casefold().split())
+        if costs[rank] <= remaining and text not in seen:
+            seen.add(text)
+            selected.append(rank)
+            remaining -= costs[rank]
+    return [ranked[rank][0] for rank in sorted(selected)]
 
 
 def fit_prefix(ranked: Iterable[tuple[T, str]], budget: int | None) -> list[T]:
-    """The items, in order, until the first whose text no longer fits the budget.
+    """Return the items before the first one whose text exceeds the budget.
 
-    What comes after it is not looked at, however long the history. Tokens as for :func:`within`.
+    Later items are not read, however long the history. Tokens are counted as in
+    :func:`fit_budget`.
     """
-    kept: list[T] = []
-    left = budget
+    selected: list[T] = []
+    remaining = budget
     for item, text in ranked:
-        if left is not None:
-            left -= _cost(text)
-            if left < 0:
+        if remaining is not None:
+            remaining -= _cost(text)
+            if remaining < 0:
                 break
-        kept.append(item)
-    return kept
+        selected.append(item)
+    return selected
 
 
 def _cost(text: str) -> int:
-    """Tokens of a text behind a line break, where it may take one more than at the beginning."""
+    """Count a text's tokens after a line break, where it can take one more than at the start."""
     return count_tokens(f"\n{text}")

@@ -1,4 +1,8 @@
-"""BM25 over texts that keep arriving: postings are appended, never rebuilt."""
+"""BM25 over documents that are added over time: postings are appended, never rebuilt.
+
+Written here because the libraries build their index over a fixed corpus, and because the ranking
+needs term saturations apart from their weights (see :mod:`theanine.retrieval.neighbors`).
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ import Stemmer
 from numpy.typing import ArrayLike, NDArray
 
 K1, B = 1.5, 0.75
-K1_SHORT, B_SHORT = 0.9, 0.4
-"""For :meth:`Lexical.matches`, where saying a word once is nearly as good as saying it often."""
+K1_SATURATION, B_SATURATION = 0.9, 0.4
+"""For :meth:`BM25Index.tf_saturation`: a second occurrence of a term adds little."""
 MAX_TERMS = 24
-"""Terms of a question that :meth:`Lexical.matches` looks up: a long dialogue has a hundred."""
+"""Query terms that :meth:`BM25Index.postings` looks up: a long dialogue has a hundred."""
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_STOP = frozenset(
+_STOP_WORDS = frozenset(
     "a about all also am an and any are as at be because been but by can could did do does for "
     "from had has have he her his how i if in into is it its just me my no not of on or our she "
     "so some than that the their them then there these they this to up us was we were what "
@@ -32,46 +36,52 @@ _stemmer: Any = cast("Any", Stemmer).Stemmer("english")  # a C extension without
 
 
 @lru_cache(maxsize=50_000)
-def _term(word: str) -> str:
+def _stem(word: str) -> str:
     return str(_stemmer.stemWord(word))
 
 
 def tokenize(text: str) -> list[str]:
-    """Stems of a text's words without stop words; two-character grams where no spaces are used."""
-    found: list[str] = []
+    """Split a text into stems without stop words; scripts without spaces into character bigrams."""
     text = text.casefold()
     if text.isascii():
-        return [_term(word) for word in _WORD.findall(text) if word not in _STOP]
+        return [_stem(word) for word in _WORD.findall(text) if word not in _STOP_WORDS]
+    terms: list[str] = []
     for word in _WORD.findall(text):
         if _UNSPACED.search(word):
-            found += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
-        elif word not in _STOP:
-            found.append(_term(word))
-    return found
+            terms += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+        elif word not in _STOP_WORDS:
+            terms.append(_stem(word))
+    return terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posting:
-    """Where a term stands: in which documents, ascending, how often in each, and its idf."""
+    """The documents that contain a term.
+
+    Attributes:
+        documents: document numbers, ascending.
+        counts: occurrences in each.
+        idf: the term's inverse document frequency.
+    """
 
     documents: NDArray[np.int32]
     counts: NDArray[np.int32]
-    weight: float
+    idf: float
 
 
 class BM25Index:
-    """An inverted index over documents numbered 0, 1, 2, … in the order of arrival."""
+    """An inverted index over documents numbered 0, 1, 2, … in order of arrival."""
 
     def __init__(self) -> None:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._lengths = array("i")
-        self._total = 0
+        self._total_length = 0
 
     def __len__(self) -> int:
         return len(self._lengths)
 
     def add(self, text: str) -> int:
-        """Index one more document; returns how many terms it has."""
+        """Index a document and return its number of terms."""
         counts = Counter(tokenize(text))
         number = len(self._lengths)
         for term, count in counts.items():
@@ -81,62 +91,62 @@ class BM25Index:
             posting[1].append(count)
         length = sum(counts.values())
         self._lengths.append(length)
-        self._total += length
+        self._total_length += length
         return length
 
-    def saturations(self, sought: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """What BM25 adds up, apart: how surely each document has each term, and the terms' idf.
+    def saturations(self, terms: Iterable[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the two factors of BM25 for the postings of the terms.
 
-        ``(t, n)``, 0 to 1, and ``(t,)``, for the terms that are in any document; of many terms,
-        the :data:`MOST` rarest.
+        These are the term frequency saturations, ``(t, n)`` from 0 to 1, and the terms' idf,
+        ``(t,)``.
         """
-        found = self.postings(sought)
-        chances = np.zeros((len(found), len(self._lengths)), np.float32)
-        for row, posting in enumerate(found):
-            chances[row, posting.documents] = self.tf_saturation(posting.documents, posting.counts)
-        return chances, np.array([posting.weight for posting in found], np.float32)
+        postings = self.postings(terms)
+        saturations = np.zeros((len(postings), len(self._lengths)), np.float32)
+        for row, posting in enumerate(postings):
+            saturations[row, posting.documents] = self.tf_saturation(
+                posting.documents, posting.counts
+            )
+        return saturations, np.array([posting.idf for posting in postings], np.float32)
 
-    def postings(self, sought: Iterable[str]) -> list[Posting]:
-        """Where the terms stand that are in any document: the :data:`MOST` rarest, rarest first."""
-        known = [term for term in set(sought) if term in self._postings]
-        known.sort(key=lambda term: (len(self._postings[term][0]), term))
-        # Copies: an array whose buffer is lent out could not grow when a turn arrives.
-        found = [self._postings[term] for term in known[:MAX_TERMS]]
+    def postings(self, terms: Iterable[str]) -> list[Posting]:
+        """Return the postings of indexed terms: the :data:`MAX_TERMS` rarest, rarest first."""
+        indexed = [term for term in set(terms) if term in self._postings]
+        indexed.sort(key=lambda term: (len(self._postings[term][0]), term))
+        # Copied, since an array that exports its buffer can't grow when a document is added.
         return [
-            Posting(np.array(documents), np.array(counts), self._rarity(len(documents)))
-            for documents, counts in found
+            Posting(np.array(documents), np.array(counts), self._idf(len(documents)))
+            for documents, counts in map(self._postings.__getitem__, indexed[:MAX_TERMS])
         ]
 
     def tf_saturation(
         self, documents: NDArray[np.int32], counts: NDArray[np.int32]
     ) -> NDArray[np.float32]:
-        """How surely documents have a term that stands so often in them, 0 to 1, ``(m,)``."""
+        """Return BM25's saturation of term counts in documents, 0 to 1, ``(m,)``."""
         lengths = np.frombuffer(self._lengths, np.intc)[documents]
-        times = counts.astype(np.float32)
-        return np.asarray(times / (times + self._normal(K1_SHORT, B_SHORT, lengths)), np.float32)
+        frequencies = counts.astype(np.float32)
+        norms = self._length_norm(K1_SATURATION, B_SATURATION, lengths)
+        return np.asarray(frequencies / (frequencies + norms), np.float32)
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every document for the query (Robertson's, with idf as in Lucene)."""
+        """Return Robertson's BM25 of every document, ``(n,)``, with the idf of Lucene."""
         n = len(self._lengths)
-        out = np.zeros(n, np.float32)
+        scores = np.zeros(n, np.float32)
         if n == 0:
-            return out
-        norm = self._normal(K1, B, self._lengths)
+            return scores
+        norms = self._length_norm(K1, B, self._lengths)
         for term in sorted(set(tokenize(query))):
             if (posting := self._postings.get(term)) is None:
                 continue
-            # Copies: an array whose buffer is lent out could not grow when a turn arrives.
             documents, counts = np.array(posting[0]), np.array(posting[1], np.float32)
-            out[documents] += (
-                self._rarity(len(documents)) * counts * (K1 + 1) / (counts + norm[documents])
-            )
-        return out
+            idf = self._idf(len(documents))
+            scores[documents] += idf * counts * (K1 + 1) / (counts + norms[documents])
+        return scores
 
-    def _rarity(self, documents: int) -> float:
-        """The idf of a term that is in so many documents."""
+    def _idf(self, documents: int) -> float:
+        """Return the inverse document frequency of a term in so many documents."""
         return log1p((len(self._lengths) - documents + 0.5) / (documents + 0.5))
 
-    def _normal(self, k1: float, b: float, lengths: ArrayLike) -> NDArray[np.float32]:
-        """What a term's count is held against in documents: more in longer ones."""
-        average = max(self._total / max(len(self._lengths), 1), 1e-9)
+    def _length_norm(self, k1: float, b: float, lengths: ArrayLike) -> NDArray[np.float32]:
+        """Return BM25's length normalization, which is added to term counts."""
+        average = max(self._total_length / max(len(self._lengths), 1), 1e-9)
         return np.asarray(k1 * (1 - b + b * np.array(lengths, np.float32) / average), np.float32)

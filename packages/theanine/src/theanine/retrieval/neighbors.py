@@ -1,40 +1,43 @@
-"""Neighbours lend each other weight, the more the fewer words lie between them."""
+"""Neighbor smoothing with exponential decay over word distance."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.rows import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray
 
 SKIPPED_TURN_LENGTH = 12
-"""Words that a turn is taken to have where no unit stands for it."""
+"""Assumed words of a turn that no unit stands for."""
 
 Matrix = NDArray[np.float32]
 Positions = NDArray[np.int64]
-"""Positions of units, in the order of their arrival from 0; ascending."""
+"""Positions of units in order of arrival, from 0, ascending."""
 
 
 class NeighborSmoothing:
-    """How near each unit is to those before it in its session, for units that keep arriving.
+    """Proximity of each unit to the units before it in its session.
 
-    Nearness is ``exp(-words between the two middles / fade)``: turns of chat are close to each
-    other, essays are not, so that one setting serves both. Zero across sessions.
+    Proximity is ``exp(-words between the middles of two units / fade)``, and 0 across sessions.
+    Turns of chat are close to each other, essays are not: one setting serves both.
 
     Args:
-        reach: how many neighbours on either side take part.
-        fade: words after which nearness has fallen to 1/e.
-        ahead: what share of its weight a later unit lends to an earlier one.
+        reach: number of neighbors on either side.
+        fade: words after which proximity has fallen to 1/e.
+        ahead: share of its score that a unit lends to earlier ones; to later ones it lends all.
     """
 
     def __init__(self, reach: int, fade: float, ahead: float) -> None:
         self.reach, self._fade, self._ahead = reach, fade, ahead
-        self._near: list[GrowingArray[np.float32]] = [
+        # _proximities[d - 1][i] is the proximity of unit i to unit i - d.
+        self._proximities: list[GrowingArray[np.float32]] = [
             GrowingArray(np.float32) for _ in range(reach)
         ]
         self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._middles: GrowingArray[np.float64] = GrowingArray(np.float64)
-        self._words = self._turn = 0
+        self._words = self._last_turn = 0
 
     def extend(
         self,
@@ -42,59 +45,60 @@ class NeighborSmoothing:
         lengths: NDArray[np.int64],
         turns: NDArray[np.int64] | None = None,
     ) -> None:
-        """Take in more units: their sessions' numbers, how many words each has, their turns'."""
+        """Add units: their session numbers, lengths in words, and turn numbers (0 if unknown)."""
         if not len(lengths):
             return
-        old = len(self._middles)
+        start = len(self._middles)
         turns = np.zeros_like(lengths) if turns is None else turns
-        skipped = np.maximum(np.diff(turns, prepend=self._turn) - 1, 0) * (turns > 0)
+        skipped = np.maximum(np.diff(turns, prepend=self._last_turn) - 1, 0) * (turns > 0)
         ends = self._words + np.cumsum(lengths + SKIPPED_TURN_LENGTH * skipped)
-        self._words, self._turn = int(ends[-1]), int(turns[-1])
+        self._words, self._last_turn = int(ends[-1]), int(turns[-1])
         self._sessions.extend(sessions)
         self._middles.extend(ends - lengths / 2)
         all_sessions, middles = self._sessions.values, self._middles.values
-        for distance, rows in enumerate(self._near, 1):
-            near = np.zeros(len(lengths), np.float32)
-            start = max(old, distance)
-            gaps = middles[start:] - middles[start - distance : len(middles) - distance]
-            same = all_sessions[start:] == all_sessions[start - distance : len(middles) - distance]
-            near[start - old :] = np.where(same, np.exp(-gaps / self._fade), 0)
-            rows.extend(near)
+        for distance, proximities in enumerate(self._proximities, 1):
+            added = np.zeros(len(lengths), np.float32)
+            first = max(start, distance)
+            gaps = middles[first:] - middles[first - distance : len(middles) - distance]
+            same = all_sessions[first:] == all_sessions[first - distance : len(middles) - distance]
+            added[first - start :] = np.where(same, np.exp(-gaps / self._fade), 0)
+            proximities.extend(added)
 
     @property
     def settings(self) -> str:
-        """What it was made with, in words that differ where any of it does."""
+        """A text that identifies the settings."""
         return f"reach {self.reach}, fade {self._fade}, ahead {self._ahead}"
 
-    def subset(self, places: Positions) -> NeighborSmoothing:
-        """The same over some units alone: neighbours that are left out lend nothing."""
-        some = NeighborSmoothing(self.reach, self._fade, self._ahead)
-        for distance, (rows, kept) in enumerate(zip(self._near, some._near, strict=True), 1):
-            near = rows.values[places]
-            near[:distance] = 0
-            near[distance:][places[distance:] - places[:-distance] > distance] = 0
-            kept.extend(near)
-        return some
+    def subset(self, positions: Positions) -> NeighborSmoothing:
+        """Return the smoothing of some units alone: omitted neighbors lend nothing."""
+        subset = NeighborSmoothing(self.reach, self._fade, self._ahead)
+        pairs = zip(self._proximities, subset._proximities, strict=True)
+        for distance, (proximities, selected) in enumerate(pairs, 1):
+            values = proximities.values[positions]
+            values[:distance] = 0
+            values[distance:][positions[distance:] - positions[:-distance] > distance] = 0
+            selected.extend(values)
+        return subset
 
     def smooth(self, scores: Matrix) -> Matrix:
-        """Each unit's score with its neighbours' added by nearness; ``(…, n)``."""
-        out = scores.copy()
-        for distance, near in self._pairs(scores.shape[-1]):
-            out[..., distance:] += near * scores[..., :-distance]
-            out[..., :-distance] += self._ahead * near * scores[..., distance:]
-        return out
+        """Add to each unit's score those of its neighbors, weighted by proximity; ``(…, n)``."""
+        smoothed = scores.copy()
+        for distance, proximity in self._by_distance(scores.shape[-1]):
+            smoothed[..., distance:] += proximity * scores[..., :-distance]
+            smoothed[..., :-distance] += self._ahead * proximity * scores[..., distance:]
+        return smoothed
 
-    def noisy_or(self, chances: Matrix) -> Matrix:
-        """The chance that a unit or one of its neighbours has it (noisy or); ``(…, n)``, 0 to 1."""
-        missing = 1 - chances
-        for distance, near in self._pairs(chances.shape[-1]):
-            missing[..., distance:] *= 1 - near * chances[..., :-distance]
-            missing[..., :-distance] *= 1 - self._ahead * near * chances[..., distance:]
-        return 1 - missing
+    def noisy_or(self, probabilities: Matrix) -> Matrix:
+        """Combine each unit's probability with its neighbors' by a noisy-or; ``(…, n)``, 0 to 1."""
+        complement = 1 - probabilities
+        for distance, proximity in self._by_distance(probabilities.shape[-1]):
+            complement[..., distance:] *= 1 - proximity * probabilities[..., :-distance]
+            complement[..., :-distance] *= (
+                1 - self._ahead * proximity * probabilities[..., distance:]
+            )
+        return 1 - complement
 
-    def _pairs(self, units: int) -> list[tuple[int, Matrix]]:
-        return [
-            (distance, rows.values[distance:])
-            for distance, rows in enumerate(self._near, 1)
-            if distance < units
-        ]
+    def _by_distance(self, units: int) -> Iterator[tuple[int, Matrix]]:
+        for distance, proximities in enumerate(self._proximities, 1):
+            if distance < units:
+                yield distance, proximities.values[distance:]

@@ -1,9 +1,10 @@
-"""Rank all units of a scope for a question: a sum of a few kinds of evidence, none of them costly.
+"""Rank all units of a scope for a query by a weighted sum of evidence.
 
-The weights were fitted (a listwise softmax over two kinds of conversations: chats between friends
-and long chats with an assistant; leave-one-conversation-out) and rounded. One setting serves both.
-Pseudo-relevance feedback, character n-grams, word bigrams, sentence vectors, soft term matching,
-diversity over sessions and further principal components were tried and did not help beside these.
+The weights were fitted with a listwise softmax over two kinds of conversations, chats between
+friends and long chats with an assistant, leaving one conversation out at a time, and then rounded.
+One setting serves both. Pseudo-relevance feedback, character n-grams, word bigrams, sentence
+vectors, soft term matching, diversity over sessions and further principal components were tried and
+did not improve on these.
 """
 
 from __future__ import annotations
@@ -18,32 +19,35 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
+from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.lexical import BM25Index, tokenize
 from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
-from theanine.retrieval.rows import GrowingArray
 from theanine.retrieval.scoring import Scores, standardize
 from theanine.retrieval.temporal import find_date_ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingConfig:
-    """Weights of the parts; 0 turns one off. Dense and lexical scores have mean 0, deviation 1.
+    """Weights of the kinds of evidence; 0 turns one off.
+
+    Dense and lexical scores are standardized to mean 0 and deviation 1 before they are weighted.
 
     Attributes:
-        dense: of the centred cosine.
-        lexical: of the words that a unit or its neighbours share with the question.
-        reach: neighbours on either side that lend weight; 0 looks at each unit alone.
-        fade: words (without stop words) between two units' middles after which a neighbour's
+        dense: centered cosine, with neighbor smoothing.
+        lexical: query terms that occur in a unit or its neighbors.
+        reach: neighbors on either side that take part; 0 scores each unit alone.
+        fade: words (without stop words) between the middles of two units after which a neighbor's
             weight has fallen to 1/e.
-        ahead: what share of its weight a later unit lends to an earlier one.
-        speaker: for units of the one speaker whom the question names; taken off all others.
-        asker: for the asker's own units, where the question says "I"; taken off all others.
-        standing: for the asker's lasting instructions and preferences, as far as they fit.
-        date: for units said on the days that the question names; less before and after them.
-        substance: for each unit of the logarithm of its words, up to 15 of them.
-        exact_upto: units in one scope up to which each is looked at; above that, with the extra
-            ``ann``, only candidates are (see :mod:`theanine.retrieval.ann.search`).
+        ahead: share of its weight that a later unit lends to an earlier one.
+        speaker: for units of the only speaker named in the query; subtracted from all others.
+        asker: for the asker's own units, if the query says "I"; subtracted from all others.
+        standing: for the asker's lasting instructions and preferences, in proportion to their
+            relevance.
+        date: for units from the days named in the query; less for days before and after.
+        substance: times the logarithm of a unit's words, up to 15 of them.
+        exact_upto: units in one scope up to which every unit is scored; in larger scopes, with the
+            extra ``ann``, only candidates are (see :mod:`theanine.retrieval.ann.search`).
     """
 
     dense: float = 0.8
@@ -60,11 +64,11 @@ class RankingConfig:
 
 
 MAX_LENGTH = 15
-"""Words from which a unit is worth no more for being longer."""
+"""Words above which a longer unit scores no higher for its length."""
 DAYS_AFTER, DAYS_BEFORE = 7.0, 3.0
-"""Days in which the weight of a named day falls to 1/e: people tell of what has happened."""
-UNNAMED_ASKER = "user"
-"""Whose words "I" stands for where the asker has none under the asker's own name."""
+"""Days after and before a named day in which its weight falls to 1/e: talk follows events."""
+DEFAULT_ASKER = "user"
+"""Speaker to whom "I" refers if the asker has no units under their own name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +76,11 @@ class Unit:
     """What is ranked: a turn, a memory, an exchange.
 
     Attributes:
-        text: the words.
-        session: the number of its session; units arrive in order, a session's one after another.
-        at: when it was said, or None when that is not known.
-        speakers: who said it or whom it is about.
-        turn: the number of the (first) turn that it stands for, or 0 when that is not known: turns
-            of a session that no unit stands for part its neighbours.
+        session: session number; units are added in order, session by session.
+        at: its time, or None if unknown.
+        speakers: who said it, or whom it is about.
+        turn: number of its (first) turn, 0 if unknown; turns without a unit count as distance
+            between neighbors.
     """
 
     text: str
@@ -88,7 +91,7 @@ class Unit:
 
 
 class Ranking:
-    """Units that keep arriving, ready to be ranked; none is looked at twice."""
+    """Units that are added over time, and their scores for a query."""
 
     def __init__(self, config: RankingConfig | None = None) -> None:
         self.config = config or RankingConfig()
@@ -96,9 +99,10 @@ class Ranking:
         self.dense = DenseScorer()
         self.smoothing = NeighborSmoothing(self.config.reach, self.config.fade, self.config.ahead)
         self._names = SpeakerNames()
-        self._groups: dict[tuple[str, ...], int] = {}
-        self._group_of: GrowingArray[np.int64] = GrowingArray(np.int64)
-        self._days: GrowingArray[np.float32] = GrowingArray(np.float32)
+        # Each distinct tuple of speakers has a number, by which the units refer to it.
+        self._speaker_groups: dict[tuple[str, ...], int] = {}
+        self._group_numbers: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._days: GrowingArray[np.float32] = GrowingArray(np.float32)  # ordinals; NaN if unknown
         self._substance: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._standing: GrowingArray[np.bool_] = GrowingArray(np.bool_)
         self._years: set[int] = set()
@@ -112,7 +116,7 @@ class Ranking:
         return self.dense.vectors
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
-        """Take in more units with their vectors, ``(n, d)``, unit norm."""
+        """Add units with their vectors, ``(n, d)``, unit norm."""
         if not units:
             return
         lengths = np.array([self.lexical.add(unit.text) for unit in units], np.int64)
@@ -125,90 +129,100 @@ class Ranking:
         self._years.update(unit.at.year for unit in units if unit.at)
         for unit in units:
             self._names.add(unit.speakers)
-            self._groups.setdefault(unit.speakers, len(self._groups))
-        self._group_of.extend([self._groups[unit.speakers] for unit in units])
+            self._speaker_groups.setdefault(unit.speakers, len(self._speaker_groups))
+        self._group_numbers.extend([self._speaker_groups[unit.speakers] for unit in units])
 
     def without_speakers(self, text: str) -> str:
-        """A question without the names of those who speak here: what its vector should be of.
+        """Remove the speakers' names from a query before it is embedded.
 
-        A static embedder lets a name outweigh the subject, and who is meant counts by itself.
+        A static embedder lets a name outweigh the subject, and speakers are scored separately.
         """
         return self._names.remove_from(text)
 
+    def query_terms(self, query: Query) -> list[str]:
+        """Return the terms of a query without speaker names."""
+        return tokenize(self._names.remove_from(query.text))
+
     def scores(self, query: Query) -> Scores:
-        """How well each unit fits, higher is better; no fixed scale."""
+        """Score every unit; higher is better, no fixed scale."""
         dense = standardize(self.dense.scores(np.asarray(query.vector, np.float32)))
-        shared = standardize(self.smoothing.smooth(dense))
-        return self.combine(query, dense, shared, standardize(self._found(query)))
+        saturations, idf = self.lexical.saturations(self.query_terms(query))
+        # A term counts for a unit if it occurs in the unit or in a neighbor.
+        lexical = np.einsum("t,tn->n", idf, self.smoothing.noisy_or(saturations))
+        return self.combine(
+            query,
+            dense=dense,
+            smoothed=standardize(self.smoothing.smooth(dense)),
+            lexical=standardize(np.asarray(lexical, np.float32)),
+        )
 
     def combine(
         self,
         query: Query,
+        *,
         dense: Scores,
-        shared: Scores,
-        found: Scores,
+        smoothed: Scores,
+        lexical: Scores,
         at: Positions | None = None,
     ) -> Scores:
-        """The sum of all evidence, for all units or for those ``at`` some places.
+        """Return the weighted sum of all evidence.
 
-        Each on one scale: the units' own cosines, those with their neighbours', and the words.
+        Args:
+            dense, smoothed, lexical: standardized scores: cosines alone, cosines after neighbor
+                smoothing, and terms.
+            at: positions of the units that these scores are of; None for all units.
         """
-        config, said = self.config, query.cue
-        some = slice(None) if at is None else at
-        out = config.substance * self._substance.values[some]
-        out += config.dense * shared
-        out += config.lexical * found
-        named = self._names.find(said)
+        config = self.config
+        selected = slice(None) if at is None else at
+        total = config.substance * self._substance.values[selected]
+        total += config.dense * smoothed
+        total += config.lexical * lexical
+        named = self._names.find(query.cue)
         if len(named) == 1:
-            out += config.speaker * self._balance(next(iter(named)), some)
-        if asker := self._asker(query.asker):
-            own = self._balance(asker, some)
-            if speaks_of_asker(said):
-                out += config.asker * own
-            lasting = np.flatnonzero(self._standing.values[some] & (own > 0))
-            out[lasting] += config.standing * np.clip(dense[lasting] + 1, 0, 2)
-        if days := self._on(said, query.asked_at):
-            out += config.date * self._near(days, some)
-        return out
+            total += config.speaker * self._speaker_scores(next(iter(named)), selected)
+        if asker := self._find_asker(query.asker):
+            of_asker = self._speaker_scores(asker, selected)
+            if speaks_of_asker(query.cue):
+                total += config.asker * of_asker
+            standing = np.flatnonzero(self._standing.values[selected] & (of_asker > 0))
+            total[standing] += config.standing * np.clip(dense[standing] + 1, 0, 2)
+        if ranges := self._date_ranges(query):
+            total += config.date * self._date_scores(ranges, selected)
+        return total
 
     def date_mask(self, query: Query) -> NDArray[np.bool_] | None:
-        """Which units were said on or about the days that a query names; None if it names none."""
-        days = self._on(query.cue, query.asked_at) if self.config.date else []
-        return self._near(days, slice(None)) > 1 / e if days else None
+        """Return which units are from days near those named in a query; None if it names none."""
+        ranges = self._date_ranges(query) if self.config.date else []
+        return self._date_scores(ranges, slice(None)) > 1 / e if ranges else None
 
-    def query_terms(self, query: Query) -> list[str]:
-        """The terms that are looked for: those of the question without speakers' names."""
-        return tokenize(self._names.remove_from(query.text))
+    def _find_asker(self, asker: str) -> str:
+        """Return the asker's name among the speakers, or an empty string."""
+        if not asker:
+            return ""
+        names = {name.casefold(): name for group in self._speaker_groups for name in group}
+        return names.get(asker.casefold()) or names.get(DEFAULT_ASKER, "")
 
-    def _found(self, query: Query) -> Scores:
-        """The weight of the words that are found in each unit or beside it."""
-        chances, weights = self.lexical.saturations(self.query_terms(query))
-        return np.asarray(
-            np.einsum("t,tn->n", weights, self.smoothing.noisy_or(chances)), np.float32
-        )
-
-    def _asker(self, asker: str) -> str:
-        """The asker's name among the speakers, or empty."""
-        known = {name.casefold(): name for group in self._groups for name in group}
-        return known.get(asker.casefold()) or known.get(UNNAMED_ASKER, "") if asker else ""
-
-    def _balance(self, speaker: str, some: slice | Positions) -> Scores:
-        """1 for the units of a speaker alone, -1 for those of others, between where shared."""
+    def _speaker_scores(self, speaker: str, selected: slice | Positions) -> Scores:
+        """Return 1 for the speaker's own units, -1 for others', between for shared ones."""
         shares = [
-            group.count(speaker) / len(group) * 2 - 1 if group else 0 for group in self._groups
+            group.count(speaker) / len(group) * 2 - 1 if group else 0
+            for group in self._speaker_groups
         ]
-        return np.array(shares, np.float32)[self._group_of.values[some]]
+        return np.array(shares, np.float32)[self._group_numbers.values[selected]]
 
-    def _on(self, said: str, asked_at: datetime | None) -> list[tuple[int, int]]:
-        today = asked_at.date() if asked_at else None
-        found = find_date_ranges(said, sorted(self._years), today)
-        return [(start.toordinal(), end.toordinal()) for start, end in found]
+    def _date_ranges(self, query: Query) -> list[tuple[int, int]]:
+        """Return first and last days, as ordinals, of the date ranges that a query names."""
+        today = query.asked_at.date() if query.asked_at else None
+        ranges = find_date_ranges(query.cue, sorted(self._years), today)
+        return [(start.toordinal(), end.toordinal()) for start, end in ranges]
 
-    def _near(self, days: Sequence[tuple[int, int]], some: slice | Positions) -> Scores:
-        """1 on the days, falling before and after them; 0 where a unit's day is not known."""
-        at: NDArray[np.float32] = self._days.values[some]
-        best = np.zeros(len(at), np.float32)
-        for start, end in days:
-            away = np.maximum((start - at) / DAYS_BEFORE, (at - end) / DAYS_AFTER)
-            best = np.fmax(best, np.exp(-np.maximum(away, 0)))
-        return best
+    def _date_scores(
+        self, ranges: Sequence[tuple[int, int]], selected: slice | Positions
+    ) -> Scores:
+        """Return 1 within the ranges, decaying before and after; 0 for units of unknown date."""
+        days: NDArray[np.float32] = self._days.values[selected]
+        scores = np.zeros(len(days), np.float32)
+        for start, end in ranges:
+            distance = np.maximum((start - days) / DAYS_BEFORE, (days - end) / DAYS_AFTER)
+            scores = np.fmax(scores, np.exp(-np.maximum(distance, 0)))
+        return scores

@@ -1,4 +1,4 @@
-"""A second look at what retrieval found first, by a model that reads question and text together."""
+"""Rerank candidates with a model that reads question and text together."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from theanine.errors import SettingsError
 from theanine.types import Memory
 
 DEFAULT_RERANK_DEPTH = 50
-Found = list[tuple[Memory, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankConfig:
-    """Which reranker reads, and how far down.
+    """A reranker and its depth.
 
     Attributes:
-        reranker: rates texts for a question.
-        top: how many of the best memories it reads; those after them keep their order.
+        top: number of candidates that it reads; those below keep their order.
     """
 
     reranker: Reranker
@@ -29,19 +27,21 @@ class RerankConfig:
         if self.top < 1:
             raise SettingsError(f"the reranker must read at least 1 memory, not {self.top}")
 
-    async def rerank(self, question: str, found: Sequence[tuple[Memory, float]]) -> Found:
-        """The memories, best first, with the reranker's scores.
+    async def rerank(
+        self, question: str, candidates: Sequence[tuple[Memory, float]]
+    ) -> list[tuple[Memory, float]]:
+        """Return the candidates, best first, with the reranker's scores; ties keep their order.
 
-        Equal scores keep the order in which they were found. Memories that it did not read come
-        after all that it did, as far below the last one as they were found below it.
+        Unread candidates follow all read ones, with scores below the lowest by the same distance as
+        they had before.
         """
-        read, rest = found[: self.top], found[self.top :]
+        read, unread = candidates[: self.top], candidates[self.top :]
         texts = [memory.text for memory, _ in read]
-        ratings = [float(one) for one in await score_texts(self.reranker, question, texts)]
-        order = sorted(range(len(read)), key=lambda i: -ratings[i])
-        best = [(read[i][0], ratings[i]) for i in order]
-        if not rest:
+        scores = [float(score) for score in await score_texts(self.reranker, question, texts)]
+        order = sorted(range(len(read)), key=lambda i: -scores[i])
+        best = [(read[i][0], scores[i]) for i in order]
+        if not unread:
             return best
         lowest = best[-1][1]
-        below = lowest - read[-1][1]
-        return [*best, *((memory, min(score + below, lowest)) for memory, score in rest)]
+        shift = lowest - read[-1][1]
+        return [*best, *((memory, min(score + shift, lowest)) for memory, score in unread)]

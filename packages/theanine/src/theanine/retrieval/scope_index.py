@@ -1,4 +1,4 @@
-"""A scope's memories as retrieval needs them, held in memory and extended as the store grows."""
+"""An in-memory index of one scope's memories for retrieval, extended as the store grows."""
 
 from __future__ import annotations
 
@@ -18,38 +18,42 @@ from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
+from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
-from theanine.retrieval.rows import GrowingArray
 from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.types import Mark, Memory, Scope, Session, Turn
 
 RetrievalMode = Literal["hybrid", "dense", "lexical"]
-"""By all evidence of :mod:`theanine.retrieval.ranking`, by cosine alone, or by BM25 alone."""
+"""All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, or BM25 alone."""
+
+Mask = NDArray[np.bool_]
 
 DEFAULT_CAPACITY = 250_000
-"""What all cached scopes may weigh together, in memories, before the least used is let go."""
+"""Total size of all cached indexes, in memories, above which the least recently used is dropped."""
 BASE_SIZE = 10
-"""What a view with nothing in it weighs, in memories: some 16 KB, where one takes 1.5 to 2."""
-
+"""Size of an empty index, in memories: some 16 KB, where a memory takes 1.5 to 2."""
 BATCH = 1_000
-"""Memories that are read at once: enough to be fast, few enough to leave no hole in memory."""
+"""Memories read at once: enough to be fast, few enough not to fragment the heap."""
 
 
 class ScopeIndex:
-    """One scope, one method: memories, vectors, postings and links as of ``state``.
+    """One scope and method: memories, vectors, postings and links as of ``state``.
+
+    A memory has an id, its number in the scope, and a position in the index. Arrays and masks are
+    in order of position, like ``memories``.
 
     Attributes:
-        memories: in order of number.
-        graph: the links.
+        state: the version of the scope that was read.
+        memories: in order of id.
+        graph: the links between them.
         sessions: by number.
-        undated: numbers of the sessions whose times only keep their order.
-        marks: the marks on memories that are no longer live, by memory; the last one counts.
-        approximate: finds in a scope that has outgrown exact search.
-        session_of, times: each memory's session number and time, in microseconds since 1970.
+        undated: numbers of the sessions without real dates.
+        marks: the latest mark of each memory that is no longer live, by memory id.
+        approximate: search for scopes too large for exact search.
     """
 
     def __init__(
@@ -67,183 +71,118 @@ class ScopeIndex:
         self.undated: frozenset[int] = frozenset()
         self.marks: dict[int, Mark] = {}
         self._store = store
-        self._read_upto = 0
-        self._sessions_upto = 0
-        self._place: dict[int, int] = {}
         self._ranking = Ranking(ranking)
         self.approximate = ApproximateSearch(self._ranking)
+        self._positions: dict[int, int] = {}
         self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
-        self._session_of: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._session_ids: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._kind_codes: dict[str, int] = {}
+        self._kinds: GrowingArray[np.int16] = GrowingArray(np.int16)
         self._turns: dict[int, Turn] = {}
-        self._marks_read = 0
-        self._kinds: dict[str, int] = {}
-        self._kind_of: GrowingArray[np.int16] = GrowingArray(np.int16)
-        self._recalls: dict[int, list[datetime]] = {}
-        self._recalls_upto = 0
+        self._recall_times: dict[int, list[datetime]] = {}
+        # What was read from the store so far: the highest id or the count of each.
+        self._read_memories = self._read_sessions = self._read_marks = self._read_recalls = 0
 
-    def __getitem__(self, memory: int) -> Memory:
-        return self.memories[self._place[memory]]
+    # Reading from the store
 
-    def order(self, memory: int) -> tuple[datetime, int]:
-        """Sorts memory numbers as they happened."""
-        return self[memory].order
+    async def extend(self, state: ScopeVersion) -> None:
+        """Read what was committed up to ``state``, which must have the same epoch and embedder."""
+        # add_sessions may have added later sessions already: read from the last one read here.
+        sessions = await self._store.sessions(self.scope, self.method, after=self._read_sessions)
+        self.add_sessions(sessions)
+        self._read_sessions = max([self._read_sessions, *(session.id for session in sessions)])
+        self._ranking.vectors.reserve(len(self.memories) + state.memories - self._read_memories)
+        for after in range(self._read_memories, state.memories, BATCH):
+            await self._read_batch(after, min(after + BATCH, state.memories))
+        self._read_memories = state.memories
+        if state.marks > self._read_marks:
+            marks = await self._store.marks(self.scope, method=self.method, after=self._read_marks)
+            self.marks.update({mark.memory: mark for mark in marks})
+            self._read_marks = state.marks
+        self.state = state
 
-    def __contains__(self, memory: int) -> bool:
-        return memory in self._place
+    def add_sessions(self, sessions: Iterable[Session]) -> None:
+        """Add sessions or replace known ones by their new state."""
+        self.sessions.update({session.id: session for session in sessions})
+        self.undated = frozenset(s.id for s in self.sessions.values() if not s.dated)
+
+    async def _read_batch(self, after: int, upto: int) -> None:
+        """Read memories with ids in ``(after, upto]``, their vectors and links."""
+        store, scope, method = self._store, self.scope, self.method
+        memories = await store.memories(scope, method=method, after=after, upto=upto)
+        ids, vectors = await store.vectors(scope, method=method, after=after, upto=upto)
+        links = await store.links(scope, method=method, after=after, upto=upto)
+        rows = {memory: row for row, memory in enumerate(ids)}
+        # Another task may have added some of them during these reads.
+        last = self.memories[-1].id if self.memories else 0
+        added = [memory for memory in memories if memory.id in rows and memory.id > last]
+        if added:
+            self._add(added, np.asarray(vectors)[[rows[memory.id] for memory in added]])
+        for link in links:
+            if link.older in self and link.newer in self:
+                self.graph.add(link)
+
+    def _add(self, memories: Sequence[Memory], vectors: Vectors) -> None:
+        for memory in memories:
+            self._positions[memory.id] = len(self.memories)
+            self.memories.append(memory)
+        units = [
+            Unit(
+                text=memory.text,
+                session=memory.session,
+                at=memory.at if memory.dated else None,
+                speakers=memory.speakers,
+                turn=memory.source_turns[0] if memory.source_turns else 0,
+            )
+            for memory in memories
+        ]
+        self._ranking.extend(units, vectors)
+        self._ids.extend([memory.id for memory in memories])
+        self._session_ids.extend([memory.session for memory in memories])
+        self._times.extend([micros(memory.at) for memory in memories])
+        codes = self._kind_codes
+        self._kinds.extend([codes.setdefault(memory.kind, len(codes)) for memory in memories])
+
+    # Memories
 
     def __len__(self) -> int:
         return len(self.memories)
 
+    def __contains__(self, memory: int) -> bool:
+        return memory in self._positions
+
+    def __getitem__(self, memory: int) -> Memory:
+        return self.memories[self._positions[memory]]
+
+    def order(self, memory: int) -> tuple[datetime, int]:
+        """Sort key of memory ids by time."""
+        return self[memory].order
+
     @property
     def session_of(self) -> NDArray[np.int64]:
-        """The number of each memory's session, as ``memories`` are ordered."""
-        return self._session_of.values
+        """Session number of each memory."""
+        return self._session_ids.values
 
     @property
     def times(self) -> NDArray[np.int64]:
-        """Each memory's time in microseconds since 1970, as ``memories`` are ordered."""
+        """Time of each memory, in microseconds since 1970."""
         return self._times.values
 
-    def add_sessions(self, sessions: Iterable[Session]) -> None:
-        """Take in sessions, new ones or in a new state."""
-        self.sessions.update({session.id: session for session in sessions})
-        self.undated = frozenset(s.id for s in self.sessions.values() if not s.dated)
-
-    async def extend(self, state: ScopeVersion) -> None:
-        """Take in what was committed since. Only for a state of the same epoch and embedder."""
-        # Of those met one by one there may be earlier ones that are not known yet.
-        last = self._sessions_upto
-        fresh = await self._store.sessions(self.scope, self.method, after=last)
-        self.add_sessions(fresh)
-        self._sessions_upto = max([self._sessions_upto, *(session.id for session in fresh)])
-        self._ranking.vectors.reserve(len(self.memories) + state.memories - self._read_upto)
-        for after in range(self._read_upto, state.memories, BATCH):
-            await self._take(after, min(after + BATCH, state.memories))
-        self._read_upto = state.memories
-        if state.marks > self._marks_read:
-            fresh = await self._store.marks(self.scope, method=self.method, after=self._marks_read)
-            self.marks.update({mark.memory: mark for mark in fresh})
-            self._marks_read = state.marks
-        self.state = state
-
-    async def _take(self, after: int, upto: int) -> None:
-        store, scope, method = self._store, self.scope, self.method
-        fresh = await store.memories(scope, method=method, after=after, upto=upto)
-        ids, vectors = await store.vectors(scope, method=method, after=after, upto=upto)
-        links = await store.links(scope, method=method, after=after, upto=upto)
-        rows = {memory: i for i, memory in enumerate(ids)}
-        # Another task may have taken in the same ones while this one was reading.
-        last = self.memories[-1].id if self.memories else 0
-        self._add([m for m in fresh if m.id in rows and m.id > last], rows, vectors)
-        for link in links:
-            if link.older in self._place and link.newer in self._place:
-                self.graph.add(link)
-
-    def _add(self, fresh: Sequence[Memory], rows: Mapping[int, int], vectors: Vectors) -> None:
-        for memory in fresh:
-            self._place[memory.id] = len(self.memories)
-            self.memories.append(memory)
-        if not fresh:
-            return
-        units = [self._unit(memory) for memory in fresh]
-        self._ranking.extend(units, np.asarray(vectors)[[rows[memory.id] for memory in fresh]])
-        self._ids.extend([memory.id for memory in fresh])
-        self._session_of.extend([memory.session for memory in fresh])
-        self._times.extend([micros(memory.at) for memory in fresh])
-        codes = [self._kinds.setdefault(memory.kind, len(self._kinds)) for memory in fresh]
-        self._kind_of.extend(codes)
-
-    def _unit(self, memory: Memory) -> Unit:
-        session = self.sessions.get(memory.session)
-        return Unit(
-            text=memory.text,
-            session=memory.session,
-            at=memory.at if session is None or session.dated else None,
-            speakers=memory.speakers,
-            turn=memory.source_turns[0] if memory.source_turns else 0,
-        )
-
-    def nearest(
-        self, vectors: Vectors, k: int, *, among: NDArray[np.bool_] | None = None
-    ) -> list[list[tuple[Memory, float]]]:
-        """For each row, the ``k`` memories of highest cosine, best first.
-
-        ``among`` masks what may be found: ``(rows, memories)``.
-        """
-        self._check(among)
-        if not self.memories:
-            return [[] for _ in vectors]
-        known = self._ranking.vectors.values
-        found: list[list[tuple[Memory, float]]] = []
-        for row, vector in enumerate(np.asarray(vectors, np.float32)):
-            similarity = inner_products(known, vector)
-            if among is not None:
-                similarity[~among[row]] = -np.inf
-            found.append(self._best(similarity, k))
-        return found
-
-    def without_speakers(self, text: str) -> str:
-        """What the vector of a ``hybrid`` search should be of: the text without speakers' names."""
-        return self._ranking.without_speakers(text)
-
-    def search(
-        self,
-        query: Query,
-        k: int,
-        mode: RetrievalMode = "hybrid",
-        *,
-        among: NDArray[np.bool_] | None = None,
-    ) -> list[tuple[Memory, float]]:
-        """The ``k`` memories that fit the query best; ``among`` masks what may be found."""
-        self._check(among)
-        if not self.memories:
-            return []
-        if mode == "dense":
-            return self.nearest(query.vector[None], k, among=_row(among))[0]
-        if mode == "lexical":
-            scores = self._ranking.lexical.scores(query.text)
-        elif self.approximate.applies(k):
-            places, scores = self.approximate.scores(query, among)
-            return self._best(scores, k, places)
-        else:
-            scores = self._ranking.scores(query)
-        if among is not None:
-            scores = np.where(among, scores, -np.inf)
-        return self._best(scores, k)
-
-    def _check(self, among: NDArray[np.bool_] | None) -> None:
-        """Raises ValueError for a mask that was made before the view grew."""
-        if among is not None and among.shape[-1] != len(self):
-            raise ValueError(
-                f"the mask is of {among.shape[-1]} memories, and the view has {len(self)}: make it "
-                "when it is used, with no await between"
-            )
-
     @property
-    def size(self) -> int:
-        """About what the view takes in memory, counted in memories and turns."""
-        return BASE_SIZE + len(self.memories) + len(self._turns)
+    def live(self) -> Mask:
+        """Mask of the memories without a mark."""
+        mask = np.ones(len(self), bool)
+        mask[[self._positions[memory] for memory in self.marks if memory in self]] = False
+        return mask
 
-    @property
-    def ranking_config(self) -> RankingConfig:
-        """The weights by which a search ranks."""
-        return self._ranking.config
+    def kind_mask(self, *kinds: str) -> Mask:
+        """Return the mask of the memories of any of these kinds."""
+        codes = [self._kind_codes[kind] for kind in kinds if kind in self._kind_codes]
+        return np.isin(self._kinds.values, codes)
 
-    @property
-    def live(self) -> NDArray[np.bool_]:
-        """Which memories no mark stands on, as ``memories`` are ordered."""
-        found = np.ones(len(self.memories), bool)
-        found[[self._place[memory] for memory in self.marks if memory in self._place]] = False
-        return found
-
-    def kind_mask(self, *kinds: str) -> NDArray[np.bool_]:
-        """Which memories are of any of these kinds, as ``memories`` are ordered."""
-        codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
-        return np.isin(self._kind_of.values, codes)
-
-    def live_mask(self, *kinds: str) -> NDArray[np.bool_]:
-        """Which memories of any of these kinds no mark stands on, as ``memories`` are ordered."""
+    def live_mask(self, *kinds: str) -> Mask:
+        """Return the mask of the live memories of any of these kinds."""
         return self.live & self.kind_mask(*kinds)
 
     def live_memories(self, *kinds: str) -> list[Memory]:
@@ -252,76 +191,157 @@ class ScopeIndex:
         return [memory for memory, live in zip(self.memories, mask, strict=True) if live]
 
     def source_turns(self, memory: Memory) -> tuple[int, ...]:
-        """The turns that a memory rests on, its own and those behind what it was made of."""
-        turns, seen, waiting = set(memory.source_turns), {memory.id}, list(memory.derived_from)
-        while waiting:
-            one = waiting.pop()
-            if one not in seen and one in self:
-                seen.add(one)
-                turns.update(self[one].source_turns)
-                waiting += self[one].derived_from
+        """Return all source turn ids, including those of ``derived_from``, ascending."""
+        turns, seen, pending = set(memory.source_turns), {memory.id}, list(memory.derived_from)
+        while pending:
+            origin = pending.pop()
+            if origin not in seen and origin in self:
+                seen.add(origin)
+                turns.update(self[origin].source_turns)
+                pending += self[origin].derived_from
         return tuple(sorted(turns))
 
-    async def recall_times(self) -> Mapping[int, Sequence[datetime]]:
-        """When each memory was in front of the agent as it replied, ascending, by memory."""
-        after = self._recalls_upto
-        if self.state.turns > after:
-            turns = await self._store.turns_with_recalls(self.scope, after=after)
-            if turns and after == self._recalls_upto:  # no other task was faster
-                self._recalls_upto = turns[-1].id
-                for turn in turns:
-                    for memory in turn.recalled:
-                        self._recalls.setdefault(memory, []).append(turn.at)
-        return self._recalls
+    # Search
 
-    def _best(
-        self, scores: Scores, k: int, places: Positions | None = None
+    @property
+    def ranking_config(self) -> RankingConfig:
+        """The weights of ``hybrid`` search."""
+        return self._ranking.config
+
+    def without_speakers(self, text: str) -> str:
+        """Remove speaker names from the text of a ``hybrid`` query before it is embedded."""
+        return self._ranking.without_speakers(text)
+
+    def search(
+        self,
+        query: Query,
+        k: int,
+        mode: RetrievalMode = "hybrid",
+        *,
+        among: Mask | None = None,
     ) -> list[tuple[Memory, float]]:
-        """The best of all memories, or of those at some places."""
-        ids = self._ids.values if places is None else self._ids.values[places]
-        picked = [i for i in top_k(scores, ids, k) if np.isfinite(scores[i])]
-        found = picked if places is None else places[picked]
-        return [(self.memories[at], float(scores[i])) for at, i in zip(found, picked, strict=True)]
+        """Return the ``k`` best memories with their scores, best first.
 
-    async def recalled_texts(self, turns: Sequence[Turn]) -> dict[int, str]:
-        """Texts of the memories that were in front of the agent in these turns, by number.
-
-        Whichever method made them: the one that remembers a session need not be the one with which
-        it was talked. Those that are gone are left out.
+        Args:
+            among: mask of the memories to search, ``(memories,)``.
         """
-        wanted = {number for turn in turns for number in turn.recalled}
-        found = {number: self[number].text for number in wanted if number in self}
-        if missing := sorted(wanted - set(found)):
-            others = await self._store.memories(self.scope, ids=missing)
-            found.update({memory.id: memory.text for memory in others})
-        return found
+        self._check_mask(among)
+        if not self.memories:
+            return []
+        if mode == "dense":
+            masks = None if among is None else among[None]
+            return self.nearest(query.vector[None], k, among=masks)[0]
+        if mode == "lexical":
+            scores = self._ranking.lexical.scores(query.text)
+        elif self.approximate.applies(k):
+            positions, scores = self.approximate.scores(query, among)
+            return self._top(scores, k, positions)
+        else:
+            scores = self._ranking.scores(query)
+        if among is not None:
+            scores = np.where(among, scores, -np.inf)
+        return self._top(scores, k)
+
+    def nearest(
+        self, vectors: Vectors, k: int, *, among: Mask | None = None
+    ) -> list[list[tuple[Memory, float]]]:
+        """Return the ``k`` memories of highest cosine to each vector, best first.
+
+        Args:
+            vectors: ``(n, d)``, unit norm.
+            among: mask of the memories to search for each vector, ``(n, memories)``.
+        """
+        self._check_mask(among)
+        if not self.memories:
+            return [[] for _ in vectors]
+        results: list[list[tuple[Memory, float]]] = []
+        for row, vector in enumerate(np.asarray(vectors, np.float32)):
+            cosines = inner_products(self._ranking.vectors.values, vector)
+            if among is not None:
+                cosines[~among[row]] = -np.inf
+            results.append(self._top(cosines, k))
+        return results
+
+    def _check_mask(self, mask: Mask | None) -> None:
+        if mask is not None and mask.shape[-1] != len(self):
+            raise ValueError(
+                f"the mask covers {mask.shape[-1]} memories, but the index has {len(self)}: create "
+                "it right before use, without an await between"
+            )
+
+    def _top(
+        self, scores: Scores, k: int, positions: Positions | None = None
+    ) -> list[tuple[Memory, float]]:
+        """Return the best memories. ``positions`` of the scored memories; None for all."""
+        ids = self._ids.values if positions is None else self._ids.values[positions]
+        best = [i for i in top_k(scores, ids, k) if np.isfinite(scores[i])]
+        found = best if positions is None else positions[best]
+        return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
+
+    # Turns
 
     async def turns(self, ids: Sequence[int]) -> list[Turn]:
-        """Turns by number, in order of number; the log never changes, so they are kept."""
+        """Return turns by id, in order of id; cached, since turns never change."""
         missing = [turn for turn in ids if turn not in self._turns]
         if missing:
-            found = await self._store.turns(self.scope, ids=missing)
-            self._turns.update({turn.id: turn for turn in found})
+            turns = await self._store.turns(self.scope, ids=missing)
+            self._turns.update({turn.id: turn for turn in turns})
         return [self._turns[turn] for turn in sorted(set(ids)) if turn in self._turns]
 
     async def all_turns(self) -> list[Turn]:
-        """Every turn of the scope, in order of number."""
+        """Return every turn of the scope, in order of id."""
         return await self._store.turns(self.scope)
 
     async def session_turns(self, session: int) -> list[Turn]:
-        """All turns of a session, in order."""
+        """Return all turns of a session, in order."""
         return await self._store.turns(self.scope, session=session)
 
     async def turns_with_neighbors(self, ids: Sequence[int]) -> list[Turn]:
-        """Turns with the turn before and after each in its session, once each, in order."""
-        centre = await self.turns(ids)
-        close = await self.turns(sorted({n + d for n in ids for d in (-1, 0, 1) if n + d > 0}))
-        wanted = {(turn.session, turn.id + d) for turn in centre for d in (-1, 0, 1)}
-        return [turn for turn in close if (turn.session, turn.id) in wanted]
+        """Return turns and the turns before and after each in its session, in order."""
+        centers = await self.turns(ids)
+        nearby = await self.turns(sorted({n + d for n in ids for d in (-1, 0, 1) if n + d > 0}))
+        wanted = {(turn.session, turn.id + d) for turn in centers for d in (-1, 0, 1)}
+        return [turn for turn in nearby if (turn.session, turn.id) in wanted]
+
+    # Recalls
+
+    async def recall_times(self) -> Mapping[int, Sequence[datetime]]:
+        """Return when each memory was in the prompt of a reply, ascending, by memory id."""
+        after = self._read_recalls
+        if self.state.turns > after:
+            turns = await self._store.turns_with_recalls(self.scope, after=after)
+            if turns and after == self._read_recalls:  # else another task has added them
+                self._read_recalls = turns[-1].id
+                for turn in turns:
+                    for memory in turn.recalled:
+                        self._recall_times.setdefault(memory, []).append(turn.at)
+        return self._recall_times
+
+    async def recalled_texts(self, turns: Sequence[Turn]) -> dict[int, str]:
+        """Return the texts of the memories recalled for these turns, by memory id.
+
+        Of all methods, since the session may have been held with another one. Erased memories are
+        left out.
+        """
+        ids = {memory for turn in turns for memory in turn.recalled}
+        texts = {memory: self[memory].text for memory in ids if memory in self}
+        if missing := sorted(ids - set(texts)):
+            others = await self._store.memories(self.scope, ids=missing)
+            texts.update({memory.id: memory.text for memory in others})
+        return texts
+
+    @property
+    def size(self) -> int:
+        """Approximate use of main memory, in memories."""
+        return BASE_SIZE + len(self.memories) + len(self._turns)
 
 
 class ScopeCache:
-    """Views of many scopes; those least used are let go when all together pass ``room``."""
+    """The indexes of many scopes; drops the least recently used ones above ``capacity``.
+
+    Args:
+        capacity: total size of the indexes, in memories.
+    """
 
     def __init__(
         self,
@@ -332,64 +352,62 @@ class ScopeCache:
         *,
         capacity: int = DEFAULT_CAPACITY,
     ) -> None:
-        self._ranking, self._room = ranking, capacity
         self._store, self._method, self._embedder = store, method, embedder
-        self._views: OrderedDict[Scope, ScopeIndex] = OrderedDict()
-        self._weights: dict[Scope, int] = {}
-        self._held = 0  # the sum of the weights
-        self._indexer = IndexBuilder(store, method, embedder)
+        self._ranking, self._capacity = ranking, capacity
+        self._indexes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
+        self._sizes: dict[Scope, int] = {}
+        self._total_size = 0
+        self._builder = IndexBuilder(store, method, embedder)
 
     def with_method(self, method: str) -> ScopeCache:
-        """Views of what another method is making, in the same store.
+        """Return a cache of the memories of another method, in the same store.
 
-        For remembering, which compares and does not search: no index is made of them.
+        It is for remembering, which compares memories and does not search: no approximate indexes
+        are built.
         """
         exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
         return ScopeCache(self._store, method, self._embedder, exact)
 
     async def get(self, scope: Scope) -> ScopeIndex:
-        """The scope's view as of now: one cheap read when nothing has changed.
+        """Return the up-to-date index of a scope; one cheap read if nothing has changed.
 
         Raises EmbedderMismatch when the store's vectors are another embedder's.
         """
         state = await self._store.scope_version(scope)
         if state.embedder not in ("", self._embedder):
             raise EmbedderMismatch(
-                f"the store's vectors are {state.embedder}'s, not {self._embedder}'s: "
+                f"the store's vectors were made by {state.embedder}, not by {self._embedder}: "
                 "open it with that embedder, or run `theanine reembed`"
             )
-        view = self._views.get(scope)
-        if view is None or _identity(view.state) != _identity(state):
-            view = ScopeIndex(self._store, scope, self._method, state, self._ranking)
-            await view.extend(state)
-        elif (view.state.memories, view.state.marks) != (state.memories, state.marks):
-            await view.extend(state)
-        view.state = state
-        self._indexer.update(scope, state, view.approximate)
-        self._views[scope] = view
-        self._views.move_to_end(scope)
-        self._held += view.size - self._weights.get(scope, 0)
-        self._weights[scope] = view.size
-        while self._held > self._room and len(self._views) > 1:
-            gone, _ = self._views.popitem(last=False)
-            self._held -= self._weights.pop(gone)
-        return view
+        index = self._indexes.get(scope)
+        if index is None or _identity(index.state) != _identity(state):
+            index = ScopeIndex(self._store, scope, self._method, state, self._ranking)
+            await index.extend(state)
+        elif (index.state.memories, index.state.marks) != (state.memories, state.marks):
+            await index.extend(state)
+        index.state = state
+        self._builder.update(scope, state, index.approximate)
+        self._indexes[scope] = index
+        self._indexes.move_to_end(scope)
+        self._total_size += index.size - self._sizes.get(scope, 0)
+        self._sizes[scope] = index.size
+        while self._total_size > self._capacity and len(self._indexes) > 1:
+            dropped, _ = self._indexes.popitem(last=False)
+            self._total_size -= self._sizes.pop(dropped)
+        return index
 
     async def settled(self, scope: Scope) -> ScopeIndex:
-        """The scope's view, once no index of it is being made."""
-        view = await self.get(scope)
-        while await self._indexer.wait():  # that was of fewer memories, or another scope's
-            view = await self.get(scope)
-        return view
+        """Return the index of a scope after its approximate index is built."""
+        index = await self.get(scope)
+        while await self._builder.wait():  # it may have been for fewer memories or another scope
+            index = await self.get(scope)
+        return index
 
     async def close(self) -> None:
-        """End what goes on in the background."""
-        await self._indexer.close()
-
-
-def _row(mask: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    return None if mask is None else mask[None]
+        """Stop building indexes."""
+        await self._builder.close()
 
 
 def _identity(state: ScopeVersion) -> tuple[int, int, str]:
+    """Return what must not change for an index to be extended."""
     return (state.scope_id, state.epoch, state.embedder)

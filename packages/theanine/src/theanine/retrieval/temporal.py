@@ -1,6 +1,6 @@
-"""Finds the days that a question names: dates, months, seasons, years, "last week", "two days ago".
+"""Find the dates in a question: days, months, seasons, years, "last week", "two days ago".
 
-English wording and ISO dates. What it does not understand, it leaves alone.
+Understands English wording and ISO dates, and ignores the rest.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 
 DateRange = tuple[date, date]
-"""First and last day, both included."""
+"""First and last day, inclusive."""
 
 _MONTHS = {
     name.lower(): i
@@ -33,7 +33,7 @@ _Y = r"(?:19|20)\d\d"
 _D = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNIT = r"(?P<u>day|week|month|year)s?"
-_NAMED = [
+_ABSOLUTE = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?P<y>{_Y})-(?P<m>\d\d)-(?P<d>\d\d)\b",
@@ -49,114 +49,112 @@ _NAMED = [
 _AGO = re.compile(rf"\b{_N} {_UNIT} ago\b", re.IGNORECASE)
 _PAST = re.compile(rf"\b(?:last|past) (?:{_N} )?{_UNIT}\b", re.IGNORECASE)
 _THIS = re.compile(r"\bthis (?P<u>week|month|year)\b", re.IGNORECASE)
-_DAY = re.compile(rf"\b(?P<l>last )?(?P<w>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
-_SINGLE = re.compile(r"\b(?P<b>the day before )?(?P<w>yesterday|today)\b", re.IGNORECASE)
-_ANY = re.compile(
+_WEEKDAY = re.compile(rf"\b(?P<l>last )?(?P<w>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
+_YESTERDAY = re.compile(r"\b(?P<b>the day before )?(?P<w>yesterday|today)\b", re.IGNORECASE)
+_DATE_WORD = re.compile(
     rf"\d\d|\b(?:{_M}|{'|'.join([*_SEASONS, *_WEEKDAYS])}|ago|last|past|this|yesterday|today)\b",
     re.IGNORECASE,
 )
-"""A question without any of these names no day; most are told so at once."""
-_LENGTH = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""Every date contains one of these: a cheap test that most questions fail."""
+_DAYS_IN_UNIT = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def find_date_ranges(
     question: str, years: Sequence[int] = (), today: date | None = None
 ) -> list[DateRange]:
-    """The stretches of days that a question names.
+    """Return the date ranges that a question names.
 
-    ``years`` are tried where it names none; without ``today`` what counts from it is passed over.
+    Args:
+        years: tried for dates without a year.
+        today: the day that relative dates count from; None ignores them.
     """
-    if not _ANY.search(question):
+    if not _DATE_WORD.search(question):
         return []
-    found: list[DateRange] = []
-    taken: list[tuple[int, int]] = []
-    for pattern in _NAMED:
+    ranges: list[DateRange] = []
+    matched: list[tuple[int, int]] = []
+    for pattern in _ABSOLUTE:
         for match in pattern.finditer(question):
-            if all(match.end() <= start or end <= match.start() for start, end in taken):
-                taken.append(match.span())
-                found += _named(match, years)
-    return found if today is None else found + list(_relative(question, today, taken))
+            if not _overlaps(match, matched):
+                matched.append(match.span())
+                ranges += _absolute(match, years)
+    return ranges if today is None else ranges + list(_relative(question, today, matched))
 
 
-def _named(match: re.Match[str], years: Iterable[int]) -> Iterator[DateRange]:
-    parts = match.groupdict()
-    named = parts.get("y")
-    for year in [int(named)] if named else years:
-        if parts.get("s"):
-            first = _SEASONS[parts["s"].lower()]
+def _overlaps(match: re.Match[str], spans: Iterable[tuple[int, int]]) -> bool:
+    return any(match.start() < end and start < match.end() for start, end in spans)
+
+
+def _absolute(match: re.Match[str], years: Iterable[int]) -> Iterator[DateRange]:
+    groups = match.groupdict()
+    year_text = groups.get("y")
+    for year in [int(year_text)] if year_text else years:
+        if groups.get("s"):
+            first = _SEASONS[groups["s"].lower()]
             start = _month(year, first)[0]
+            # A winter ends in the February of the next year.
             yield start, _month(start.year + (first == 12), (first + 1) % 12 + 1)[1]
-        elif not parts.get("m"):
+        elif not groups.get("m"):
             yield date(year, 1, 1), date(year, 12, 31)
         else:
-            month = parts["m"].lower()
-            number = int(month) if month.isdigit() else _MONTHS[month]
-            if not 1 <= number <= 12:
+            month_text = groups["m"].lower()
+            month = int(month_text) if month_text.isdigit() else _MONTHS[month_text]
+            if not 1 <= month <= 12:
                 continue
-            whole = _month(year, number)
-            if not parts.get("d"):
-                yield whole
-            elif 1 <= int(parts["d"]) <= whole[1].day:
-                yield _one(date(year, number, int(parts["d"])))
+            start, end = _month(year, month)
+            if not groups.get("d"):
+                yield start, end
+            elif 1 <= int(groups["d"]) <= end.day:
+                day = date(year, month, int(groups["d"]))
+                yield day, day
 
 
-def _relative(question: str, today: date, taken: Sequence[tuple[int, int]]) -> Iterator[DateRange]:
+def _relative(
+    question: str, today: date, matched: Sequence[tuple[int, int]]
+) -> Iterator[DateRange]:
     for match in _AGO.finditer(question):
-        length = _LENGTH[match["u"].lower()]
-        centre = _back(today, _count(match["n"]) * length)
-        # A week ago is a day or two around it; a year ago, weeks.
-        slack = timedelta(length // 3)
-        yield _plus(centre, -slack), min(_plus(centre, slack), today)
+        length = _DAYS_IN_UNIT[match["u"].lower()]
+        center = _shift(today, -_number(match["n"]) * length)
+        # "A week ago" means a day or two around it; "a year ago", some weeks.
+        slack = length // 3
+        yield _shift(center, -slack), min(_shift(center, slack), today)
     for match in _PAST.finditer(question):
-        length = _LENGTH[match["u"].lower()]
+        unit = match["u"].lower()
         if match["n"]:
-            yield _back(today, _count(match["n"]) * length), today
+            yield _shift(today, -_number(match["n"]) * _DAYS_IN_UNIT[unit]), today
         else:
-            yield _before(today, match["u"].lower())
+            last_day_before = _shift(_period(today, unit)[0], -1)
+            yield _period(last_day_before, unit)
     for match in _THIS.finditer(question):
-        yield _within(today, match["u"].lower())[0], today
-    for match in _DAY.finditer(question):
-        if all(match.end() <= start or end <= match.start() for start, end in taken):
-            ahead = (today.weekday() - _WEEKDAYS[match["w"].lower()]) % 7
-            yield _one(_back(today, ahead or 7))
-    for match in _SINGLE.finditer(question):
-        back = (match["w"].lower() == "yesterday") + bool(match["b"])
-        yield _one(_back(today, back))
+        yield _period(today, match["u"].lower())[0], today
+    for match in _WEEKDAY.finditer(question):
+        if not _overlaps(match, matched):
+            back = (today.weekday() - _WEEKDAYS[match["w"].lower()]) % 7 or 7
+            day = _shift(today, -back)
+            yield day, day
+    for match in _YESTERDAY.finditer(question):
+        day = _shift(today, -((match["w"].lower() == "yesterday") + bool(match["b"])))
+        yield day, day
 
 
-def _count(number: str) -> int:
-    return int(number) if number.isdigit() else _NUMBERS[number.lower()]
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else _NUMBERS[text.lower()]
 
 
 def _month(year: int, month: int) -> DateRange:
     return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
 
 
-def _within(day: date, unit: str) -> DateRange:
-    """The calendar day, week, month or year that a day is in."""
+def _period(day: date, unit: str) -> DateRange:
+    """Return the calendar day, week, month or year that contains a day; a year ends on that day."""
     if unit == "day":
         return day, day
     if unit == "week":
-        start = _back(day, day.weekday())
-        return start, _plus(start, timedelta(6))
+        start = _shift(day, -day.weekday())
+        return start, _shift(start, 6)
     return _month(day.year, day.month) if unit == "month" else (date(day.year, 1, 1), day)
 
 
-def _before(day: date, unit: str) -> DateRange:
-    """The calendar day, week, month or year before the one that a day is in."""
-    start, end = _within(_back(_within(day, unit)[0], 1), unit)
-    return start, end
-
-
-def _one(day: date) -> DateRange:
-    return day, day
-
-
-def _back(day: date, days: int) -> date:
-    return _plus(day, -timedelta(days))
-
-
-def _plus(day: date, step: timedelta) -> date:
-    """Never past either end of the calendar."""
-    number = day.toordinal() + step.days
+def _shift(day: date, days: int) -> date:
+    """Add days, stopping at either end of the calendar."""
+    number = day.toordinal() + days
     return date.fromordinal(min(max(number, 1), date.max.toordinal()))

@@ -1,7 +1,7 @@
-"""Makes and keeps the indexes of large scopes, beside everything else that goes on.
+"""Build and store the approximate indexes of large scopes in the background.
 
-A thread loads what was kept, adds what it lacks, keeps it and hands it over; until then every
-search is exact. Whatever goes wrong there costs time, never an answer.
+A thread loads the stored index, adds missing rows, stores it and hands it over. Until then every
+search is exact; an error only costs speed.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from anyio import to_thread
 
 from theanine.errors import TheanineError
 from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, is_available, pack
-from theanine.retrieval.ann.search import ApproximateSearch, window_bounds
+from theanine.retrieval.ann.search import ApproximateSearch, smoothed_vectors
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.types import Scope
 
 MAX_LAG = 20
-"""An index is extended once it lacks a ``BEHIND``-th of the units; the others are looked at."""
+"""An index is extended when it lacks a ``MAX_LAG``-th of the units; those are searched exactly."""
 MIN_BATCH = 10
-"""Nor for less than a ``LEAST``-th of the units up to which search is exact, some seconds' work."""
+"""Nor is it extended by less than a ``MIN_BATCH``-th of ``exact_upto``, some seconds of work."""
 GROWTH = 1.5
-"""While one is made, it is kept each time that it has grown so much, to go on from there."""
+"""A long build stores its progress whenever the index has grown by this factor."""
 CHUNK = 500
-"""Units that are added at once, some 0.15 s of work: how long a stop may take."""
+"""Units added at once, some 0.15 s of work: how long stopping can take."""
 
 _log = logging.getLogger(__name__)
 
 
 class IndexBuilder:
-    """One for all scopes of a store and a method; makes one index at a time."""
+    """Builds the indexes of one store and method, one at a time."""
 
     def __init__(self, store: Store, method: str, embedder: str) -> None:
         self._store, self._method, self._embedder = store, method, embedder
@@ -40,13 +40,13 @@ class IndexBuilder:
         self._failed: set[Stamp] = set()
 
     def update(self, scope: Scope, state: ScopeVersion, approximate: ApproximateSearch) -> None:
-        """Begin what a scope's index needs, if it needs anything and nothing is under way."""
+        """Start building or extending a scope's index if that is due and nothing else is built."""
         ranking = approximate.ranking
         n, exact_upto = len(ranking), ranking.config.exact_upto
         if n <= exact_upto:
             return
-        known = approximate.index.rows if approximate.index else 0
-        if known and n - known <= max(n // MAX_LAG, exact_upto // MIN_BATCH):
+        rows = approximate.index.rows if approximate.index else 0
+        if rows and n - rows <= max(n // MAX_LAG, exact_upto // MIN_BATCH):
             return
         stamp = Stamp(
             scope_id=state.scope_id,
@@ -55,7 +55,7 @@ class IndexBuilder:
             embedder=self._embedder,
             windows=ranking.smoothing.settings,
         )
-        if self._job is not None and self._job.under_way:
+        if self._job is not None and self._job.is_running:
             if self._job.scope == scope and self._job.stamp != stamp:
                 self._job.stop()
         elif stamp not in self._failed and is_available():
@@ -63,14 +63,14 @@ class IndexBuilder:
             self._job.start()
 
     async def wait(self) -> bool:
-        """Wait until what is under way is done; False when nothing is."""
-        if self._job is None or not self._job.under_way:
+        """Wait for the current build; False if there is none."""
+        if self._job is None or not self._job.is_running:
             return False
         await to_thread.run_sync(self._job.join)
         return True
 
     async def close(self) -> None:
-        """Stop what is under way; what there is of it is kept, unless it is little."""
+        """Stop the current build; its progress is stored, unless it is small."""
         if self._job is not None:
             self._job.stop()
             with anyio.CancelScope(shield=True):
@@ -78,7 +78,7 @@ class IndexBuilder:
 
 
 class _Job:
-    """One index on its way: as of the units that there are when it begins."""
+    """Builds one index, of the units that exist when it starts."""
 
     def __init__(
         self,
@@ -91,82 +91,78 @@ class _Job:
     ) -> None:
         self.scope, self.stamp, self._memories = scope, stamp, memories
         self._store, self._approximate, self._failed = store, approximate, failed
-        ranking = approximate.ranking
-        self._ranking, self._mean = ranking, ranking.dense.mean
+        self._ranking = ranking = approximate.ranking
+        self._mean = ranking.dense.mean
         self._vectors = ranking.vectors.values
-        # The last ones' neighbours may be yet to come.
-        self._last = len(self._vectors) - ranking.smoothing.reach
-        self._least = ranking.config.exact_upto // MIN_BATCH  # not worth writing a file for
-        self._stopped = Event()
-        # Not a daemon: ended in the middle of the library's work, it could take the process along.
+        # The last units are left out: neighbors of theirs may be added later.
+        self._target = len(self._vectors) - ranking.smoothing.reach
+        self._stop_requested = Event()
+        # Not a daemon: killed inside the library's native code, it could crash the process.
         self._thread = Thread(target=self._run, name="theanine-index")
 
     @property
-    def under_way(self) -> bool:
+    def is_running(self) -> bool:
         return self._thread.is_alive()
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        self._stopped.set()
+        self._stop_requested.set()
 
     def join(self) -> None:
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            self._make()
+            self._build()
         except (TheanineError, OSError, MemoryError, RuntimeError, ValueError) as error:
-            self._failed.add(self.stamp)  # not again and again
-            _log.warning("search in %s stays exact: no index could be made: %s", self.scope, error)
+            self._failed.add(self.stamp)  # so that it is not tried again and again
+            _log.warning(
+                "search in %s stays exact: building an index failed: %s", self.scope, error
+            )
 
-    def _make(self) -> None:
-        width = self._vectors.shape[1]
-        found = StoredIndex.read(self._kept(), self.stamp, width)
-        if found and found.rows > self._last:
+    def _build(self) -> None:
+        width, exact_upto = self._vectors.shape[1], self._ranking.config.exact_upto
+        stored = StoredIndex.read(self._read_file(), self.stamp, width)
+        if stored and stored.rows > self._target:
             if anyio.run(self._store.scope_version, self.scope).memories > self._memories:
-                return  # another process was faster, and this one will see more when next asked
-            found = None  # a backup of the store was put back, without its index
-        index = (found and found.load(self._vectors)) or self._copy() or VectorIndex(width)
-        kept = index.rows
-        while index.rows < self._last and self._goes_on:
-            self._extend(index)
-            if index.rows > GROWTH * max(kept, self._ranking.config.exact_upto):
-                kept = self._keep(index)
-        done = index.rows == self._last
-        if main_thread().is_alive() and index.rows - kept > (0 if done else self._least):
-            self._keep(index)
-        if done:
+                return  # another process has seen more memories; this one will with its next read
+            stored = None  # the store was restored from a backup, without its index
+        index = stored and stored.load(self._vectors)
+        if index is None and (current := self._approximate.index):  # if the store keeps no files
+            index = VectorIndex.load(current.width, current.rows, current.dump())
+        index = index or VectorIndex(width)
+        stored_rows = index.rows
+        while index.rows < self._target and self._may_continue:
+            chunk = slice(index.rows, min(index.rows + CHUNK, self._target))
+            index.extend(smoothed_vectors(self._ranking, self._mean, chunk.start, chunk.stop))
+            if index.rows > GROWTH * max(stored_rows, exact_upto):
+                self._write_file(index)
+                stored_rows = index.rows
+        complete = index.rows == self._target
+        worth_storing = 0 if complete else exact_upto // MIN_BATCH
+        if main_thread().is_alive() and index.rows - stored_rows > worth_storing:
+            self._write_file(index)
+        if complete:
             self._approximate.index = index
 
     @property
-    def _goes_on(self) -> bool:
-        return not self._stopped.is_set() and main_thread().is_alive()
+    def _may_continue(self) -> bool:
+        return not self._stop_requested.is_set() and main_thread().is_alive()
 
-    def _extend(self, index: VectorIndex) -> None:
-        stop = min(index.rows + CHUNK, self._last)
-        index.extend(window_bounds(self._ranking, self._mean, index.rows, stop))
-
-    def _copy(self) -> VectorIndex | None:
-        """Of the index in use, where the store keeps no files."""
-        used = self._approximate.index
-        return used and VectorIndex.load(used.width, used.rows, used.dump())
-
-    def _kept(self) -> bytes | None:
+    def _read_file(self) -> bytes | None:
         try:
             return anyio.run(self._store.read_sidecar, self.scope, self.stamp.name)
         except TheanineError as error:
             _log.warning("the index of %s could not be read: %s", self.scope, error)
             return None
 
-    def _keep(self, index: VectorIndex) -> int:
-        """Keep it as it is now, if that can be done; gives of how many units it is."""
+    def _write_file(self, index: VectorIndex) -> None:
         parts = pack(index, self.stamp, self._vectors)
         try:
             anyio.run(
                 self._store.write_sidecar, self.scope, self.stamp.name, self.stamp.epoch, parts
             )
         except TheanineError as error:
-            _log.warning("the index of %s could not be kept: %s", self.scope, error)
-        return index.rows
+            _log.warning("the index of %s could not be stored: %s", self.scope, error)

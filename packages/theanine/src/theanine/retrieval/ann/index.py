@@ -1,7 +1,7 @@
-"""An approximate index of vectors, and how it is kept in a file.
+"""An approximate vector index and its file format.
 
-A hierarchical navigable small world graph (Malkov and Yashunin, 2018) by usearch, over float16. It
-only proposes rows, which are then compared as they are.
+The index is a hierarchical navigable small world graph (Malkov and Yashunin, 2018) from usearch,
+over float16 vectors. It only proposes rows; these are then scored exactly.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from theanine.errors import MissingExtra
 from theanine.retrieval.neighbors import Positions
 
 CONNECTIONS, EXPANSION = 16, 64
-"""Edges a node, and nodes that are looked at as one is added."""
+"""Edges per node, and nodes examined when one is added."""
 
 _MAGIC = b"theanine vector index 1\n"
-_HASH = 16  # bytes
+_HASH_BYTES = 16
 
 
 def is_available() -> bool:
@@ -33,9 +33,10 @@ def is_available() -> bool:
 
 
 class VectorIndex:
-    """Over the first ``rows`` of vectors that keep arriving. Raises MissingExtra without ``ann``.
+    """An index of the first ``rows`` of a growing array of vectors.
 
-    The same rows, added in the same order, give the same index.
+    The same rows, added in the same order, give the same index. Raises MissingExtra without the
+    extra ``ann``.
     """
 
     def __init__(self, width: int) -> None:
@@ -51,35 +52,40 @@ class VectorIndex:
             connectivity=CONNECTIONS,
             expansion_add=EXPANSION,
         )
-        self._searching = Lock()  # the library has one working space for calls of one thread each
+        self._search_lock = Lock()  # a search with one thread uses the library's only workspace
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
-        """Add rows, ``(n, d)``, behind those it has. Not while others search it."""
+        """Append rows, ``(n, d)``. Not while other threads search."""
         self._index.add(np.arange(self.rows, self.rows + len(vectors)), vectors, threads=1)
         self.rows += len(vectors)
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> Positions:
-        """About the ``k`` rows of highest inner product, best first."""
-        with self._searching:
-            found = self._index.search(vector, min(k, self.rows), threads=1)
-        return np.asarray(found.keys, np.int64)
+        """Return approximately the ``k`` rows of highest inner product, best first."""
+        with self._search_lock:
+            matches = self._index.search(vector, min(k, self.rows), threads=1)
+        return np.asarray(matches.keys, np.int64)
 
     def dump(self) -> bytes:
-        """The index as bytes that :meth:`load` takes back."""
+        """Serialize the index for :meth:`load`."""
         return bytes(self._index.save())
 
     @classmethod
     def load(cls, width: int, rows: int, data: bytes | memoryview) -> VectorIndex:
-        """What was dumped: over so many rows of this width. Only for bytes known to be whole."""
-        made = cls(width)
-        made._index.load(data)
-        made.rows = rows
-        return made
+        """Load a dumped index of so many rows. Only for data that is known to be intact."""
+        index = cls(width)
+        index._index.load(data)
+        index.rows = rows
+        return index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """Whose vectors an index is of, as of which erasure, and how neighbours count in it."""
+    """What the contents of an index depend on; a file with another stamp is stale.
+
+    Attributes:
+        epoch: the scope's erasure epoch.
+        windows: settings of the neighbor smoothing.
+    """
 
     scope_id: int
     epoch: int
@@ -89,24 +95,28 @@ class Stamp:
 
     @property
     def name(self) -> str:
-        """Of the file, beside the scope's number."""
+        """Index file name without the scope prefix."""
         return blake2b(self.method.encode(), digest_size=8).hexdigest()
 
 
 def pack(index: VectorIndex, stamp: Stamp, vectors: NDArray[np.float32]) -> Sequence[bytes]:
-    """A file's parts: a hash of the rest, a line that says what it is, and the index."""
-    head = asdict(stamp) | {
+    """Return the parts of an index file: magic, hash of the rest, JSON header line, index."""
+    header = asdict(stamp) | {
         "width": index.width,
         "rows": index.rows,
-        "vectors": _hash_rows(vectors[: index.rows]),
+        "vectors": _hash_vectors(vectors[: index.rows]),
     }
-    line, body = json.dumps(head).encode() + b"\n", index.dump()
+    line, body = json.dumps(header).encode() + b"\n", index.dump()
     return _MAGIC, _hash(line, body), line, body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredIndex:
-    """What a file holds: an index over the first ``rows`` of vectors with this hash."""
+    """The contents of an index file.
+
+    Attributes:
+        vectors: hash of the ``rows`` vectors that were indexed.
+    """
 
     rows: int
     width: int
@@ -115,35 +125,35 @@ class StoredIndex:
 
     @classmethod
     def read(cls, data: bytes | None, stamp: Stamp, width: int) -> StoredIndex | None:
-        """None for a file that is missing, torn, stale or of something else."""
-        start = len(_MAGIC) + _HASH
+        """Parse a file; None if it is missing, damaged or stale."""
+        start = len(_MAGIC) + _HASH_BYTES
         if data is None or not data.startswith(_MAGIC):
             return None
         rest = memoryview(data)[start:]
         if data[len(_MAGIC) : start] != _hash(rest):
             return None
         end = data.index(b"\n", start) + 1
-        head: dict[str, Any] = json.loads(data[start:end])
+        header: dict[str, Any] = json.loads(data[start:end])
         expected = asdict(stamp) | {"width": width}
-        if any(head[name] != value for name, value in expected.items()):
+        if any(header[name] != value for name, value in expected.items()):
             return None
         body = rest[end - start :]
-        return cls(rows=head["rows"], width=width, vectors=head["vectors"], body=body)
+        return cls(rows=header["rows"], width=width, vectors=header["vectors"], body=body)
 
     def load(self, vectors: NDArray[np.float32]) -> VectorIndex | None:
-        """The index; None when it is of other vectors than the first of these."""
-        if self.rows > len(vectors) or self.vectors != _hash_rows(vectors[: self.rows]):
+        """Load the index; None if it was not made of the first of these vectors."""
+        if self.rows > len(vectors) or self.vectors != _hash_vectors(vectors[: self.rows]):
             return None
         return VectorIndex.load(self.width, self.rows, self.body)
 
 
 def _hash(*parts: bytes | memoryview) -> bytes:
-    made = blake2b(digest_size=_HASH)
+    digest = blake2b(digest_size=_HASH_BYTES)
     for part in parts:
-        made.update(part)
-    return made.digest()
+        digest.update(part)
+    return digest.digest()
 
 
-def _hash_rows(vectors: NDArray[np.float32]) -> str:
+def _hash_vectors(vectors: NDArray[np.float32]) -> str:
     rows: Any = np.ascontiguousarray(vectors)
     return _hash(rows).hex()
