@@ -91,7 +91,7 @@ async def test_a_mask_from_before_the_view_grew_is_refused(store: Store) -> None
     query = Query(text="boats", vector=np.full(4, 0.5, np.float32))
     with pytest.raises(ValueError, match="covers 1 memories, but the index has 2"):
         view.search(query, 5, among=before)
-    with pytest.raises(ValueError, match="when it is used"):
+    with pytest.raises(ValueError, match="right before use"):
         view.nearest(query.vector[None], 5, among=before[None])
 
 
