@@ -1,7 +1,7 @@
-"""Fit the weights of the local segmenter: ``python -m theanine_bench.fit_segmenter``.
+"""Fit the weights of the local segmenter: ``python tools/fit_segmenter.py``.
 
-Give files of segmented dialogues, each with the weight of its set after a colon, and with
-``--joined`` chats whose pieces are cut and joined into dialogues with known seams.
+Arguments are files of segmented dialogues, each with the weight of its set after a colon. Chats
+given by ``--joined`` are cut, and their parts joined into dialogues with known boundaries.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.static import StaticEmbedder
 from theanine.importers import read_histories
-from theanine.segmentation.evidence import evidence
-from theanine.segmentation.local import SegmentWeights
+from theanine.segmentation import SegmentWeights
+from theanine.segmentation.features import boundary_features
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
 from theanine_bench.metrics.segmentation import boundaries
 
-Figures = NDArray[np.float64]
+Feature = NDArray[np.float64]
 
 AGAINST = frozenset({
     "windows of 1 alike", "windows of 2 alike", "windows of 6 alike", "blocks alike",
@@ -33,23 +33,23 @@ AGAINST = frozenset({
     "after the first turn", "before the last turn",
     "asks about you, serving", "small talk, serving",
 })  # fmt: skip
-"""Figures that may only speak against a boundary; all others may only speak for one."""
+"""Features that may only count against a boundary; all others only for one."""
 SHRINKAGE = 0.03
-"""The penalty on squared weights, each in standard deviations of its figure."""
+"""Penalty on squared weights, each in standard deviations of its feature."""
 THRESHOLD, LONE_TURN = -1.2, 2.0
-"""Chosen by cross-validation over all sets together; both have a wide optimum."""
-JOINED = 1.5
-"""What the joined chats count together."""
-PIECES = 0.25
-"""What the pieces of a set count beside its whole dialogues."""
+"""Chosen by cross-validation over all sets together; both optima are wide."""
+JOINED_WEIGHT = 1.5
+"""Weight of all joined chats."""
+PIECES_WEIGHT = 0.25
+"""Weight of the pieces of a set, relative to its whole dialogues."""
 _STEPS = 1_000
 
 Sample = tuple[Sequence[SegmentedDialogue], float]
-"""Dialogues, and what they count together."""
+"""Dialogues, and their total weight."""
 
 
 def fit(samples: Iterable[Sample]) -> SegmentWeights:
-    """Logistic regression with signs held, on every gap of every dialogue."""
+    """Fit a logistic regression with fixed signs on all gaps of all dialogues."""
     rows, labels, counts = _gaps(samples)
     names = list(rows)
     table = np.stack([rows[name] for name in names], axis=1)
@@ -59,7 +59,7 @@ def fit(samples: Iterable[Sample]) -> SegmentWeights:
     found = _minimum(scaled, labels, counts / counts.sum())
     values = found[:-1] * signs / spread
     return SegmentWeights(
-        figures={
+        features={
             name: round(float(value), 3)
             for name, value in zip(names, values, strict=True)
             if abs(value) >= 0.0005
@@ -70,29 +70,29 @@ def fit(samples: Iterable[Sample]) -> SegmentWeights:
     )
 
 
-def _gaps(samples: Iterable[Sample]) -> tuple[dict[str, Figures], Figures, Figures]:
-    """The figures of all gaps, whether a segment begins there, and what each gap counts."""
+def _gaps(samples: Iterable[Sample]) -> tuple[dict[str, Feature], Feature, Feature]:
+    """Return the features of all gaps, whether a segment begins there, and each gap's weight."""
     embedder = StaticEmbedder()
-    rows: dict[str, list[Figures]] = {}
+    rows: dict[str, list[Feature]] = {}
     labels: list[float] = []
     counts: list[float] = []
-    given = list(samples)
-    short = [(pieces(dialogues), PIECES * weight) for dialogues, weight in given]
-    for dialogues, weight in [*given, *short]:
+    whole = list(samples)
+    short = [(pieces(dialogues), PIECES_WEIGHT * weight) for dialogues, weight in whole]
+    for dialogues, weight in [*whole, *short]:
         usable = [one for one in dialogues if len(one.texts) > 1]
         total = sum(len(one.texts) - 1 for one in usable)
         counts += [weight / total] * total
         for one in usable:
-            for name, figures in evidence(one.texts, embedder.vectors(one.texts)).items():
-                rows.setdefault(name, []).append(figures)
+            for name, values in boundary_features(one.texts, embedder.vectors(one.texts)).items():
+                rows.setdefault(name, []).append(values)
             begin = boundaries(one.lengths)
             labels += [float(turn in begin) for turn in range(1, len(one.texts))]
-    joined = {name: np.concatenate(figures) for name, figures in rows.items()}
+    joined = {name: np.concatenate(values) for name, values in rows.items()}
     return joined, np.array(labels), np.array(counts)
 
 
-def _minimum(table: Figures, labels: Figures, counts: Figures) -> Figures:
-    """Weights from 0 up, and a free last one: projected gradient steps with momentum."""
+def _minimum(table: Feature, labels: Feature, counts: Feature) -> Feature:
+    """Minimize by projected gradient steps with momentum: weights at least 0, the last one free."""
     penalty = np.append(np.full(table.shape[1] - 1, SHRINKAGE), 0.0)
     curvature = np.linalg.norm((table * counts[:, None]).T @ table, 2) / 4 + SHRINKAGE
     found = ahead = np.zeros(table.shape[1])
@@ -106,7 +106,7 @@ def _minimum(table: Figures, labels: Figures, counts: Figures) -> Figures:
 
 
 def pieces(dialogues: Sequence[SegmentedDialogue], seed: int = 0) -> list[SegmentedDialogue]:
-    """One or two neighbouring segments of each dialogue: short ones, many without a boundary."""
+    """Cut one or two adjacent segments out of each dialogue; many pieces have no boundary."""
     pick, made = Random(seed), list[SegmentedDialogue]()
     for one in dialogues:
         count = pick.randint(1, 2)
@@ -120,7 +120,7 @@ def pieces(dialogues: Sequence[SegmentedDialogue], seed: int = 0) -> list[Segmen
 def join_chats(
     chats: Sequence[Sequence[str]], count: int, seed: int = 0
 ) -> list[SegmentedDialogue]:
-    """Dialogues of three to six pieces, each three to twelve turns from another chat."""
+    """Make dialogues of three to six pieces, each of three to twelve turns of another chat."""
     pick, made = Random(seed), list[SegmentedDialogue]()
     for number in range(count):
         pieces: list[Sequence[str]] = []
@@ -139,29 +139,29 @@ def join_chats(
 
 
 def read_sample(named: str) -> Sample:
-    """``FILE`` or ``FILE:WEIGHT``."""
+    """Read the dialogues of ``FILE`` or ``FILE:WEIGHT``."""
     path, _, weight = named.rpartition(":")
     return (read_segmented(Path(path)), float(weight)) if path else (read_segmented(Path(named)), 1)
 
 
 def read_chats(path: Path) -> list[list[str]]:
-    """The last session of each history in a file of any known format, as texts."""
+    """Return the texts of the last session of each history in a file of any known format."""
     last = [history.transcripts[-1] for history in read_histories(path).histories]
     return [[turn.text for turn in one.turns] for one in last if len(one.turns) >= 3]
 
 
 def main() -> None:
-    """Write the weights to the file that is named, or beside the segmenter."""
+    """Write the fitted weights to ``--out``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dialogues", nargs="+", metavar="FILE[:WEIGHT]")
     parser.add_argument("--joined", type=Path, metavar="HISTORY")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    samples = [read_sample(named) for named in given.dialogues]
-    if given.joined:
-        samples.append((join_chats(read_chats(given.joined), 150), JOINED))
+    args = parser.parse_args()
+    samples = [read_sample(named) for named in args.dialogues]
+    if args.joined:
+        samples.append((join_chats(read_chats(args.joined), 150), JOINED_WEIGHT))
     text = json.dumps(asdict(fit(samples)), indent=2)
-    given.out.write_text(text + "\n", "utf-8")
+    args.out.write_text(text + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -233,7 +233,7 @@ def test_fitting_learns_where_segments_begin() -> None:
     ]
     joined = join_chats(chats, 40)
     weights = fit([(joined, 1.0)])
-    assert weights.figures["greets"] > 0
+    assert weights.features["greets"] > 0
     run = bench_segmentation(joined, lambda texts: _drawn(texts, weights))
     assert run.f1.mean > 0.9
 
@@ -292,5 +292,5 @@ def test_weights_of_one_half_serve_the_other() -> None:
 
 def test_the_fitted_weights_are_few_and_of_moderate_size() -> None:
     weights = load_weights()
-    assert 20 <= len(weights.figures) <= 60
-    assert all(abs(weight) < 5 for weight in weights.figures.values())
+    assert 20 <= len(weights.features) <= 60
+    assert all(abs(weight) < 5 for weight in weights.features.values())

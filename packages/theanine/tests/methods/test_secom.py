@@ -264,7 +264,7 @@ def test_settings_that_make_no_sense_are_named(
 def test_what_is_missing_is_said_before_anything_is_remembered(tmp_path: Path) -> None:
     with pytest.raises((MissingExtra, SettingsError), match="llmlingua"):
         Secom(SecomConfig.paper())
-    with pytest.raises(BadInput, match="no guidance for a segmenter"):
+    with pytest.raises(BadInput, match="not a segmenter's guidance"):
         opened(tmp_path, guidance=str(tmp_path / "nowhere.json"))
 
 

@@ -23,12 +23,12 @@ from theanine.methods.secom.ask_segments import (
     SEGMENT_GUIDED,
     WINDOW_TOKENS,
     ask_segments,
-    blocks_of,
-    stitched,
-    windows_over,
+    split_into_blocks,
+    split_into_windows,
+    stitch,
 )
 from theanine.methods.secom.guidance import Example, Guidance, bounds, read_guidance, write_guidance
-from theanine.methods.secom.reflect import BATCHES, REFLECT, Attempt, batches_of, reflect
+from theanine.methods.secom.reflect import BATCHES, REFLECT, Attempt, reflect, split_into_batches
 from theanine.segmentation.local import (
     FITTED_TURNS,
     load_weights,
@@ -91,7 +91,7 @@ async def _prompt(name: str, turns: Sequence[Turn]) -> str:
         if name == "segment-guided":
             example = LEARNED.examples[0].model_copy(update={"turns": [t.full_text for t in turns]})
             guidance = LEARNED.model_copy(update={"examples": [example]}).text
-        await ask_segments(turns, caller, guidance=guidance, touches={1})
+        await ask_segments(turns, caller, guidance=guidance, source_sessions={1})
         assert caller.asked[0].touches == {1}
     return caller.asked[0].prompt
 
@@ -160,7 +160,7 @@ async def test_a_very_long_session_goes_in_windows() -> None:
 
 @given(st.lists(st.integers(1, 9_000), min_size=1, max_size=60))
 def test_windows_cover_all_in_order_and_overlap(costs: list[int]) -> None:
-    windows = windows_over(costs)
+    windows = split_into_windows(costs)
     assert windows[0][0] == 0
     assert windows[-1][1] == len(costs)
     for (first, end), (later, later_end) in pairwise(windows):
@@ -176,24 +176,24 @@ def test_windows_cover_all_in_order_and_overlap(costs: list[int]) -> None:
 @given(st.data())
 def test_whatever_the_windows_say_the_whole_is_tiled(data: st.DataObject) -> None:
     costs = data.draw(st.lists(st.integers(1, 9_000), min_size=1, max_size=40))
-    windows = windows_over(costs)
+    windows = split_into_windows(costs)
     anywhere = st.lists(st.integers(-2, len(costs) + 2), max_size=12)
     said = [data.draw(anywhere) for _ in windows]
-    starts = stitched(windows, said)
+    starts = stitch(windows, said)
     assert tiling_fault(spans_between(starts, len(costs)), len(costs)) is None
     assert all(any(start in one for one in said) for start in starts)
 
 
 @given(st.lists(st.integers(1, 9_000), min_size=2, max_size=40), st.sets(st.integers(1, 39)))
 def test_what_all_windows_agree_on_is_kept(costs: list[int], agreed: set[int]) -> None:
-    windows = windows_over(costs)
+    windows = split_into_windows(costs)
     true = sorted(start for start in agreed if start < len(costs))
     said = [[start for start in true if first < start < end] for first, end in windows]
-    assert stitched(windows, said) == true
+    assert stitch(windows, said) == true
 
 
 def test_an_exchange_with_many_turns_is_one_block() -> None:
-    blocks = blocks_of(TURNS)
+    blocks = split_into_blocks(TURNS)
     assert [(block.start, len(block.lines)) for block in blocks] == [(0, 2), (2, 2), (4, 3)]
 
 
@@ -239,7 +239,7 @@ async def test_a_lesson_from_elsewhere_is_asked_again() -> None:
 @given(st.integers(1, 130))
 def test_batches_are_ten_at_most_and_leave_no_attempt_out(count: int) -> None:
     attempts = [replace(ATTEMPTS[0], id=str(n)) for n in range(count)]
-    batches = batches_of(attempts)
+    batches = split_into_batches(attempts)
     assert [one for batch in batches for one in batch] == attempts
     assert len(batches) == min(BATCHES, count)
     assert max(map(len, batches)) - min(map(len, batches)) <= 1
@@ -258,7 +258,7 @@ def test_guidance_is_kept_in_a_readable_file(tmp_path: Path) -> None:
         (None, "No such"),
     ):
         path.unlink() if words is None else path.write_text(words)
-        with pytest.raises(BadInput, match=f"no guidance for a segmenter: {said}") as told:
+        with pytest.raises(BadInput, match=f"not a segmenter's guidance: {said}") as told:
             read_guidance(path)
         assert len(str(told.value).splitlines()) == 1
 

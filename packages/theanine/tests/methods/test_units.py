@@ -13,7 +13,7 @@ import theanine
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
-from theanine.segmentation.exchanges import exchanges
+from theanine.segmentation import exchanges
 from theanine.tokenizer import count_tokens
 from theanine.types import Role, Utterance
 

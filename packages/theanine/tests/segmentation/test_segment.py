@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from theanine.segmentation.segments import (
-    cover_gaps,
+    check_tiling,
     exchange_starts,
     fixed_length_spans,
     lengths_of,
@@ -20,7 +20,7 @@ from theanine.segmentation.segments import (
     spans_of,
     tiling_fault,
 )
-from theanine.segmentation.text_tiling import similarity_dips, text_tiling
+from theanine.segmentation.texttiling import similarity_dips, text_tiling
 from theanine.types import Role, Utterance
 
 LENGTHS = st.lists(st.integers(1, 9), max_size=12)
@@ -65,12 +65,12 @@ def test_whatever_is_left_out_or_doubled_is_a_fault(
 def test_the_fault_is_named(spans: list[tuple[int, int]], fault: str) -> None:
     assert tiling_fault(spans, 6) == fault
     with pytest.raises(ValueError, match=fault):
-        cover_gaps(spans, 6)
+        check_tiling(spans, 6)
 
 
 @given(st.integers(1, 9), st.integers(0, 60))
 def test_every_n_turns(size: int, turns: int) -> None:
-    lengths = lengths_of(cover_gaps(fixed_length_spans(size, turns), turns))
+    lengths = lengths_of(check_tiling(fixed_length_spans(size, turns), turns))
     assert all(length == size for length in lengths[:-1])
     assert all(1 <= length <= size for length in lengths)
 

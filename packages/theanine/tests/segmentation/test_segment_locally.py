@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
 from theanine.segmentation.cues import BEFORE, HERE, head, plain, questions, tail
-from theanine.segmentation.evidence import evidence
+from theanine.segmentation.features import boundary_features
 from theanine.segmentation.local import best_starts, load_weights, logits, segment_locally
 from theanine.segmentation.segments import lengths_of, spans_between, tiling_fault
 
@@ -119,15 +119,15 @@ def test_other_scripts_are_judged_by_their_vectors() -> None:
 
 
 def test_every_weight_weighs_a_figure_and_every_figure_is_finite() -> None:
-    figures = evidence([*GARDEN, *TAXES], EMBEDDER.vectors([*GARDEN, *TAXES]))
-    assert set(load_weights().figures) <= set(figures)
+    figures = boundary_features([*GARDEN, *TAXES], EMBEDDER.vectors([*GARDEN, *TAXES]))
+    assert set(load_weights().features) <= set(figures)
     for name, values in figures.items():
         assert values.shape == (len(GARDEN) + len(TAXES) - 1,), name
         assert np.isfinite(values).all(), name
 
 
 def test_likeness_only_ever_speaks_against_a_boundary() -> None:
-    weights = load_weights().figures
+    weights = load_weights().features
     assert all(weights[name] < 0 for name in ("windows of 2 alike", "blocks alike"))
     assert weights["words shared"] < 0 < weights["before: offers more"]
     assert weights["greets"] > 0 > weights["thanks"]

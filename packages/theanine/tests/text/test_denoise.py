@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.errors import SettingsError
-from theanine.text.denoising.denoise import check_denoising, denoise, keep_words
+from theanine.text.denoising.denoise import check_denoising, denoise
 from theanine.text.denoising.local import information, local_denoise
+from theanine.text.denoising.selection import keep_words
 
 pytestmark = pytest.mark.anyio
 

@@ -20,8 +20,7 @@ from theanine.llm.limits import Limits
 from theanine.methods.secom.ask_segments import ask_segments
 from theanine.methods.secom.guidance import Guidance
 from theanine.methods.secom.reflect import Attempt, reflect
-from theanine.segmentation.local import segment_locally
-from theanine.segmentation.segments import Span
+from theanine.segmentation import Span, segment_locally
 from theanine.store import open_store
 from theanine.types import Scope, Usage, Utterance
 from theanine_bench.datasets.segmentation import SegmentedDialogue

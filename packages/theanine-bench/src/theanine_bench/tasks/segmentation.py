@@ -10,9 +10,15 @@ import numpy as np
 
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput
-from theanine.segmentation.local import segment_locally
-from theanine.segmentation.segments import Span, cover_gaps, fixed_length_spans, lengths_of
-from theanine.segmentation.text_tiling import similarity_dips, text_tiling
+from theanine.segmentation import (
+    Span,
+    check_tiling,
+    fixed_length_spans,
+    lengths_of,
+    segment_locally,
+    similarity_dips,
+    text_tiling,
+)
 from theanine_bench.datasets.segmentation import SegmentedDialogue
 from theanine_bench.metrics.intervals import Interval
 from theanine_bench.metrics.segmentation import (
@@ -118,7 +124,7 @@ def measured(
 
 
 def _item(one: SegmentedDialogue, spans: Sequence[Span]) -> SegmentedItem:
-    lengths = tuple(lengths_of(cover_gaps(spans, len(one.texts))))
+    lengths = tuple(lengths_of(check_tiling(spans, len(one.texts))))
     return SegmentedItem(
         id=one.id,
         gold=one.lengths,

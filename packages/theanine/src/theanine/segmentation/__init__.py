@@ -1,0 +1,38 @@
+"""Segment a session by topic without a language model."""
+
+from theanine.segmentation.local import (
+    SegmentWeights,
+    load_weights,
+    segment_locally,
+    with_expected_length,
+)
+from theanine.segmentation.segments import (
+    Span,
+    check_tiling,
+    exchange_starts,
+    exchanges,
+    fixed_length_spans,
+    lengths_of,
+    spans_between,
+    spans_of,
+    tiling_fault,
+)
+from theanine.segmentation.texttiling import similarity_dips, text_tiling
+
+__all__ = [
+    "SegmentWeights",
+    "Span",
+    "check_tiling",
+    "exchange_starts",
+    "exchanges",
+    "fixed_length_spans",
+    "lengths_of",
+    "load_weights",
+    "segment_locally",
+    "similarity_dips",
+    "spans_between",
+    "spans_of",
+    "text_tiling",
+    "tiling_fault",
+    "with_expected_length",
+]

@@ -1,7 +1,7 @@
-"""What the wording of a turn says about whether a topic begins with it or ended before it.
+"""Cues in the wording of a turn that a topic begins with it, or ended before it.
 
-Plain conversational English, of any subject. A text in another language shows no cue and is
-judged by its vectors and its words alone. Texts are compared in the form of :func:`plain`.
+The cues are conversational English on any subject; other languages show none. Patterns match the
+normalized form of :func:`plain`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 HEAD = TAIL = 300
-"""Characters of a turn's beginning and of its end in which cues are looked for."""
+"""Characters searched for cues at the beginning and at the end of a turn."""
 _APOSTROPHES = re.compile("['’]")
 _MARKS = re.compile(r"([^\w\s])")
 _SPACE = re.compile(r"\s+")
 
 
 def plain(text: str) -> str:
-    """Lower case without apostrophes, with a space around each mark, however it was typed."""
+    """Return the text in lower case, without apostrophes, with spaces around punctuation."""
     text = _MARKS.sub(r" \1 ", _APOSTROPHES.sub("", text.lower()))
     return _SPACE.sub(" ", text).strip()
 
@@ -65,7 +65,7 @@ HERE = {
         r"\b(?:thats|that is|that will be) all\b|\b(?:welcome|no problem)\b"
     ),
 }
-"""Cues in the turn that may begin a segment."""
+"""Cues in the turn after the gap, which may begin a segment."""
 BEFORE = {
     "offers more": _cue(
         r"\b(?:anything|something|what|any|more) (?:else|other|more|further)\b|\bfurther "
@@ -82,24 +82,24 @@ BEFORE = {
     "ends asking": _ENDS_ASKING,
     "asked": _QUESTION,
 }
-"""Cues in the turn before it."""
+"""Cues in the turn before the gap."""
 
 
 def head(text: str) -> str:
-    """The plain beginning of a turn."""
+    """Return the normalized beginning of a turn."""
     return plain(text[:HEAD])
 
 
 def tail(text: str) -> str:
-    """The plain end of a turn."""
+    """Return the normalized end of a turn."""
     return plain(text[-TAIL:])
 
 
 def ends_asking(tail: str) -> bool:
-    """Whether a turn ends with a question, by its plain end."""
+    """Whether a turn with this normalized end ends with a question."""
     return _ENDS_ASKING.search(tail) is not None
 
 
 def questions(head: str) -> str:
-    """The sentences of a plain text that are questions."""
+    """Return the questions of a normalized text."""
     return " ".join(part for part in re.findall(r"[^.?!]*[.?!]?", head) if part.endswith("?"))

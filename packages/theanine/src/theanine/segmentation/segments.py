@@ -1,26 +1,61 @@
-"""Segments of a session: runs of turns that belong together, and what they must fulfil.
+"""Segments of a session as spans of turns, and exchanges.
 
-A segmentation is a list of spans, first and last turn included, counted from 0. It *tiles* the
-session: the spans are in order, none is empty, none overlaps the next, and no turn is left out.
+A span is the first and the last turn of a segment, both included, counted from 0. Spans *tile* a
+session if they are in order, nonempty, and cover each turn exactly once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from typing import TypeVar
 
-from theanine.segmentation.exchanges import exchanges
 from theanine.types import Utterance
 
+U = TypeVar("U", bound=Utterance)
+
 Span = tuple[int, int]
-"""The first and the last turn of a segment, counted from 0, both included."""
+"""First and last turn of a segment, counted from 0, both included."""
+
+
+def exchanges(turns: Sequence[U]) -> list[list[U]]:
+    """Split turns into exchanges: what one side says, up to the end of the answers to it.
+
+    The side that opens each exchange is the user, or whoever spoke first if all roles are the same.
+    """
+    if not turns:
+        return []
+    roles = {turn.role for turn in turns}
+    first_speaker = turns[0].speaker
+
+    def opens(turn: U) -> bool:
+        return turn.role == "user" if len(roles) > 1 else turn.speaker == first_speaker
+
+    result = [[turns[0]]]
+    for before, turn in pairwise(turns):
+        if opens(turn) and not opens(before):
+            result.append([turn])
+        else:
+            result[-1].append(turn)
+    return result
+
+
+def exchange_starts(turns: Sequence[Utterance]) -> list[bool]:
+    """Return for each turn whether a segment may begin with it.
+
+    With the assistant, only where an exchange begins; between peers, who may both open a topic, at
+    every turn.
+    """
+    if len({turn.role for turn in turns}) < 2:
+        return [True] * len(turns)
+    starts: list[bool] = []
+    for exchange in exchanges(turns):
+        starts += [True] + [False] * (len(exchange) - 1)
+    return starts
 
 
 def tiling_fault(spans: Sequence[Span], turns: int, origin: int = 0) -> str | None:
-    """What keeps the spans from tiling that many turns, in words for whoever drew them; or None.
-
-    The turns are counted from ``origin``.
-    """
+    """Return why the spans don't tile ``turns`` turns, or None; turns count from ``origin``."""
     expected = origin
     for first, last in spans:
         if last < first:
@@ -35,49 +70,36 @@ def tiling_fault(spans: Sequence[Span], turns: int, origin: int = 0) -> str | No
     return f"turn {expected} is in no segment" if expected < origin + turns else None
 
 
-def cover_gaps(spans: Iterable[Span], turns: int) -> list[Span]:
-    """The spans as a list. Raises ValueError, with the fault named, unless they tile the turns."""
-    found = list(spans)
-    if fault := tiling_fault(found, turns):
+def check_tiling(spans: Iterable[Span], turns: int) -> list[Span]:
+    """Return the spans as a list; raise ValueError unless they tile the turns."""
+    checked = list(spans)
+    if fault := tiling_fault(checked, turns):
         raise ValueError(fault)
-    return found
+    return checked
 
 
 def spans_of(lengths: Sequence[int]) -> list[Span]:
-    """Consecutive segments of these lengths, each at least 1."""
+    """Return consecutive spans of these lengths, each at least 1."""
     ends = list(accumulate(lengths))
-    return cover_gaps([(end - length, end - 1) for end, length in zip(ends, lengths, strict=True)],
-                ends[-1] if ends else 0)  # fmt: skip
+    spans = [(end - length, end - 1) for end, length in zip(ends, lengths, strict=True)]
+    return check_tiling(spans, ends[-1] if ends else 0)
 
 
 def spans_between(starts: Iterable[int], turns: int) -> list[Span]:
-    """The segments that begin at turn 0 and at each of ``starts``, which ascend."""
-    begin = [0, *starts]
+    """Return the spans that begin at turn 0 and at each of ``starts``, in ascending order."""
     if turns == 0:
         return []
-    return cover_gaps([(a, b - 1) for a, b in zip(begin, [*begin[1:], turns], strict=True)], turns)
-
-
-def lengths_of(spans: Iterable[Span]) -> list[int]:
-    """How many turns each segment has."""
-    return [last - first + 1 for first, last in spans]
+    bounds = [0, *starts, turns]
+    return check_tiling([(start, end - 1) for start, end in pairwise(bounds)], turns)
 
 
 def fixed_length_spans(size: int, turns: int) -> list[Span]:
-    """Segments of ``size`` turns, the last as long as what is left."""
+    """Return spans of ``size`` turns; the last may be shorter."""
     if size < 1:
         raise ValueError("a segment has at least one turn")
     return spans_between(range(size, turns, size), turns)
 
 
-def exchange_starts(turns: Sequence[Utterance]) -> list[bool]:
-    """For each turn, whether an exchange begins with it: where a segment of exchanges may begin.
-
-    Only where a person talks with an agent. Between peers either may open a topic, at any turn.
-    """
-    if len({turn.role for turn in turns}) < 2:
-        return [True] * len(turns)
-    found: list[bool] = []
-    for exchange in exchanges(turns):
-        found += [True] + [False] * (len(exchange) - 1)
-    return found
+def lengths_of(spans: Iterable[Span]) -> list[int]:
+    """Return the number of turns of each span."""
+    return [last - first + 1 for first, last in spans]

@@ -35,7 +35,7 @@ from theanine.methods.shared.recall import query_text, retrieve
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
-from theanine.segmentation.exchanges import exchanges
+from theanine.segmentation import exchanges
 from theanine.text.formatting import format_dated_turns, format_dialogue, format_memory, one_line
 from theanine.types import (
     LOCAL_MODEL,

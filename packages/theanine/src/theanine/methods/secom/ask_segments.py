@@ -1,8 +1,9 @@
-"""Segment a session by a language model: all boundaries of a session, or of a window, at once.
+"""Segment a session with a language model, in one call for the session or for each window.
 
-Source: SeCom (2025), section 2.2 and appendix A.1. What is numbered is an exchange where a person
-talks with an agent, and a turn between peers. A session too long for one call goes in windows that
-overlap by a third; each boundary in an overlap is taken from the window that sees more around it.
+Source: SeCom (2025), section 2.2 and appendix A.1. The prompt numbers the exchanges of a session
+with the assistant, and the turns of a session between peers. A session too long for one call is
+split into windows that overlap by a third; each boundary in an overlap is taken from the window
+that shows more turns around it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.segmentation.segments import Span, exchange_starts, spans_between, tiling_fault
+from theanine.segmentation import Span, exchange_starts, spans_between, tiling_fault
 from theanine.text.formatting import estimate_tokens, format_role, format_speaker, one_line
 from theanine.types import Utterance
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 WINDOW_TOKENS = 12_000
-"""A session whose lines pass this, by a rough upper count, goes in several windows."""
-LONGEST_TURN = 1_200
-"""Characters of a turn that are shown: enough to tell what it is about."""
+"""Maximum tokens of one window, by an upper estimate."""
+TURN_LIMIT = 1_200
+"""Characters shown of a turn."""
 _LINE_TOKENS = 20
 
 
@@ -48,16 +49,16 @@ SEGMENT = load_prompt("theanine.methods.secom", "segment", 1, Segments)
 SEGMENT_GUIDED = load_prompt("theanine.methods.secom", "segment-guided", 1, Segments)
 
 Window = tuple[int, int]
-"""The first block of a window, counted from 0, and the one after its last."""
+"""First block of a window, counted from 0, and the block after its last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What has one number in the prompt: a turn, or an exchange.
+    """A turn or an exchange, with one number in the prompt.
 
     Attributes:
-        start: the place of its first turn in the session.
-        lines: its turns as data for a prompt.
+        start: index of its first turn in the session.
+        lines: its turns, formatted for a prompt.
     """
 
     start: int
@@ -65,50 +66,57 @@ class Block:
 
     @property
     def cost(self) -> int:
-        """Tokens of its lines, roughly and at most."""
+        """Upper estimate of its tokens."""
         return sum(estimate_tokens(line) + _LINE_TOKENS for line in self.lines)
 
 
 async def ask_segments(
     turns: Sequence[Utterance],
-    caller: ScopedChat,
+    chat: ScopedChat,
     *,
     guidance: str = "",
-    touches: Iterable[int] = (),
+    source_sessions: Iterable[int] = (),
 ) -> list[Span]:
-    """The session's segments, as spans that tile its turns.
+    """Return the session's segments, as spans that tile its turns.
 
-    ``guidance`` is what :class:`theanine.methods.secom.guidance.Guidance` shows; ``touches`` are
-    the sessions whose words are shown. Nothing is asked of what can't be divided. Raises
-    UnusableReply when no reply tiles what it was shown, and any other ModelError when the model
-    fails.
+    A session of a single block is not sent to the model.
+
+    Args:
+        turns: the session.
+        chat: the language model.
+        guidance: text of a :class:`theanine.methods.secom.guidance.Guidance`.
+        source_sessions: numbers of the sessions that the prompt quotes.
+
+    Raises:
+        UnusableReply: no reply tiles the turns it was shown.
+        ModelError: the model fails.
     """
-    blocks = blocks_of(turns)
+    blocks = split_into_blocks(turns)
     if len(blocks) < 2:
         return spans_between([], len(turns))
-    touched = set(touches)
+    sessions = set(source_sessions)
 
     async def ask(window: Window) -> list[int]:
         first, end = window
         step = SEGMENT_GUIDED if guidance else SEGMENT
         values = {"guidance": guidance} if guidance else {}
-        answer = await caller.ask(
+        answer = await chat.ask(
             step,
-            source_sessions=touched,
+            source_sessions=sessions,
             check=partial(fault, first, end),
-            turns=shown(blocks[first:end], first),
+            turns=format_blocks(blocks[first:end], first),
             **values,
         )
-        return [one.first - 1 for one in answer.segments[1:]]
+        return [segment.first - 1 for segment in answer.segments[1:]]
 
-    windows = windows_over([block.cost for block in blocks])
-    starts = stitched(windows, await gather([partial(ask, one) for one in windows]))
+    windows = split_into_windows([block.cost for block in blocks])
+    starts = stitch(windows, await gather([partial(ask, window) for window in windows]))
     return spans_between([blocks[start].start for start in starts], len(turns))
 
 
-def blocks_of(turns: Sequence[Utterance]) -> list[Block]:
-    """The session's exchanges, or its turns where nobody is an agent, with their lines."""
-    starts = [place for place, begins in enumerate(exchange_starts(turns)) if begins]
+def split_into_blocks(turns: Sequence[Utterance]) -> list[Block]:
+    """Split a session into exchanges, or into turns when all roles are the same."""
+    starts = [index for index, begins in enumerate(exchange_starts(turns)) if begins]
     ends = [*starts[1:], len(turns)] if starts else []
     return [
         Block(start, tuple(_line(turn) for turn in turns[start:end]))
@@ -116,8 +124,8 @@ def blocks_of(turns: Sequence[Utterance]) -> list[Block]:
     ]
 
 
-def shown(blocks: Sequence[Block], first: int = 0) -> str:
-    """``[3] Ana (user): words`` a block, its other turns indented under it."""
+def format_blocks(blocks: Sequence[Block], first: int = 0) -> str:
+    """Format each block as ``[3] Ana (user): words``, with its other turns indented under it."""
     lines: list[str] = []
     for number, block in enumerate(blocks, first + 1):
         lines.append(f"[{number}] {block.lines[0]}")
@@ -126,45 +134,46 @@ def shown(blocks: Sequence[Block], first: int = 0) -> str:
 
 
 def _line(turn: Utterance) -> str:
-    text = one_line(turn.full_text, LONGEST_TURN)
+    text = one_line(turn.full_text, TURN_LIMIT)
     return f"{format_speaker(turn.speaker)} ({format_role(turn.role)}): {text}"
 
 
 def fault(first: int, end: int, answer: Segments) -> str | None:
-    """What keeps an answer from tiling the blocks ``first`` to ``end - 1``; None when it does."""
-    spans = [(one.first, one.last) for one in answer.segments]
+    """Return why an answer doesn't tile the blocks ``first`` to ``end - 1``, or None."""
+    spans = [(segment.first, segment.last) for segment in answer.segments]
     return tiling_fault(spans, end - first, first + 1)
 
 
-def windows_over(costs: Sequence[int], most: int = WINDOW_TOKENS) -> list[Window]:
-    """Windows that cover all blocks in order, each overlapping the one before by a third of it.
+def split_into_windows(costs: Sequence[int], limit: int = WINDOW_TOKENS) -> list[Window]:
+    """Split blocks with these costs into windows that overlap by a third.
 
-    A window's costs stay within ``most``, but for the two blocks at least that it has, one of them
-    new.
+    A window costs at most ``limit``, but has at least two blocks, one of them new.
     """
-    found: list[Window] = []
+    windows: list[Window] = []
     first = end = 0
     while end < len(costs):
-        needed = max(first + 2, end + 1)
-        end, used = first, 0
-        while end < len(costs) and (end < needed or used + costs[end] <= most):
-            used += costs[end]
+        min_end = max(first + 2, end + 1)
+        end, cost = first, 0
+        while end < len(costs) and (end < min_end or cost + costs[end] <= limit):
+            cost += costs[end]
             end += 1
-        found.append((first, end))
+        windows.append((first, end))
         first = max(first + 1, end - max(1, (end - first) // 3))
-    return found
+    return windows
 
 
-def stitched(windows: Sequence[Window], starts: Sequence[Sequence[int]]) -> list[int]:
-    """Where segments begin, ascending, from what each window says; always a tiling.
+def stitch(windows: Sequence[Window], starts: Sequence[Sequence[int]]) -> list[int]:
+    """Merge the windows' segment starts into those of the session, ascending.
 
-    In an overlap the earlier window counts up to its middle, the later one after it. What a window
-    says of a block outside itself, or of its own first one, is no boundary.
+    In an overlap the earlier window decides up to the middle, the later one after it. A start
+    outside its window, or at the window's first block, is ignored.
     """
     middles = [(later[0] + earlier[1]) // 2 for earlier, later in pairwise(windows)]
-    found: set[int] = set()
-    for place, ((first, end), said) in enumerate(zip(windows, starts, strict=True)):
-        low = middles[place - 1] if place else first
-        high = middles[place] if place < len(middles) else end - 1
-        found.update(start for start in said if first < start < end and low < start <= high)
-    return sorted(found)
+    merged: set[int] = set()
+    for position, ((first, end), window_starts) in enumerate(zip(windows, starts, strict=True)):
+        low = middles[position - 1] if position else first
+        high = middles[position] if position < len(middles) else end - 1
+        merged.update(
+            start for start in window_starts if first < start < end and low < start <= high
+        )
+    return sorted(merged)

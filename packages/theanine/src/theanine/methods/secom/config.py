@@ -1,4 +1,4 @@
-"""SeCom's settings, as frozen data."""
+"""SeCom's settings."""
 
 from __future__ import annotations
 
@@ -8,32 +8,30 @@ from typing import Literal
 
 from theanine.errors import SettingsError
 from theanine.methods.shared.config import RecallConfig, check_minimums
-from theanine.text.denoising.denoise import Denoising
+from theanine.text.denoising import Denoising
 
 _SEGMENTER = re.compile(r"llm|local|every:[1-9]\d*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecomConfig(RecallConfig):
-    """How SeCom divides, denoises and retrieves. The defaults are ours; :meth:`paper` its own.
+    """How SeCom segments, denoises and retrieves; :meth:`paper` has the paper's values.
 
     Attributes:
-        granularity: what a memory is: a ``segment`` of a session, or for comparison a ``turn``, an
-            ``exchange`` or a ``session``.
-        segmenter: who divides a session: ``llm``, the language model (without one, and where its
-            replies stay unusable, ``local`` takes its place), ``local``, or ``every:N`` turns.
-        segment_turns: how many turns a segment is expected to have, for ``local``: 2 or more; None
-            leaves it at what its weights were fitted on.
-        guidance: a file of what was learned about dividing, for ``llm``; see
-            :mod:`theanine.methods.secom.reflect`.
-        denoise: what the index loses: the words that say least (``local``), those that an
-            LLMLingua-2 model drops (``llmlingua2``), or nothing (``none``).
-        rate: the share of the words that is kept, above 0 and up to 1.
-        llmlingua_model: the folder of the LLMLingua-2 model.
-        close_look: how many of the best segments are looked at turn by turn, so that a segment
-            with one fitting turn comes before one that fits vaguely; 0 goes by whole segments.
-        whole: True gives back whole segments only. Otherwise, where a token budget cuts, segments
-            come with those of their turns that fit the query best; that needs the close look.
+        granularity: the unit of a memory: a ``segment`` of a session, or for comparison a ``turn``,
+            an ``exchange`` or a ``session``.
+        segmenter: ``llm`` (the language model; ``local`` without one or when its replies are
+            unusable), ``local``, or ``every:N`` turns.
+        segment_turns: expected turns of a segment for ``local``, 2 or more; None keeps the value
+            that its weights were fitted on.
+        guidance: file of guidance for ``llm``; see :mod:`theanine.methods.secom.reflect`.
+        denoise: words dropped from the indexed copy: the least informative ones (``local``), those
+            that an LLMLingua-2 model drops (``llmlingua2``), or none (``none``).
+        rate: share of the words that is kept, above 0 and at most 1.
+        llmlingua_model: folder of the LLMLingua-2 model.
+        close_look: number of best segments to rerank by their single turns; 0 turns it off.
+        whole: return whole segments only. Otherwise, where a token budget cuts, segments come with
+            their best turns; that needs ``close_look``.
     """
 
     granularity: Literal["turn", "exchange", "session", "segment"] = "segment"
@@ -58,10 +56,7 @@ class SecomConfig(RecallConfig):
 
     @classmethod
     def paper(cls) -> SecomConfig:
-        """The paper's: the model divides, LLMLingua-2 at 75 %, dense, three whole segments.
-
-        Its model has to be named beside it: ``llmlingua_model``.
-        """
+        """Return the paper's values; ``llmlingua_model`` must be set as well."""
         return cls(
             denoise="llmlingua2",
             retrieval="dense",

@@ -1,4 +1,4 @@
-"""What was learned about dividing conversations: rules and telling examples, in a readable file."""
+"""Guidance for the segmenting model: rules and examples, in a readable JSON file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from theanine.errors import BadInput
 from theanine.text.formatting import one_line
 
 EXAMPLE_TURNS = 24
-"""Turns of an example that are shown; the file keeps them all."""
+"""Number of turns shown of an example; the file has all."""
 EXAMPLE_LINE = 160
-"""Characters of each."""
+"""Characters shown of each turn."""
 
 
 class Example(BaseModel):
-    """A labelled conversation that was divided badly, and what it teaches.
+    """A labeled conversation that the model segmented badly, with the lesson from it.
 
     Attributes:
         id: its name in the data.
-        turns: its turns' words, in order.
-        right: the lengths of the gold segments.
-        drawn: the lengths of the segments that the model drew.
-        lesson: what in it is easily got wrong, in the model's words.
+        turns: the text of its turns, in order.
+        right: lengths of the gold segments.
+        drawn: lengths of the model's segments.
+        lesson: what is easily mistaken in it, as the model explained it.
     """
 
     id: str
@@ -35,13 +35,13 @@ class Example(BaseModel):
 
 
 class Guidance(BaseModel):
-    """Rules and examples for the model that segments.
+    """Rules and examples for the segmenting model.
 
     Attributes:
-        made_by: the model that learned them.
-        prompt: name and version of the prompt that it was asked with.
-        rules: the rubric, one item a batch of errors.
-        examples: one telling example a batch.
+        made_by: the model that wrote them.
+        prompt: name and version of its prompt.
+        rules: one rule for each batch of errors.
+        examples: one example for each batch.
     """
 
     made_by: str
@@ -51,7 +51,7 @@ class Guidance(BaseModel):
 
     @property
     def text(self) -> str:
-        """The guidance as data for a prompt."""
+        """The guidance formatted for a prompt."""
         lines = [f"Rule {n}: {one_line(rule)}" for n, rule in enumerate(self.rules, 1)]
         for number, example in enumerate(self.examples, 1):
             lines += [f"-- example {number}", *turn_lines(example.turns)]
@@ -61,35 +61,35 @@ class Guidance(BaseModel):
 
 
 def turn_lines(turns: Sequence[str]) -> list[str]:
-    """The beginning of a conversation as numbered lines for a prompt."""
+    """Format the beginning of a conversation as numbered lines for a prompt."""
     lines = [f"[{n}] {one_line(text, EXAMPLE_LINE)}" for n, text in enumerate(turns, 1)]
     return lines if len(lines) <= EXAMPLE_TURNS else [*lines[:EXAMPLE_TURNS], "…"]
 
 
 def bounds(lengths: Sequence[int]) -> str:
-    """Segments of these lengths by their first and last turn: ``1-4, 5-9``."""
-    found: list[str] = []
+    """Format segments of these lengths by their first and last turns: ``1-4, 5-9``."""
+    ranges: list[str] = []
     first = 1
     for length in lengths:
-        found.append(f"{first}-{first + length - 1}")
+        ranges.append(f"{first}-{first + length - 1}")
         first += length
-    return ", ".join(found)
+    return ", ".join(ranges)
 
 
 def read_guidance(path: Path) -> Guidance:
-    """The guidance in a file. Raises BadInput for one that isn't there or holds none."""
+    """Read guidance from a file; raise BadInput if it is missing or invalid."""
     try:
         return Guidance.model_validate_json(path.read_text("utf-8"))
     except OSError as error:
-        why = error.strerror or str(error)
+        reason = error.strerror or str(error)
     except UnicodeDecodeError:
-        why = "it is no text in UTF-8"
+        reason = "it is not UTF-8 text"
     except ValidationError as error:
         first = error.errors()[0]
-        why = ": ".join((*map(str, first["loc"]), first["msg"]))
-    raise BadInput(f"no guidance for a segmenter: {why}", str(path))
+        reason = ": ".join((*map(str, first["loc"]), first["msg"]))
+    raise BadInput(f"not a segmenter's guidance: {reason}", str(path))
 
 
 def write_guidance(guidance: Guidance, path: Path) -> None:
-    """Write it as indented JSON, to be read and mended by hand."""
+    """Write guidance as indented JSON, which can be edited by hand."""
     path.write_text(guidance.model_dump_json(indent=2) + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Fit segments into a token budget: whole, or with those of their turns that fit best."""
+"""Select the best turns of segments within a token budget."""
 
 from __future__ import annotations
 
@@ -6,61 +6,67 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from theanine.methods.secom.close_look import Looked, line_cost
+from theanine.methods.secom.turn_rerank import RerankedSegment, line_cost
 from theanine.text.formatting import day_label, group_by_day
 from theanine.types import Memory, Turn
 
-_SMALLEST = 4
-"""Tokens that no line with anything in it goes below."""
+_MIN_LINE_TOKENS = 4
+
+_cached_line_cost = lru_cache(maxsize=1_000)(line_cost)
 
 
-def best_turns(looked: Sequence[Looked], budget: int) -> list[tuple[Memory, float, list[Turn]]]:
-    """The turns that fit best, whatever segment they are of, whose text fits the budget.
+def best_turns(
+    segments: Sequence[RerankedSegment], budget: int
+) -> list[tuple[Memory, float, list[Turn]]]:
+    """Return the best turns of all segments whose text fits the budget.
 
-    Each segment with any such turn, its score and those turns in order. A day is paid for once in
-    a segment. A turn that doesn't fit is passed over.
+    They come as segments with their scores and those of their turns, in order. A turn that doesn't
+    fit is skipped. Each heading of a day is counted once in a segment.
     """
     ranked = sorted(
         (
-            (score, place, at)
-            for place, one in enumerate(looked)
-            for at, score in enumerate(one.scores)
+            (score, position, index)
+            for position, segment in enumerate(segments)
+            for index, score in enumerate(segment.turn_scores)
         ),
-        key=lambda found: (-found[0], found[1], found[2]),
+        key=lambda entry: (-entry[0], entry[1], entry[2]),
     )
-    runs = [_runs(one.turns) for one in looked]
-    paid: set[tuple[int, int]] = set()
+    days = [_day_numbers(segment.turns) for segment in segments]
+    paid_days: set[tuple[int, int]] = set()
     kept: set[tuple[int, int]] = set()
-    left = budget
-    for _, place, at in ranked:
-        if left < _SMALLEST:
+    remaining = budget
+    for _, position, index in ranked:
+        if remaining < _MIN_LINE_TOKENS:
             break
-        turn, run = looked[place].turns[at], (place, runs[place][at])
-        cost = looked[place].costs[at] + (0 if run in paid else _day_cost(turn))
-        if cost <= left:
-            left -= cost
-            paid.add(run)
-            kept.add((place, at))
-    return [
-        (one.memory, one.score, [t for at, t in enumerate(one.turns) if (place, at) in kept])
-        for place, one in enumerate(looked)
-        if any((place, at) in kept for at in range(len(one.turns)))
+        day = (position, days[position][index])
+        cost = segments[position].costs[index]
+        if day not in paid_days:
+            cost += _day_cost(segments[position].turns[index])
+        if cost <= remaining:
+            remaining -= cost
+            paid_days.add(day)
+            kept.add((position, index))
+    selected = [
+        (
+            segment.memory,
+            segment.score,
+            [turn for index, turn in enumerate(segment.turns) if (position, index) in kept],
+        )
+        for position, segment in enumerate(segments)
     ]
+    return [(memory, score, turns) for memory, score, turns in selected if turns]
 
 
-def _runs(turns: Sequence[Turn]) -> list[int]:
-    """For each turn, how many times the day has changed before it."""
+def _day_numbers(turns: Sequence[Turn]) -> list[int]:
+    """Return for each turn how often the day has changed before it."""
     days = [day_label(turn.at, turn.dated) for turn in turns]
-    runs = [0]
+    numbers = [0]
     for before, today in pairwise(days):
-        runs.append(runs[-1] + (before != today))
-    return runs
+        numbers.append(numbers[-1] + (before != today))
+    return numbers
 
 
 def _day_cost(turn: Turn) -> int:
-    """With what parts a segment from the next."""
-    line = group_by_day([(day_label(turn.at, turn.dated), "")])
-    return _line_cost(line.rstrip()) + 1
-
-
-_line_cost = lru_cache(maxsize=1_000)(line_cost)
+    """Return the tokens of a day's heading and of the line break between two segments."""
+    heading = group_by_day([(day_label(turn.at, turn.dated), "")])
+    return _cached_line_cost(heading.rstrip()) + 1

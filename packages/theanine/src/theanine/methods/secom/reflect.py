@@ -1,9 +1,9 @@
-"""Learn guidance for the model that segments, from labelled conversations that it divides badly.
+"""Learn guidance for the segmenting model from labeled conversations that it segments badly.
 
-Source: SeCom (2025), section 2.2 and appendix A.1 and A.3: of the sessions that the model segments
-worst without guidance (by WindowDiff), 100 in 10 batches are shown to it with the gold segments; of
-each batch it makes one rule and chooses one telling example. Here a batch also sees the rules of
-those before it, so that each adds something.
+Source: SeCom (2025), section 2.2 and appendices A.1 and A.3. The 100 sessions that the model
+segments worst without guidance (by WindowDiff) are shown to it with their gold segments in 10
+batches; from each batch it makes one rule and chooses one example. Unlike in the paper, a batch is
+shown the rules so far, so that it adds a new one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from theanine.methods.secom.guidance import Example, Guidance, bounds, turn_line
 from theanine.text.formatting import one_line
 
 HARDEST = 100
-"""Conversations that are looked back on, the worst ones."""
+"""Number of worst conversations to learn from."""
 BATCHES = 10
-"""Rules, and examples, that are learned of them."""
-_LONGEST_RULE = 600
+"""Number of batches, and so of rules and examples."""
+_RULE_LIMIT = 600
 
 
 class Lesson(BaseModel):
-    """What the model learns of one batch."""
+    """The model's reply for one batch."""
 
     errors: str = Field(description="what was got wrong, and what the people went by")
     rule: str = Field(description="one rule, for conversations on any subject")
@@ -40,14 +40,14 @@ REFLECT = load_prompt("theanine.methods.secom", "segment-reflect", 1, Lesson)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """A labelled conversation as the model divided it.
+    """A labeled conversation as the model segmented it.
 
     Attributes:
         id: its name.
-        turns: its turns' words.
-        right: the lengths of the gold segments.
-        drawn: the lengths of the segments that were drawn.
-        error: how wrong they are (WindowDiff, 0 to 1); higher is worse.
+        turns: the text of its turns.
+        right: lengths of the gold segments.
+        drawn: lengths of the model's segments.
+        error: WindowDiff of the model's segments, 0 to 1; lower is better.
     """
 
     id: str
@@ -59,13 +59,14 @@ class Attempt:
 
 async def reflect(
     attempts: Sequence[Attempt],
-    caller: ScopedChat,
+    chat: ScopedChat,
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> Guidance | None:
-    """Guidance from the worst attempts, one call a batch; None when none was wrong.
+    """Return guidance from the worst attempts, or None if all are right.
 
-    ``progress`` is called after each batch. Raises ModelError when the model fails.
+    The model is called once for each batch, and ``progress`` after each. Raises ModelError when the
+    model fails.
     """
     wrong = [attempt for attempt in attempts if attempt.error > 0]
     hardest = sorted(wrong, key=lambda attempt: -attempt.error)[:HARDEST]
@@ -73,12 +74,12 @@ async def reflect(
         return None
     rules: list[str] = []
     examples: list[Example] = []
-    for batch in batches_of(hardest):
-        lesson = await caller.ask(
+    for batch in split_into_batches(hardest):
+        lesson = await chat.ask(
             REFLECT,
             check=partial(_fault, len(batch)),
             rules="\n".join(f"Rule {n}: {rule}" for n, rule in enumerate(rules, 1)) or "(none)",
-            conversations=_shown(batch),
+            conversations=_format(batch),
         )
         rules.append(one_line(lesson.rule))
         chosen = batch[lesson.example - 1]
@@ -92,28 +93,28 @@ async def reflect(
             )
         )
         progress()
-    return Guidance(made_by=caller.model, prompt=REFLECT.label, rules=rules, examples=examples)
+    return Guidance(made_by=chat.model, prompt=REFLECT.label, rules=rules, examples=examples)
 
 
-def batches_of(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
-    """At most ``BATCHES`` batches of nearly the same size, in order."""
+def split_into_batches(attempts: Sequence[Attempt]) -> list[list[Attempt]]:
+    """Split attempts into at most ``BATCHES`` batches of nearly the same size, in order."""
     count = min(BATCHES, len(attempts))
-    cuts = [len(attempts) * place // count for place in range(count + 1)]
+    cuts = [len(attempts) * n // count for n in range(count + 1)]
     return [list(attempts[cuts[i] : cuts[i + 1]]) for i in range(count)]
 
 
-def _shown(batch: Sequence[Attempt]) -> str:
+def _format(batch: Sequence[Attempt]) -> str:
     lines: list[str] = []
-    for number, one in enumerate(batch, 1):
-        lines += [f"== {number}", *turn_lines(one.turns)]
-        lines += [f"right: {bounds(one.right)}", f"yours: {bounds(one.drawn)}"]
+    for number, attempt in enumerate(batch, 1):
+        lines += [f"== {number}", *turn_lines(attempt.turns)]
+        lines += [f"right: {bounds(attempt.right)}", f"yours: {bounds(attempt.drawn)}"]
     return "\n".join(lines)
 
 
 def _fault(count: int, lesson: Lesson) -> str | None:
     if not lesson.rule.strip():
         return "the rule is empty"
-    if len(lesson.rule) > _LONGEST_RULE:
+    if len(lesson.rule) > _RULE_LIMIT:
         return "the rule is too long: at most 50 words"
     if not 1 <= lesson.example <= count:
         return f"there is no conversation {lesson.example}, only 1 to {count}"

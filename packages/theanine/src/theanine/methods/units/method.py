@@ -13,7 +13,7 @@ from theanine.methods.shared.recall import excerpt_part, recall_memories
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories
 from theanine.methods.units.config import UnitsConfig
-from theanine.segmentation.exchanges import exchanges
+from theanine.segmentation import exchanges
 from theanine.text.formatting import format_dialogue
 from theanine.types import (
     ImportedMemory,

@@ -1,11 +1,11 @@
-"""Denoise with LLMLingua-2: a small model says of each token whether it should stay.
+"""Denoise with LLMLingua-2, a small model that classifies each token as kept or dropped.
 
 Source: Pan et al., "LLMLingua-2: Data Distillation for Efficient and Faithful Task-Agnostic Prompt
-Compression" (2024), section 3: a word's chance to stay is the mean of its tokens'; the words with
-the best chances stay, so many that the rate is met.
+Compression" (2024), section 3: a word's probability is the mean of its tokens', and the words of
+the highest probabilities are kept.
 
-The model is read from a folder; nothing is fetched. Loaded with ``transformers`` itself, as the
-``llmlingua`` package fetches a tokenizer of OpenAI's when it starts.
+The model is read from a folder with ``transformers``; nothing is downloaded. The ``llmlingua``
+package is not used because it downloads a tokenizer when it starts.
 """
 
 from __future__ import annotations
@@ -16,56 +16,56 @@ from importlib import import_module
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine.text.denoising.denoise import keep_words
+from theanine.text.denoising.selection import keep_words
 
-STAYS = 1
-"""The label of a token that should stay."""
-_LONGEST = 512
-"""Tokens that the models take at once; a longer text goes in pieces."""
+KEEP = 1
+"""Label of a token to keep."""
+_MAX_TOKENS = 512
+"""Tokens of one model input; longer texts are split."""
 
 
 def model_denoise(lines: Sequence[str], rate: float, model_path: str) -> list[str]:
-    """The lines with the share ``rate`` of all their words, in order.
+    """Return the lines with the share ``rate`` of all their words, in order.
 
-    Deterministic on one machine. Raises SettingsError for a folder that holds no such model.
+    Deterministic on one machine. Raises SettingsError if the folder has no LLMLingua-2 model.
     """
     words = [line.split() for line in lines]
-    chances = iter(_chances([word for line in words for word in line], model_path))
-    return keep_words(lines, rate, [[next(chances) for _ in line] for line in words])
+    probabilities = iter(_probabilities([word for line in words for word in line], model_path))
+    return keep_words(lines, rate, [[next(probabilities) for _ in line] for line in words])
 
 
-def _chances(words: Sequence[str], model_path: str) -> list[float]:
-    """Each word's chance to stay, 0 to 1."""
+def _probabilities(words: Sequence[str], model_path: str) -> list[float]:
+    """Return the probability of each word to be kept."""
     if not words:
         return []
     torch: Any = import_module("torch")
-    tokenizer, model = _loaded(model_path)
-    cut = tokenizer(
+    tokenizer, model = _load(model_path)
+    batch = tokenizer(
         list(words),
         is_split_into_words=True,
         truncation=True,
-        max_length=min(_LONGEST, model.config.max_position_embeddings - 2),
+        max_length=min(_MAX_TOKENS, model.config.max_position_embeddings - 2),
         return_overflowing_tokens=True,
         padding=True,
         return_tensors="pt",
     )
     sums, counts = [0.0] * len(words), [0] * len(words)
     with torch.inference_mode():
-        for piece in range(len(cut["input_ids"])):
+        for piece in range(len(batch["input_ids"])):
             logits = model(
-                input_ids=cut["input_ids"][piece : piece + 1],
-                attention_mask=cut["attention_mask"][piece : piece + 1],
+                input_ids=batch["input_ids"][piece : piece + 1],
+                attention_mask=batch["attention_mask"][piece : piece + 1],
             ).logits
-            stays = torch.softmax(logits[0].float(), dim=-1)[:, STAYS].tolist()
-            for word, chance in zip(cut.word_ids(piece), stays, strict=True):
+            kept = torch.softmax(logits[0].float(), dim=-1)[:, KEEP].tolist()
+            for word, probability in zip(batch.word_ids(piece), kept, strict=True):
                 if word is not None:
-                    sums[word] += chance
+                    sums[word] += probability
                     counts[word] += 1
     return [total / max(count, 1) for total, count in zip(sums, counts, strict=True)]
 
 
 @lru_cache(maxsize=1)
-def _loaded(model_path: str) -> tuple[Any, Any]:
+def _load(model_path: str) -> tuple[Any, Any]:
     library: Any = import_module("transformers")
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(model_path, local_files_only=True)

@@ -1,13 +1,12 @@
-"""Denoise without a model: leave out the words that say least.
+"""Denoise without a model: drop the words with the least self-information.
 
-How much a word says is its self-information, -log2 of its probability, summed over the pieces that
-the bundled tokenizer cuts it into. A piece's probability follows from its rank: the tokenizer's
-pieces are numbered by how early they were merged, so by how common they are, and how common the
-r-th commonest is, is known (Zipf and Mandelbrot). Nothing is counted in the conversation itself:
-the same text is denoised alike whatever was said before or comes later.
+A word's self-information is -log2 of its probability, summed over its tokens in the bundled
+tokenizer. A token's probability is estimated from its rank by the Zipf-Mandelbrot law: the
+tokenizer numbers tokens in the order of their merges, the most frequent first. Nothing is counted
+in the conversation, so that a text is always denoised the same way.
 
-Source: the measure is that of Li et al., "Compressing Context to Enhance Inference Efficiency of
-Large Language Models" (Selective Context, 2023), with ranks in the place of a language model.
+Source: the measure of Li et al., "Compressing Context to Enhance Inference Efficiency of Large
+Language Models" (Selective Context, 2023), with token ranks instead of a language model.
 """
 
 from __future__ import annotations
@@ -16,34 +15,34 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
 
-from theanine.text.denoising.denoise import keep_words
+from theanine.text.denoising.selection import keep_words
 from theanine.tokenizer import load_tokenizer
 
 _FIRST = 259
-"""The number of the commonest piece; below it are single bytes and marks of the format."""
+"""Id of the most frequent token; lower ids are bytes and special tokens."""
 _SHIFT = 2.7
 """Mandelbrot's shift of the rank, for English."""
 _SUM = 3.18
-"""log2 of the sum of 1 / (r + 2.7) over all 32,000 ranks."""
+"""log2 of the sum of 1 / (rank + 2.7) over all 32,000 ranks."""
 _EDGES = ".,;:!?…\"'“”‘’()[]{}*_-–—"
 
 
 def local_denoise(lines: Sequence[str], rate: float) -> list[str]:
-    """The lines with the share ``rate`` of all their words, those that say most, in order.
+    """Return the lines with the share ``rate`` of all their words, the most informative ones.
 
-    A word is what stands between spaces; where a script writes none, that is a whole clause, which
-    is hardly ever left out. Of words that say the same, the earlier is kept. Deterministic.
+    Words are separated by spaces; in a script without spaces a whole clause counts as one word.
     """
-    return keep_words(lines, rate, [[information(word) for word in one.split()] for one in lines])
+    scores = [[information(word) for word in line.split()] for line in lines]
+    return keep_words(lines, rate, scores)
 
 
 @lru_cache(maxsize=50_000)
 def information(word: str) -> float:
-    """How much a word says, in bits, in the commoner of its cases; 0 for mere punctuation."""
+    """Return a word's self-information in bits, of its more frequent case; 0 for punctuation."""
     core = word.strip(_EDGES)
     return min(_bits(core), _bits(core.lower())) if core else 0.0
 
 
 def _bits(word: str) -> float:
-    pieces = load_tokenizer().encode(word, add_special_tokens=False).ids
-    return sum(log2(max(piece - _FIRST, 0) + 1 + _SHIFT) + _SUM for piece in pieces)
+    tokens = load_tokenizer().encode(word, add_special_tokens=False).ids
+    return sum(log2(max(token - _FIRST, 0) + 1 + _SHIFT) + _SUM for token in tokens)
