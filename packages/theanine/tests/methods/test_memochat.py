@@ -17,10 +17,15 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
-from theanine.methods.memochat.config import MemoChatConfig
-from theanine.methods.memochat.local_memos import local_memos
-from theanine.methods.memochat.memos import MEMOS, Memo, memos_of, uncovered
-from theanine.methods.memochat.method import MEMO, OTHERS, MemoChat
+from theanine.methods.memochat import MemoChat, MemoChatConfig
+from theanine.methods.memochat.memos import (
+    MEMOS,
+    Memo,
+    local_write_memos,
+    uncovered_turns,
+    write_memos,
+)
+from theanine.methods.memochat.method import MEMO, OTHERS
 from theanine.methods.memochat.pick import PICK_MEMOS, pick_memos
 from theanine.segmentation.segments import spans_between
 from theanine.testing import ScriptedServer
@@ -65,14 +70,14 @@ def opened(path: Path, **settings: Any) -> theanine.Client:
 
 async def _memos_prompt(turns: Sequence[Turn]) -> str:
     caller = Answering([{"memos": []}])
-    await memos_of(turns, caller)
+    await write_memos(turns, caller)
     assert caller.asked[0].touches == {1}
     return caller.asked[0].prompt
 
 
 async def _pick_prompt(memos: Sequence[Memory], turns: Sequence[Turn]) -> str:
     caller = Answering([{"memos": []}])
-    await pick_memos(memos, turns, caller, most=3)
+    await pick_memos(memos, turns, caller, limit=3)
     assert caller.asked[0].touches == {1, 2}
     return caller.asked[0].prompt
 
@@ -108,11 +113,11 @@ def test_instructions_are_short(step: Any) -> None:
 )
 async def test_memos_that_fit_no_turns_are_sent_back(wrong: list[Any], fault: str) -> None:
     caller = Answering([{"memos": wrong}, {"memos": [BEA, MAST]}])
-    found = await memos_of(TURNS, caller)
+    found = await write_memos(TURNS, caller)
     assert fault in caller.faults[0]
     assert [(one.first, one.last) for one in found] == [(1, 3), (4, 4)]
     with pytest.raises(UnusableReply):
-        await memos_of(TURNS, Answering([{"memos": wrong}]))
+        await write_memos(TURNS, Answering([{"memos": wrong}]))
 
 
 async def test_a_long_session_is_asked_about_in_windows_with_its_own_numbers() -> None:
@@ -123,7 +128,7 @@ async def test_a_long_session_is_asked_about_in_windows_with_its_own_numbers() -
         return {"memos": [{**MAST, "first": number, "last": number}]}
 
     caller = Answering([first_shown] * 9)
-    found = await memos_of(turns, caller)
+    found = await write_memos(turns, caller)
     assert len(caller.asked) == len(found) > 1
     assert [one.first for one in found] == sorted({one.first for one in found})
 
@@ -136,7 +141,7 @@ def test_every_turn_with_words_is_in_a_memo_or_among_the_others(spans: list[Any]
     turns = [turn(i, "words" if i % 4 else " ") for i in range(1, 11)]
     memos = [Memo(topic="t", summary="s", first=a, last=min(9, a + n)) for a, n in spans]
     inside = {turns[i].id for one in memos for i in range(one.first, one.last + 1)}
-    outside = {one.id for one in uncovered(turns, memos)}
+    outside = {one.id for one in uncovered_turns(turns, memos)}
     assert not inside & outside
     assert {one.id for one in turns if one.full_text.strip()} <= inside | outside
 
@@ -151,7 +156,7 @@ def test_every_turn_with_words_is_in_a_memo_or_among_the_others(spans: list[Any]
 )
 async def test_a_choice_of_what_is_not_there_is_sent_back(wrong: list[int], fault: str) -> None:
     caller = Answering([{"memos": wrong}, {"memos": [2]}])
-    assert await pick_memos(MEMOS_KEPT, TURNS, caller, most=1) == [MEMOS_KEPT[1]]
+    assert await pick_memos(MEMOS_KEPT, TURNS, caller, limit=1) == [MEMOS_KEPT[1]]
     assert caller.faults == [fault]
 
 
@@ -159,7 +164,7 @@ async def test_a_choice_of_what_is_not_there_is_sent_back(wrong: list[int], faul
 
 
 def _local(turns: Sequence[Turn], *starts: int) -> list[Memo]:
-    return local_memos(turns, spans_between(starts, len(turns)))
+    return local_write_memos(turns, spans_between(starts, len(turns)))
 
 
 def test_a_local_memo_has_telling_words_for_a_topic_and_quotes_for_a_summary() -> None:
@@ -189,8 +194,8 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 def test_local_memos_use_only_words_that_were_said(texts: list[str], cuts: set[int]) -> None:
     turns = [turn(i, text) for i, text in enumerate(texts, 1)]
     starts = sorted(cut for cut in cuts if cut < len(turns))
-    found = local_memos(turns, spans_between(starts, len(turns)))
-    assert found == local_memos(turns, spans_between(starts, len(turns)))
+    found = local_write_memos(turns, spans_between(starts, len(turns)))
+    assert found == local_write_memos(turns, spans_between(starts, len(turns)))
     assert len(found) <= len(starts) + 1
     for one in found:
         said = " ".join(" ".join(turns[i].text.split()) for i in range(one.first, one.last + 1))

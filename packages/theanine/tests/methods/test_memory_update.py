@@ -17,21 +17,22 @@ import theanine
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import SettingsError, UnusableReply
-from theanine.methods.memory_update.config import MemoryUpdateConfig
+from theanine.methods.memory_update import MemoryUpdate, MemoryUpdateConfig
 from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR, decide
-from theanine.methods.memory_update.decision import ENDING, REPEAT, Decision, Operation, Pair
 from theanine.methods.memory_update.local_decide import local_decide
-from theanine.methods.memory_update.merge import LONGEST, MERGE, Group, local_merge, merge
-from theanine.methods.memory_update.method import MemoryUpdate
-from theanine.methods.memory_update.resolve import Fate, resolve
+from theanine.methods.memory_update.merge import MERGE, STATEMENT_LIMIT, Group, local_merge, merge
+from theanine.methods.memory_update.operations import ENDING, REPEAT, Decision, Operation, Pair
+from theanine.methods.memory_update.resolve import Outcome, resolve
 from theanine.testing import ScriptedServer
-from theanine.types import History, Memory, NewMemory, Transcript, Utterance
+from theanine.types import History, Memory, NewMemory, Session, Transcript, Utterance
 
 pytestmark = pytest.mark.anyio
 
 STEPS = [UPDATE, UPDATE_PAIR, MERGE]
 START = datetime(2024, 5, 6, 12, tzinfo=UTC)
 LATER = turn(9, "", session=3)
+SESSION = Session(id=3, key="3", started_at=LATER.at)
+UNDATED = replace(SESSION, dated=False)
 
 
 def new(text: str, **changes: Any) -> NewMemory:
@@ -54,7 +55,10 @@ NEWER = [new("Ana moved to Porto."), new("Ana's throat has recovered.")]
 
 
 async def prompt_of(
-    name: str, older: Sequence[Memory], newer: Sequence[NewMemory], undated: Sequence[int] = ()
+    name: str,
+    older: Sequence[Memory],
+    newer: Sequence[NewMemory],
+    session: Session = SESSION,
 ) -> str:
     """The prompt of a step over these statements."""
     pairs = [Pair(m, i, n, 0.5) for i, (m, n) in enumerate(zip(older, newer, strict=True))]
@@ -62,13 +66,13 @@ async def prompt_of(
     if name == "merge-memories":
         caller = Answering([{"merged": [{"group": 1, "text": "Ana moved."}]}])
         group = Group(tuple(older), newer[0])
-        await merge([group], 3, caller, behind=behind, undated=undated)
+        await merge([group], session, caller, source_sessions=behind)
     elif name == "update-memories":
         caller = Answering([{"decisions": [{**answer, "pair": 1}, {**answer, "pair": 2}]}])
-        await decide(pairs, 3, caller, asking="session", behind=behind, undated=undated)
+        await decide(pairs, session, caller, asking="session", source_sessions=behind)
     else:
         caller = Answering([answer])
-        await decide(pairs[:1], 3, caller, asking="pairs", behind=behind, undated=undated)
+        await decide(pairs[:1], session, caller, asking="pairs", source_sessions=behind)
     return caller.asked[0].prompt
 
 
@@ -92,17 +96,18 @@ def test_instructions_are_short(step: Any) -> None:
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
 async def test_undated_sessions_show_no_dates(name: str) -> None:
     assert "2023" in await prompt_of(name, OLDER, NEWER)
-    assert "2023" not in await prompt_of(name, OLDER, NEWER, undated=[1, 2, 3])
+    older = [replace(one, dated=False) for one in OLDER]
+    assert "2023" not in await prompt_of(name, older, NEWER, UNDATED)
 
 
 async def test_a_prompt_touches_every_session_whose_words_it_shows() -> None:
     pairs = [Pair(OLDER[1], 0, NEWER[1], 0.5)]
     answer = {"explanation": "", "operation": "Append"}
     caller = Answering([answer, {"decisions": [{**answer, "pair": 1}]}, {"merged": []}])
-    await decide(pairs, 3, caller, asking="pairs", behind=behind)
-    await decide(pairs, 3, caller, asking="session", behind=behind)
+    await decide(pairs, SESSION, caller, asking="pairs", source_sessions=behind)
+    await decide(pairs, SESSION, caller, asking="session", source_sessions=behind)
     with pytest.raises(UnusableReply):
-        await merge([Group((OLDER[1],), NEWER[1])], 3, caller, behind=behind)
+        await merge([Group((OLDER[1],), NEWER[1])], SESSION, caller, source_sessions=behind)
     assert [asked.touches for asked in caller.asked] == [{2, 3, 7}] * 3
 
 
@@ -120,7 +125,7 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
         }
 
     caller = Answering([all_of] * 2)
-    decisions = await decide(pairs, 3, caller, asking="session", behind=behind)
+    decisions = await decide(pairs, SESSION, caller, asking="session", source_sessions=behind)
     assert len(caller.asked) == 2
     assert [decision.pair for decision in decisions] == pairs
     told = [f"number {n % PAIRS_PER_CALL + 1}" for n in range(40)]
@@ -128,7 +133,7 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
     assert {decision.operation for decision in decisions} == {Operation.PASS}
     caller = Answering([{"explanation": "", "operation": "KEEP-both: Append"}] * 40)
     with pytest.raises(ValueError, match="operation"):
-        await decide(pairs, 3, caller, asking="pairs", behind=behind)
+        await decide(pairs, SESSION, caller, asking="pairs", source_sessions=behind)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +147,7 @@ async def test_an_answer_that_does_not_fit_the_pairs_is_refused(
     answers = [{"pair": n, "explanation": "", "operation": "Append"} for n in numbers]
     caller = Answering([{"decisions": answers}])
     with pytest.raises(UnusableReply):
-        await decide(pairs, 3, caller, asking="session", behind=behind)
+        await decide(pairs, SESSION, caller, asking="session", source_sessions=behind)
     assert fault in caller.faults[0]
 
 
@@ -162,7 +167,7 @@ async def test_a_merging_that_does_not_fit_its_groups_is_refused(
     good = {"merged": [{"group": 2, "text": " b  c "}, {"group": 1, "text": "a"}]}
     bad = {"merged": [{"group": group, "text": text} for group, text in merged]}
     caller = Answering([bad, good])
-    assert await merge(groups, 3, caller, behind=behind) == ["a", "b c"]
+    assert await merge(groups, SESSION, caller, source_sessions=behind) == ["a", "b c"]
     assert fault in caller.faults[0]
 
 
@@ -191,46 +196,46 @@ def test_no_old_statement_is_settled_twice_and_no_new_one_is_lost(
     case: tuple[int, list[Decision]],
 ) -> None:
     count, decisions = case
-    fates = resolve(count, decisions)
-    assert len(fates) == count
-    marked = [(mark.pair.older.id, kind) for fate in fates for kind, mark in fate.marks]
+    outcomes = resolve(count, decisions)
+    assert len(outcomes) == count
+    marked = [(mark.pair.older.id, kind) for outcome in outcomes for kind, mark in outcome.marks]
     assert len({number for number, _ in marked}) == len(marked)
     settling = {Operation.REPLACE, Operation.CHANGE, Operation.DELETE}
     asked = {one.pair.older.id for one in decisions if one.operation in settling}
     assert {number for number, _ in marked} == asked  # each is settled, by the first who would
-    for index, fate in enumerate(fates):
+    for index, outcome in enumerate(outcomes):
         own = {one.pair.older.id: one.operation for one in decisions if one.pair.index == index}
-        assert set(fate.origins) <= set(own)
-        assert all(0 <= one < index for one in fate.beside)
-        assert {one.id for one in fate.changes} <= set(fate.origins)
-        assert all(mark.pair.index == index for _, mark in fate.marks)
-        assert (fate.kind == REPEAT) <= (Operation.PASS in own.values() and not fate.marks)
-        assert (fate.kind == ENDING) <= (Operation.DELETE in own.values())
-        for kind, mark in fate.marks:
+        assert set(outcome.derived_from) <= set(own)
+        assert all(0 <= one < index for one in outcome.derived_from_new)
+        assert {one.id for one in outcome.changes} <= set(outcome.derived_from)
+        assert all(mark.pair.index == index for _, mark in outcome.marks)
+        assert (outcome.kind == REPEAT) <= (Operation.PASS in own.values() and not outcome.marks)
+        assert (outcome.kind == ENDING) <= (Operation.DELETE in own.values())
+        for kind, mark in outcome.marks:
             assert mark.operation is own[mark.pair.older.id]
             assert (kind == "withdrawn") == (mark.operation is Operation.DELETE)
         if set(own.values()) <= {Operation.APPEND}:
-            assert fate == Fate()
+            assert outcome == Outcome()
 
 
 @given(decided())
-def test_the_live_statements_never_contradict_their_fates(
+def test_the_live_statements_never_contradict_their_outcomes(
     case: tuple[int, list[Decision]],
 ) -> None:
-    fates = resolve(*case)
-    gone = {mark.pair.older.id for fate in fates for _, mark in fate.marks}
+    outcomes = resolve(*case)
+    gone = {mark.pair.older.id for outcome in outcomes for _, mark in outcome.marks}
     before: set[int] = set()
-    for fate in fates:
-        for number in fate.origins:
+    for outcome in outcomes:
+        for number in outcome.derived_from:
             # Whatever a new statement rests on was live when it came: no chain of the settled.
             assert number not in before
-        before |= {mark.pair.older.id for _, mark in fate.marks}
-        for place in fate.beside:
-            assert fates[place].kind != REPEAT
+        before |= {mark.pair.older.id for _, mark in outcome.marks}
+        for place in outcome.derived_from_new:
+            assert outcomes[place].kind != REPEAT
     assert before == gone
 
 
-def judged(*operations: tuple[int, int, Operation]) -> list[Fate]:
+def judged(*operations: tuple[int, int, Operation]) -> list[Outcome]:
     """Fates by (new, old, operation)."""
     decisions = [
         Decision(pair=Pair(memory(old, f"M{old}"), n, new(f"N{n}"), 0.5), operation=operation)
@@ -244,36 +249,38 @@ def test_one_old_statement_meets_several_new_ones() -> None:
         (0, 1, Operation.REPLACE), (1, 1, Operation.CHANGE), (2, 1, Operation.PASS)
     )
     assert [kind for kind, _ in first.marks] == ["superseded"]
-    assert second == Fate()  # the first had settled it: nothing but appended
-    assert (third.kind, third.beside, third.origins) == (REPEAT, (0,), ())
+    assert second == Outcome()  # the first had settled it: nothing but appended
+    assert (third.kind, third.derived_from_new, third.derived_from) == (REPEAT, (0,), ())
 
 
 def test_what_says_what_no_longer_holds_is_a_statement_of_its_own() -> None:
     ended, again, _ = judged((0, 1, Operation.DELETE), (1, 1, Operation.PASS))
     assert ended.kind == ENDING
-    assert again == Fate()
+    assert again == Outcome()
 
 
 def test_one_new_statement_meets_several_old_ones() -> None:
-    fate = judged((0, 3, Operation.CHANGE), (0, 1, Operation.CHANGE), (0, 2, Operation.DELETE))[0]
-    assert [one.id for one in fate.changes] == [1, 3]
-    assert fate.kind == "statement"
-    assert fate.origins == (1, 2, 3)
-    kinds = {mark.pair.older.id: kind for kind, mark in fate.marks}
+    outcome = judged((0, 3, Operation.CHANGE), (0, 1, Operation.CHANGE), (0, 2, Operation.DELETE))[
+        0
+    ]
+    assert [one.id for one in outcome.changes] == [1, 3]
+    assert outcome.kind == "statement"
+    assert outcome.derived_from == (1, 2, 3)
+    kinds = {mark.pair.older.id: kind for kind, mark in outcome.marks}
     assert kinds == {1: "superseded", 2: "withdrawn", 3: "superseded"}
-    fate = judged((0, 1, Operation.PASS), (0, 2, Operation.REPLACE))[0]
-    assert (fate.kind, fate.origins) == ("statement", (2,))
+    outcome = judged((0, 1, Operation.PASS), (0, 2, Operation.REPLACE))[0]
+    assert (outcome.kind, outcome.derived_from) == ("statement", (2,))
 
 
 # merging without a model
 
 
 def test_statements_are_joined_as_they_are_with_their_dates() -> None:
-    assert local_merge(Group((OLDER[0],), NEWER[0]), 3) == (
+    assert local_merge(Group((OLDER[0],), NEWER[0]), SESSION) == (
         "8 May 2023: Ana lives in Faro. This changed: 22 May 2023: Ana moved to Porto."
     )
     quoted = replace(OLDER[0], text="Ana said: “I live in Faro.”", made_by="local")
-    assert local_merge(Group((quoted, OLDER[1]), NEWER[0]), 3, undated=[2, 3]) == (
+    assert local_merge(Group((quoted, replace(OLDER[1], dated=False)), NEWER[0]), UNDATED) == (
         "Ana said: “I live in Faro.” This changed: Ana has a sore throat. "
         "This changed: Ana moved to Porto."
     )
@@ -283,8 +290,8 @@ def test_statements_are_joined_as_they_are_with_their_dates() -> None:
 def test_a_merged_statement_stays_short_and_holds_the_new_one(texts: list[str]) -> None:
     *older, newer = texts
     group = Group(tuple(memory(n, text) for n, text in enumerate(older, 1)), new(newer))
-    text = local_merge(group, 3)
-    assert len(text) <= LONGEST
+    text = local_merge(group, SESSION)
+    assert len(text) <= STATEMENT_LIMIT
     assert " ".join(newer.split()) in " ".join(text.split())
 
 

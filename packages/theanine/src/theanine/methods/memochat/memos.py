@@ -1,7 +1,13 @@
-"""After a session: memos of what was talked about, each a topic, a summary and a run of turns."""
+"""Write memos of a session: topic, summary and run of turns, by the model or locally.
+
+Source: the paper's memorization stage.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,20 +17,34 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
+from theanine.segmentation.segments import Span
+from theanine.summarization import local_summarize, repeats_memories
+from theanine.text.attribution import attribute_quote, without_attribution
+from theanine.text.cues import COURTESY
 from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem
 from theanine.types import Turn
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-LONGEST_TOPIC = 120
-"""Characters; the prompt asks for 8 words."""
-LONGEST_SUMMARY = 600
-"""Characters; the prompt asks for 60 words."""
+TOPIC_LIMIT = 120
+"""Maximum characters of a topic; the prompt asks for 8 words."""
+SUMMARY_LIMIT = 600
+"""Maximum characters of a summary; the prompt asks for 60 words."""
+
+LOCAL_TOPIC_WORDS = 4
+LOCAL_TOPIC_LIMIT = 40
+"""Characters of a local topic that is the beginning of a turn."""
+UNSPACED_TOPIC_LIMIT = 16
+"""The same in a script without spaces."""
+LOCAL_QUOTES = 2
+"""Maximum quotes in a local summary."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class MemoOfTurns(BaseModel):
-    """One memo, as the model writes it; turns are numbered from 1."""
+    """One memo of the model's reply; turns are numbered from 1."""
 
     topic: str = Field(description="what the run is about, in a few words")
     summary: str = Field(description="what was said about it")
@@ -33,7 +53,7 @@ class MemoOfTurns(BaseModel):
 
 
 class MemosOfSession(BaseModel):
-    """The model's answer for one session, or for one window of a long one."""
+    """The model's reply for one window of a session."""
 
     memos: list[MemoOfTurns]
 
@@ -43,7 +63,7 @@ MEMOS = load_prompt("theanine.methods.memochat", "memos", 1, MemosOfSession)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memo:
-    """What a run of turns is about, and what was said; ``first`` and ``last`` count from 0."""
+    """Topic and summary of a run of turns; ``first`` and ``last`` are positions from 0."""
 
     topic: str
     summary: str
@@ -51,61 +71,55 @@ class Memo:
     last: int
 
 
-async def memos_of(
-    turns: Sequence[Turn],
-    caller: ScopedChat,
-) -> list[Memo]:
-    """The model's memos of a session, in order; turns of small talk may be in none.
+async def write_memos(turns: Sequence[Turn], chat: ScopedChat) -> list[Memo]:
+    """Return the model's memos of a session, in order; small talk may be in none.
 
-    A very long session is shown in windows, each asked about for itself. Raises ModelError when
-    the model fails or keeps answering unusably.
+    A very long session is shown in windows. Raises ModelError when the model fails.
     """
 
-    async def ask(window: Sequence[Line]) -> list[MemoOfTurns]:
-        answer = await caller.ask(
+    async def write_window(window: Sequence[Line]) -> list[MemoOfTurns]:
+        reply = await chat.ask(
             MEMOS,
             source_sessions={line.turn.session for line in window},
             check=_checker(window),
             turns=format_numbered(window),
         )
-        return sorted(answer.memos, key=lambda memo: memo.first)
+        return sorted(reply.memos, key=lambda memo: memo.first)
 
-    answers = await gather([partial(ask, window) for window in split_windows(turns)])
+    replies = await gather([partial(write_window, window) for window in split_windows(turns)])
     return [
         Memo(
-            topic=_flat(memo.topic),
-            summary=_flat(memo.summary),
+            topic=" ".join(memo.topic.split()),
+            summary=" ".join(memo.summary.split()),
             first=memo.first - 1,
             last=memo.last - 1,
         )
-        for memos in answers
+        for memos in replies
         for memo in memos
     ]
 
 
-def uncovered(turns: Sequence[Turn], memos: Sequence[Memo]) -> list[Turn]:
-    """The turns with words that no memo covers, in order."""
-    covered = {place for memo in memos for place in range(memo.first, memo.last + 1)}
+def uncovered_turns(turns: Sequence[Turn], memos: Sequence[Memo]) -> list[Turn]:
+    """Return the turns with text that no memo covers, in order."""
+    covered = {position for memo in memos for position in range(memo.first, memo.last + 1)}
     return [
-        turn for place, turn in enumerate(turns) if place not in covered and turn.full_text.strip()
+        turn
+        for position, turn in enumerate(turns)
+        if position not in covered and turn.full_text.strip()
     ]
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _checker(window: Sequence[Line]) -> Callable[[MemosOfSession], str | None]:
     lowest, highest = window[0].number, window[-1].number
 
-    def check(answer: MemosOfSession) -> str | None:
-        upto = lowest - 1
-        for memo in sorted(answer.memos, key=lambda memo: memo.first):
+    def check(reply: MemosOfSession) -> str | None:
+        last = lowest - 1
+        for memo in sorted(reply.memos, key=lambda memo: memo.first):
             if fault := _fault(memo, lowest, highest):
                 return fault
-            if memo.first <= upto:
+            if memo.first <= last:
                 return f"turn {memo.first} is in two memos; give each turn to one at most"
-            upto = memo.last
+            last = memo.last
         return None
 
     return check
@@ -117,12 +131,99 @@ def _fault(memo: MemoOfTurns, lowest: int, highest: int) -> str | None:
         return f"{span} ends before it begins"
     if memo.first < lowest or memo.last > highest:
         return f"{span} passes the turns shown, {lowest} to {highest}"
-    for name, text, longest in (
-        ("topic", memo.topic, LONGEST_TOPIC),
-        ("summary", memo.summary, LONGEST_SUMMARY),
+    for name, text, limit in (
+        ("topic", memo.topic, TOPIC_LIMIT),
+        ("summary", memo.summary, SUMMARY_LIMIT),
     ):
         if not text.strip():
             return f"{span} has an empty {name}"
-        if len(text) > longest:
-            return f"the {name} of {span} is too long, keep it under {longest} characters"
+        if len(text) > limit:
+            return f"the {name} of {span} is too long, keep it under {limit} characters"
     return None
+
+
+def local_write_memos(turns: Sequence[Turn], spans: Sequence[Span]) -> list[Memo]:
+    """Return a memo for each span of turns (first and last, from 0), in order.
+
+    Spans without a turn that :func:`informative_turns` keeps have none.
+    """
+    segments = [(span, informative_turns(turns[span[0] : span[1] + 1])) for span in spans]
+    segment_counts = Counter(
+        word for _, segment in segments for word in content_words(_text(segment))
+    )
+    return [
+        Memo(
+            topic=local_topic(segment, segment_counts),
+            summary=local_summary(segment),
+            first=span[0],
+            last=span[1],
+        )
+        for span, segment in segments
+        if segment
+    ]
+
+
+def informative_turns(turns: Sequence[Turn]) -> list[Turn]:
+    """Drop turns without text, and the assistant's that only repeat memories."""
+    return [turn for turn in turns if turn.full_text.strip() and not repeats_memories(turn)]
+
+
+def local_topic(turns: Sequence[Turn], segment_counts: Counter[str]) -> str:
+    """Return the segment's words of highest TF-IDF over the session's segments.
+
+    ``segment_counts`` counts the segments with each stem. Without such a word, or in a script
+    without spaces, the beginning of the longest turn is the topic.
+    """
+    text = _text(turns)
+    if is_unspaced(text):
+        return _opening(turns, UNSPACED_TOPIC_LIMIT)
+    names = content_words(" ".join(turn.speaker for turn in turns))
+    surface: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for match in _WORD.finditer(text):
+        word = match[0].lower().replace("’", "'")
+        root = stem(word)
+        tells = len(word) > 2 and word not in FUNCTION_WORDS and not COURTESY.match(word)
+        if tells and root not in names:
+            counts[root] += 1
+            surface.setdefault(root, match[0])
+    segments = max(segment_counts.values(), default=0)
+    weights = {
+        root: count * math.log1p((1 + segments) / (1 + segment_counts[root]))
+        for root, count in counts.items()
+    }
+    best = sorted(weights, key=lambda root: -weights[root])[:LOCAL_TOPIC_WORDS]
+    return " · ".join(surface[root] for root in best) or _opening(turns, LOCAL_TOPIC_LIMIT)
+
+
+def local_summary(turns: Sequence[Turn]) -> str:
+    """Quote the disclosures with the most frequent words of the turns, or else the longest turn.
+
+    ``turns`` must not be empty.
+    """
+    quotes = local_summarize(turns)
+    if not quotes:
+        return attribute_quote(_longest(turns))
+    counts = Counter(word for turn in turns for word in content_words(turn.full_text))
+    weights = [
+        sum(counts[word] for word in content_words(without_attribution(quote.text)))
+        for quote in quotes
+    ]
+    best = sorted(range(len(quotes)), key=lambda i: -weights[i])[:LOCAL_QUOTES]
+    return " ".join(quotes[i].text for i in sorted(best))
+
+
+def _text(turns: Sequence[Turn]) -> str:
+    return " ".join(turn.full_text.strip() for turn in turns).strip()
+
+
+def _opening(turns: Sequence[Turn], limit: int) -> str:
+    text = " ".join(_longest(turns).full_text.split())
+    return text if len(text) <= limit else f"{text[:limit].rstrip()}…"
+
+
+def _longest(turns: Sequence[Turn]) -> Turn:
+    """Return the turn with the most content words; of equal ones the longest, then the first."""
+    return max(
+        turns, key=lambda turn: (len(content_words(turn.full_text)), len(turn.full_text.strip()))
+    )

@@ -1,12 +1,12 @@
-"""Which operation each pair of an older and a newer statement calls for.
+"""Decide on the operation for each pair of an older and a newer statement.
 
-Two ways to ask the model, one result: a call for each pair (as Theanine runs Bae et al.), or one
-for all pairs of a session.
+The model is asked in one call for all pairs of a session, or once for each pair, as Theanine runs
+Bae et al.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -14,18 +14,16 @@ from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.methods.memory_update.decision import Decision, Operation, Pair
 from theanine.methods.memory_update.local_decide import local_decide
+from theanine.methods.memory_update.operations import Decision, Operation, Pair
 from theanine.text.formatting import day_label, format_day, group_by_day, one_line
-from theanine.types import Memory, NewMemory
+from theanine.types import Memory, NewMemory, Session
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-Asking = Literal["session", "pairs"]
-"""How the model is asked: once for a session's pairs, or once a pair."""
-Behind = Callable[[Sequence[Memory]], set[int]]
-"""Gives the sessions whose words memories may hold."""
+SourceSessions = Callable[[Sequence[Memory]], set[int]]
+"""Returns the ids of the sessions that memories may quote."""
 
 PAIRS_PER_CALL = 24
 _OPERATIONS = {str(operation).casefold(): operation for operation in Operation}
@@ -37,13 +35,12 @@ class _Decided(BaseModel):
 
     @field_validator("operation", mode="before")
     @classmethod
-    def _spelled(cls, value: object) -> object:
-        """Take ``APPEND`` and ``'replace'`` for what they mean."""
-        plain = "".join(ch for ch in str(value) if ch.isalpha()).casefold()
-        return _OPERATIONS.get(plain, value)
+    def _normalize(cls, value: object) -> object:
+        """Read ``APPEND`` and ``'replace'`` as the operations that they name."""
+        letters = "".join(ch for ch in str(value) if ch.isalpha()).casefold()
+        return _OPERATIONS.get(letters, value)
 
     def decision(self, pair: Pair, model: str, prompt: str) -> Decision:
-        """The same as the method keeps it."""
         return Decision(
             pair=pair,
             operation=self.operation,
@@ -54,17 +51,17 @@ class _Decided(BaseModel):
 
 
 class PairDecision(_Decided):
-    """The model's answer for one pair."""
+    """The model's reply for one pair."""
 
 
 class NumberedDecision(_Decided):
-    """The model's answer for one of several pairs."""
+    """The decision for one of several pairs."""
 
     pair: int = Field(description="the pair's number")
 
 
 class Decisions(BaseModel):
-    """The model's answer for several pairs."""
+    """The model's reply for several pairs."""
 
     decisions: list[NumberedDecision]
 
@@ -75,96 +72,81 @@ UPDATE_PAIR = load_prompt("theanine.methods.memory_update", "update-memory-pair"
 
 async def decide(
     pairs: Sequence[Pair],
-    session: int,
-    caller: ScopedChat | None,
+    session: Session,
+    chat: ScopedChat | None,
     *,
-    asking: Asking,
-    behind: Behind,
-    undated: Collection[int] = (),
+    asking: Literal["session", "pairs"],
+    source_sessions: SourceSessions,
 ) -> list[Decision]:
-    """One decision for each pair, in the order of ``pairs``.
+    """Return one decision for each pair, in order; without a model, :func:`local_decide` decides.
 
-    ``session`` is the one that the new statements come from. Without a caller the local version
-    decides. Raises ModelError when the model fails or keeps answering unusably.
+    ``session`` is that of the new statements. Raises ModelError when the model fails.
     """
-    if caller is None:
+    if chat is None:
         return [local_decide(pair) for pair in pairs]
-    ask = _Asking(caller, session, behind, undated)
     if asking == "pairs":
-        return await gather([partial(ask.pair, pair) for pair in pairs])
-    step = PAIRS_PER_CALL
-    batches = [pairs[i : i + step] for i in range(0, len(pairs), step)]
-    answers = await gather([partial(ask.batch, batch) for batch in batches])
-    return [decision for answer in answers for decision in answer]
-
-
-class _Asking:
-    """Asks about pairs of one session."""
-
-    def __init__(
-        self, caller: ScopedChat, session: int, behind: Behind, undated: Collection[int]
-    ) -> None:
-        self._caller, self._session = caller, session
-        self._behind, self._undated = behind, undated
-
-    async def pair(self, pair: Pair) -> Decision:
-        """One call for one pair."""
-        answer = await self._caller.ask(
-            UPDATE_PAIR,
-            source_sessions=self._behind([pair.older]) | {self._session},
-            older=self._dated(pair.older, pair.older.session),
-            newer=self._dated(pair.newer, self._session),
+        return await gather(
+            [partial(_decide_pair, pair, session, chat, source_sessions) for pair in pairs]
         )
-        return answer.decision(pair, self._caller.model, UPDATE_PAIR.label)
+    batches = [pairs[i : i + PAIRS_PER_CALL] for i in range(0, len(pairs), PAIRS_PER_CALL)]
+    replies = await gather(
+        [partial(_decide_batch, batch, session, chat, source_sessions) for batch in batches]
+    )
+    return [decision for reply in replies for decision in reply]
 
-    async def batch(self, pairs: Sequence[Pair]) -> list[Decision]:
-        """One call for several pairs."""
-        older = sorted({p.older.id: p.older for p in pairs}.values(), key=lambda m: m.order)
-        newer = {pair.index: pair.newer for pair in pairs}
-        answer = await self._caller.ask(
-            UPDATE,
-            source_sessions=self._behind(older) | {self._session},
-            check=partial(_unanswered, len(pairs)),
-            kept=self._labelled("M", [(one, one.session) for one in older]),
-            new=self._labelled("N", [(one, self._session) for one in newer.values()]),
-            pairs=_pair_lines(pairs, [one.id for one in older], list(newer)),
-        )
-        by_number = {one.pair: one for one in answer.decisions}
-        model = self._caller.model
-        return [
-            by_number[number].decision(pair, model, UPDATE.label)
+
+async def _decide_pair(
+    pair: Pair, session: Session, chat: ScopedChat, source_sessions: SourceSessions
+) -> Decision:
+    older, newer = pair.older, pair.newer
+    reply = await chat.ask(
+        UPDATE_PAIR,
+        source_sessions=source_sessions([older]) | {session.id},
+        older=format_day(older.at, older.dated) + one_line(older.text),
+        newer=format_day(newer.at, session.dated) + one_line(newer.text),
+    )
+    return reply.decision(pair, chat.model, UPDATE_PAIR.label)
+
+
+async def _decide_batch(
+    pairs: Sequence[Pair], session: Session, chat: ScopedChat, source_sessions: SourceSessions
+) -> list[Decision]:
+    older = sorted({p.older.id: p.older for p in pairs}.values(), key=lambda m: m.order)
+    newer = {pair.index: pair.newer for pair in pairs}
+    m = {memory.id: number for number, memory in enumerate(older, 1)}
+    n = {index: number for number, index in enumerate(newer, 1)}
+    reply = await chat.ask(
+        UPDATE,
+        source_sessions=source_sessions(older) | {session.id},
+        check=partial(_fault, len(pairs)),
+        kept=_format_labelled("M", ((memory, memory.dated) for memory in older)),
+        new=_format_labelled("N", ((memory, session.dated) for memory in newer.values())),
+        pairs="\n".join(
+            f"{number}: M{m[pair.older.id]} N{n[pair.index]}"
             for number, pair in enumerate(pairs, 1)
-        ]
-
-    def _dated(self, memory: Memory | NewMemory, session: int) -> str:
-        return format_day(memory.at, session not in self._undated) + one_line(memory.text)
-
-    def _labelled(self, letter: str, memories: Sequence[tuple[Memory | NewMemory, int]]) -> str:
-        return group_by_day(
-            (
-                day_label(memory.at, session not in self._undated),
-                f"{letter}{n} {one_line(memory.text)}",
-            )
-            for n, (memory, session) in enumerate(memories, 1)
-        )
+        ),
+    )
+    by_number = {decided.pair: decided for decided in reply.decisions}
+    return [
+        by_number[number].decision(pair, chat.model, UPDATE.label)
+        for number, pair in enumerate(pairs, 1)
+    ]
 
 
-def _pair_lines(pairs: Sequence[Pair], older: Sequence[int], newer: Sequence[int]) -> str:
-    """``1: M2 N1``, by the places of the statements in their lists."""
-    m = {memory: label for label, memory in enumerate(older, 1)}
-    n = {index: label for label, index in enumerate(newer, 1)}
-    return "\n".join(
-        f"{number}: M{m[pair.older.id]} N{n[pair.index]}" for number, pair in enumerate(pairs, 1)
+def _format_labelled(letter: str, memories: Iterable[tuple[Memory | NewMemory, bool]]) -> str:
+    return group_by_day(
+        (day_label(memory.at, dated), f"{letter}{number} {one_line(memory.text)}")
+        for number, (memory, dated) in enumerate(memories, 1)
     )
 
 
-def _unanswered(count: int, answer: Decisions) -> str | None:
-    """What is wrong with the pair numbers of an answer, in words; None when nothing is."""
-    given = [one.pair for one in answer.decisions]
-    if missing := [number for number in range(1, count + 1) if number not in given]:
+def _fault(count: int, reply: Decisions) -> str | None:
+    """Return what is wrong with the pair numbers of a reply, or None."""
+    numbers = [decided.pair for decided in reply.decisions]
+    if missing := [number for number in range(1, count + 1) if number not in numbers]:
         return f"no decision for pairs {missing}"
-    if strange := sorted({number for number in given if not 1 <= number <= count}):
+    if strange := sorted({number for number in numbers if not 1 <= number <= count}):
         return f"there are no pairs {strange}, only 1 to {count}"
-    if doubled := sorted({number for number in given if given.count(number) > 1}):
+    if doubled := sorted({number for number in numbers if numbers.count(number) > 1}):
         return f"more than one decision for pairs {doubled}"
     return None

@@ -1,8 +1,8 @@
-"""One statement for what was and what it has become: by a model, or joined locally."""
+"""Merge a changed statement with what it changes into one, by the model or locally."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,16 +13,16 @@ from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import day_label, one_line
 from theanine.text.words import format_date
-from theanine.types import LOCAL_MODEL, Memory, NewMemory
+from theanine.types import LOCAL_MODEL, Memory, NewMemory, Session
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-LONGEST = 600
-"""Characters of a merged statement; the prompt asks for 60 words."""
+STATEMENT_LIMIT = 600
+"""Maximum characters of a merged statement; the prompt asks for 60 words."""
 GROUPS_PER_CALL = 12
 CONNECTIVE = "This changed:"
-"""What the local version puts between two statements; the only words that are not theirs."""
+"""What joins statements without a model."""
 
 
 class Merged(BaseModel):
@@ -33,7 +33,7 @@ class Merged(BaseModel):
 
 
 class AllMerged(BaseModel):
-    """The model's answer for several groups."""
+    """The model's reply for several groups."""
 
     merged: list[Merged]
 
@@ -48,75 +48,72 @@ class Group:
     older: tuple[Memory, ...]
     newer: NewMemory
 
+    def dated_statements(self, session: Session) -> list[tuple[Memory | NewMemory, bool]]:
+        """Return all statements, each with whether its time is a real time."""
+        return [*((memory, memory.dated) for memory in self.older), (self.newer, session.dated)]
+
 
 async def merge(
     groups: Sequence[Group],
-    session: int,
-    caller: ScopedChat | None,
+    session: Session,
+    chat: ScopedChat | None,
     *,
-    behind: Callable[[Sequence[Memory]], set[int]],
-    undated: Collection[int] = (),
+    source_sessions: Callable[[Sequence[Memory]], set[int]],
 ) -> list[str]:
-    """The merged statement of each group, in order; ``session`` is where the new ones come from.
+    """Return the merged statement of each group, in order.
 
-    ``behind`` gives the sessions whose words memories may hold. Without a caller the statements
-    are joined as they are. Raises ModelError when the model fails or keeps answering unusably.
+    ``session`` is that of the new statements; ``source_sessions`` returns the sessions that
+    memories may quote. Without a model the statements are joined. Raises ModelError when the model
+    fails.
     """
-    if caller is None:
-        return [local_merge(group, session, undated) for group in groups]
+    if chat is None:
+        return [local_merge(group, session) for group in groups]
 
-    async def ask(some: Sequence[Group]) -> list[str]:
-        answer = await caller.ask(
+    async def merge_batch(batch: Sequence[Group]) -> list[str]:
+        older = [memory for group in batch for memory in group.older]
+        reply = await chat.ask(
             MERGE,
-            source_sessions=behind([memory for group in some for memory in group.older])
-            | {session},
-            check=partial(_fault, len(some)),
-            groups=_lines(some, session, undated),
+            source_sessions=source_sessions(older) | {session.id},
+            check=partial(_fault, len(batch)),
+            groups="\n".join(
+                f"[{number}] {day_label(memory.at, dated)}: {one_line(memory.text)}"
+                for number, group in enumerate(batch, 1)
+                for memory, dated in group.dated_statements(session)
+            ),
         )
-        texts = {one.group: " ".join(one.text.split()) for one in answer.merged}
-        return [texts[number] for number in range(1, len(some) + 1)]
+        texts = {merged.group: " ".join(merged.text.split()) for merged in reply.merged}
+        return [texts[number] for number in range(1, len(batch) + 1)]
 
-    step = GROUPS_PER_CALL
-    batches = [groups[i : i + step] for i in range(0, len(groups), step)]
-    answers = await gather([partial(ask, batch) for batch in batches])
-    return [text for answer in answers for text in answer]
-
-
-def local_merge(group: Group, session: int, undated: Collection[int] = ()) -> str:
-    """The statements joined as they are; the new one alone where that passes ``LONGEST``."""
-    pieces = [_statement(memory, memory.session, undated) for memory in group.older]
-    pieces.append(_statement(group.newer, session, undated))
-    joined = f" {CONNECTIVE} ".join(pieces)
-    return joined if len(joined) <= LONGEST else group.newer.text
+    batches = [groups[i : i + GROUPS_PER_CALL] for i in range(0, len(groups), GROUPS_PER_CALL)]
+    replies = await gather([partial(merge_batch, batch) for batch in batches])
+    return [text for reply in replies for text in reply]
 
 
-def _statement(memory: Memory | NewMemory, session: int, undated: Collection[int]) -> str:
-    text = " ".join(memory.text.split())
-    if text[-1:].isalnum():
-        text += "."
-    if memory.made_by == LOCAL_MODEL or session in undated:
-        return text  # a local memory names its date itself; an undated one has none to name
-    return f"{format_date(memory.at)}: {text}"
+def local_merge(group: Group, session: Session) -> str:
+    """Join the statements; the new one alone if the result exceeds ``STATEMENT_LIMIT``."""
+    statements: list[str] = []
+    for memory, dated in group.dated_statements(session):
+        text = " ".join(memory.text.split())
+        if text[-1:].isalnum():
+            text += "."
+        if dated and memory.made_by != LOCAL_MODEL:  # a local statement names its date
+            text = f"{format_date(memory.at)}: {text}"
+        statements.append(text)
+    joined = f" {CONNECTIVE} ".join(statements)
+    return joined if len(joined) <= STATEMENT_LIMIT else group.newer.text
 
 
-def _lines(groups: Sequence[Group], session: int, undated: Collection[int]) -> str:
-    """``[1] 8 May 2023: statement``, the newest of a group last."""
-    lines: list[str] = []
-    for number, group in enumerate(groups, 1):
-        for memory, whence in [*((m, m.session) for m in group.older), (group.newer, session)]:
-            date = day_label(memory.at, whence not in undated)
-            lines.append(f"[{number}] {date}: {one_line(memory.text)}")
-    return "\n".join(lines)
-
-
-def _fault(count: int, answer: AllMerged) -> str | None:
-    """What is wrong with an answer, in words; None when nothing is."""
-    given = sorted(one.group for one in answer.merged)
-    if given != list(range(1, count + 1)):
-        return f"one statement is wanted for each of the groups 1 to {count}, not for {given}"
-    for one in answer.merged:
-        if not one.text.strip():
-            return f"the text of group {one.group} is empty"
-        if len(one.text) > LONGEST:
-            return f"the text of group {one.group} is too long, keep it under {LONGEST} characters"
+def _fault(count: int, reply: AllMerged) -> str | None:
+    """Return what is wrong with a reply, or None."""
+    numbers = sorted(merged.group for merged in reply.merged)
+    if numbers != list(range(1, count + 1)):
+        return f"one statement is wanted for each of the groups 1 to {count}, not for {numbers}"
+    for merged in reply.merged:
+        if not merged.text.strip():
+            return f"the text of group {merged.group} is empty"
+        if len(merged.text) > STATEMENT_LIMIT:
+            return (
+                f"the text of group {merged.group} is too long, "
+                f"keep it under {STATEMENT_LIMIT} characters"
+            )
     return None

@@ -1,15 +1,17 @@
-"""Keep the list of statements up to date: each new one is held against those it resembles.
+"""Memory update: compare each new statement with similar old ones, and keep the list up to date.
 
 Source: Bae et al., "Keep Me Updated! Memory Management in Long-term Conversations" (2022), as
-Theanine (section 3, appendix H) runs it with a language model. What each operation does is the
-table of :mod:`theanine.methods.memory_update.resolve`.
+Theanine (section 3, appendix H) runs it with a language model. The table of operations is in
+:mod:`theanine.methods.memory_update.resolve`.
 
-Differences from the paper: nothing is deleted. A statement that was replaced, changed or ended
-stays, marked; one that only repeats another stays too, and is not given back. Bae et al. compare
-with every old statement, we with the nearest few (``compared``). One call decides for a whole
-session (``asking="pairs"`` is Theanine's way). A change becomes one statement that says what was
-and what is. A statement that ends an older one is given back itself (``endings=False`` keeps
-neither, as Bae et al. do).
+Differences from the paper:
+
+- Nothing is deleted. A replaced, changed or ended statement stays, marked; a statement that repeats
+  another stays too, but is not returned.
+- Bae et al. compare with every old statement, this method with the nearest ``compared``.
+- One call decides for a whole session (``asking="pairs"`` is Theanine's way).
+- A change becomes one statement of what was and what is.
+- A statement that ends an older one is returned (``endings=False`` returns neither, as Bae et al.).
 """
 
 from __future__ import annotations
@@ -24,16 +26,15 @@ from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memory_update.config import MemoryUpdateConfig
-from theanine.methods.memory_update.decide import decide
-from theanine.methods.memory_update.decision import ENDING, Pair
-from theanine.methods.memory_update.estimate import estimate
+from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR, decide
 from theanine.methods.memory_update.merge import MERGE, Group, merge
-from theanine.methods.memory_update.resolve import Fate, resolve
-from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.recall import query_text, retrieve, search_depth
+from theanine.methods.memory_update.operations import ENDING, Pair
+from theanine.methods.memory_update.resolve import Outcome, resolve
+from theanine.methods.shared.estimates import count_prompt_tokens, estimate_statements
+from theanine.methods.shared.provenance import source_sessions, source_turns
+from theanine.methods.shared.recall import recall_memories
 from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, summarize_session
-from theanine.retrieval.budget import fit_budget
+from theanine.methods.shared.statements import embed_memories, estimate_summary, summarize_session
 from theanine.text.formatting import format_memory
 from theanine.types import (
     LOCAL_MODEL,
@@ -50,9 +51,14 @@ from theanine.types import (
     Utterance,
 )
 
+_PAIR_TOKENS = 40
+"""Estimated tokens of one pair: the older statement, and its share of the newer one."""
+_DECISION_TOKENS = 30
+"""Estimated tokens of one decision in a reply."""
+
 
 class MemoryUpdate(ReplyMixin):
-    """Summarize, compare with what is live, and give back what is live."""
+    """The method."""
 
     name = "memory-update"
     Config = MemoryUpdateConfig
@@ -64,129 +70,134 @@ class MemoryUpdate(ReplyMixin):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """The session's statements, and what they do to those of earlier sessions."""
-        made = await summarize_session(session, turns, given, context)
-        made.sort(key=lambda memory: memory.at)  # the order in which they meet the older ones
-        vectors = await embed_memories(made, context)
-        pairs = self._pairs(made, vectors, session, context)
+        """Make the session's statements, and marks on those that they replace or end."""
+        statements = await summarize_session(session, turns, imported, context)
+        statements.sort(key=lambda memory: memory.at)  # the order in which they are resolved
+        vectors = await embed_memories(statements, context)
+        pairs = self._pairs(statements, vectors, session, context)
         decisions = await decide(
             pairs,
-            session.id,
+            session,
             context.chat,
             asking=self.config.asking,
-            behind=partial(source_sessions, index=context.index),
-            undated=context.index.undated,
+            source_sessions=partial(source_sessions, index=context.index),
         )
-        fates = resolve(len(made), decisions)
-        memories, vectors = await _merged(made, vectors, fates, session, context)
+        outcomes = resolve(len(statements), decisions)
+        memories, vectors = await _apply(statements, vectors, outcomes, session, context)
         return MemoryBatch(
-            memories=memories, vectors=vectors, marks=_marks(fates), pairs=len(pairs)
+            memories=memories, vectors=vectors, marks=_marks(outcomes), pairs=len(pairs)
         )
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """What remembering a session of these turns will about take of a model."""
-        return estimate(turns, self.config)
+        """Estimate a session with earlier ones to compare with, without merges."""
+        pairs = estimate_statements(turns) * self.config.compared
+        if self.config.asking == "pairs":
+            calls, prompt = pairs, UPDATE_PAIR
+        else:
+            calls, prompt = -(-pairs // PAIRS_PER_CALL), UPDATE
+        return estimate_summary(turns) + Estimate(
+            calls=calls,
+            input_tokens=calls * count_prompt_tokens(prompt) + pairs * _PAIR_TOKENS,
+            output_tokens=pairs * _DECISION_TOKENS,
+        )
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The best-fitting live statements, in time order, within the budget."""
-        config = self.config
-        query = query_text(dialogue, config.query_turns)
-        budget = context.token_budget(config.budget)
-        most = search_depth(config.retrieved, budget)
-        found = await retrieve(query, dialogue, most, context, config.retrieval, kinds=self._kinds)
-        parts = [await _part(memory, score, context) for memory, score in found]
-        kept = fit_budget([(part, part.text) for part in parts], budget)
-        kept.sort(key=lambda part: part.memories[0].order)
-        return Recollection(query=query, parts=tuple(kept))
+        """Return the best live statements in time order, within the budget."""
+        return await recall_memories(dialogue, context, self.config, _part, kinds=self._kinds)
 
     @property
     def _kinds(self) -> tuple[str, ...]:
         return (STATEMENT, ENDING) if self.config.endings else (STATEMENT,)
 
     def _pairs(
-        self, made: Sequence[NewMemory], vectors: Vectors, session: Session, context: Context
+        self, statements: Sequence[NewMemory], vectors: Vectors, session: Session, context: Context
     ) -> list[Pair]:
-        """Each new statement with the nearest live ones of earlier sessions, nearest first.
+        """Pair each new statement with the nearest live ones of earlier sessions, nearest first.
 
-        One that is later than the new statement (sessions may overlap) is not compared.
+        Statements later than the new one (sessions may overlap) are not compared.
         """
-        if not made:
+        if not statements:
             return []
-        view = context.index
-        earlier = [known.id for known in view.sessions.values() if known.order < session.order]
-        before = np.isin(view.session_of, earlier) & view.live_mask(*self._kinds)
-        times = np.array([micros(memory.at) for memory in made], np.int64)
-        among = before & (view.times <= times[:, None])
-        found = view.nearest(vectors, self.config.compared, among=among)
+        index = context.index
+        earlier = [other.id for other in index.sessions.values() if other.order < session.order]
+        mask = np.isin(index.session_of, earlier) & index.live_mask(*self._kinds)
+        times = np.array([micros(memory.at) for memory in statements], np.int64)
+        among = mask & (index.times <= times[:, None])
+        nearest = index.nearest(vectors, self.config.compared, among=among)
         return [
-            Pair(older, index, memory, similarity)
-            for index, (memory, close) in enumerate(zip(made, found, strict=True))
-            for older, similarity in close
+            Pair(older, position, memory, similarity)
+            for position, (memory, neighbors) in enumerate(zip(statements, nearest, strict=True))
+            for older, similarity in neighbors
         ]
 
 
-async def _merged(
-    made: Sequence[NewMemory],
+async def _apply(
+    statements: Sequence[NewMemory],
     vectors: Vectors,
-    fates: Sequence[Fate],
+    outcomes: Sequence[Outcome],
     session: Session,
     context: Context,
 ) -> tuple[list[NewMemory], Vectors]:
-    """The new statements as their fates have them; what changes an older one is merged with it."""
-    chosen = [index for index, fate in enumerate(fates) if fate.changes]
+    """Return the new statements with their outcomes; changes are merged and embedded again."""
+    changing = [position for position, outcome in enumerate(outcomes) if outcome.changes]
     texts = await merge(
-        [Group(fates[index].changes, made[index]) for index in chosen],
-        session.id,
+        [Group(outcomes[position].changes, statements[position]) for position in changing],
+        session,
         context.chat,
-        behind=partial(source_sessions, index=context.index),
-        undated=context.index.undated,
+        source_sessions=partial(source_sessions, index=context.index),
     )
     memories = [
-        replace(memory, kind=fate.kind, derived_from=fate.origins, derived_from_new=fate.beside)
-        for memory, fate in zip(made, fates, strict=True)
+        replace(
+            memory,
+            kind=outcome.kind,
+            derived_from=outcome.derived_from,
+            derived_from_new=outcome.derived_from_new,
+        )
+        for memory, outcome in zip(statements, outcomes, strict=True)
     ]
-    shown = tuple(sorted({origin for index in chosen for origin in fates[index].origins}))
-    for index, text in zip(chosen, texts, strict=True):
-        memory = _rewritten(memories[index], fates[index], text, context)
-        # A model had all of them before it at once, and may have carried words from one to another.
-        memories[index] = replace(memory, derived_from=shown) if context.chat else memory
-    if chosen:
+    # The model merges all groups in one prompt, and may carry words from one to another.
+    shown = sorted({id for position in changing for id in outcomes[position].derived_from})
+    for position, text in zip(changing, texts, strict=True):
+        memory, older = memories[position], outcomes[position].changes
+        speakers = [name for changed in (*older, memory) for name in changed.speakers]
+        memory = replace(memory, text=text, speakers=tuple(dict.fromkeys(speakers)))
+        if context.chat:
+            memory = replace(
+                memory,
+                derived_from=tuple(shown),
+                made_by=context.chat.model,
+                prompt=MERGE.label,
+            )
+        else:
+            memory = replace(memory, made_by=LOCAL_MODEL, prompt="")
+        memories[position] = memory
+    if changing:
         vectors = np.array(vectors)
-        vectors[chosen] = await embed_memories([memories[index] for index in chosen], context)
+        vectors[changing] = await embed_memories([memories[i] for i in changing], context)
     return memories, vectors
 
 
-def _rewritten(memory: NewMemory, fate: Fate, text: str, context: Context) -> NewMemory:
-    speakers = [name for older in fate.changes for name in older.speakers]
-    return replace(
-        memory,
-        text=text,
-        speakers=tuple(dict.fromkeys([*speakers, *memory.speakers])),
-        made_by=context.chat.model if context.chat else LOCAL_MODEL,
-        prompt=MERGE.label if context.chat else "",
-    )
-
-
-def _marks(fates: Sequence[Fate]) -> list[NewMark]:
+def _marks(outcomes: Sequence[Outcome]) -> list[NewMark]:
     return [
         NewMark(
             memory=decision.pair.older.id,
             kind=kind,
-            by=index,
+            by=position,
             reason=decision.explanation,
             made_by=decision.made_by,
             prompt=decision.prompt,
         )
-        for index, fate in enumerate(fates)
-        for kind, decision in fate.marks
+        for position, outcome in enumerate(outcomes)
+        for kind, decision in outcome.marks
     ]
 
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
-    """One statement, with the turns behind it and behind what it was made of."""
-    text = format_memory(memory)
-    sources = await context.index.turns(context.index.source_turns(memory))
-    return Part(text=text, memories=(memory,), source_turns=tuple(sources), score=score)
+    """Make a part of a statement with its source turns and those of what it was made from."""
+    turns = await context.index.turns(source_turns(memory, context.index))
+    return Part(
+        text=format_memory(memory), memories=(memory,), source_turns=tuple(turns), score=score
+    )

@@ -1,4 +1,4 @@
-"""The five operations, and one decision about an older and a newer statement."""
+"""The five operations on an older and a newer statement, and the decision for one pair."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from enum import StrEnum
 from theanine.types import LOCAL_MODEL, Memory, NewMemory
 
 REPEAT = "repeat"
-"""The kind of a statement that an older one says already: kept, but not given back."""
+"""The kind of a statement that repeats an older one: stored, but not returned."""
 ENDING = "ending"
-"""The kind of a statement that only says that an older one's matter is over."""
+"""The kind of a statement that only says that an older one is over."""
 
 
+# The docstring is in the JSON schema of replies, and so in the journal's key.
 class Operation(StrEnum):
     """What is to become of an older statement M and a newer one N.
 
@@ -28,11 +29,11 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A live statement of an earlier session and a new one that resembles it.
+    """A live statement of an earlier session and a similar new one.
 
     Attributes:
         older: the live statement.
-        index: the new statement's place in its batch.
+        index: the new statement's position in its batch.
         newer: the new statement.
         similarity: cosine of their vectors, -1 to 1.
     """
