@@ -62,15 +62,15 @@ def _timed(
     rng, times, cold = Random(0), list[float](), list[float]()
     asked = list(islice(questions(), ASKED))
     with theanine.open(str(path)) as agent:
-        agent.recall("warm up", users[0])
+        agent.user(users[0]).recall("warm up")
         for user in users:
             started = time.perf_counter()
-            agent.recall(asked[0], user)
+            agent.user(user).recall(asked[0])
             cold.append(time.perf_counter() - started)
         for question in asked:
             user = rng.choice(users)
             started = time.perf_counter()
-            agent.recall(question, user)
+            agent.user(user).recall(question)
             times.append((time.perf_counter() - started) * 1000)
     first = percentile(cold, 0.5) * 1000
     note = f"a scope's first recall {first:.1f} ms" if len(users) > 1 else ""

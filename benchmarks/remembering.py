@@ -38,7 +38,7 @@ def histories() -> list[Figure]:
     found = read_histories(file).histories
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/m.db") as agent:
         started = time.perf_counter()
-        turns = sum(agent.log(history).turns_new for history in found)
+        turns = sum(agent.user(history.name).log(history).turns_new for history in found)
         reports = agent.remember()
         seconds = time.perf_counter() - started
     memories = sum(report.memories for report in reports)
@@ -93,9 +93,9 @@ def _remembered(relating: str) -> tuple[list[float], list[RememberReport]]:
         ) as agent,
     ):
         for transcript in _cut(read_histories(HARBOUR).histories[0].transcripts):
-            agent.log(History(name="ana", transcripts=[transcript]))
+            agent.user("ana").log(History(name="ana", transcripts=[transcript]))
             started = time.perf_counter()
-            reports += agent.remember("ana")
+            reports += agent.user("ana").remember()
             seconds.append(time.perf_counter() - started)
     return seconds, reports
 

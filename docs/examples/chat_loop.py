@@ -1,12 +1,10 @@
-"""A talk with a memory: each run knows what the runs before it heard."""
+"""A chat with a memory: each run knows what earlier runs heard."""
 
 import sys
 
 import theanine
 
-with theanine.open("memory.db") as agent:
-    talk = agent.session(user="ana")
+with theanine.open("memory.db") as client, client.user("ana").session() as session:
     for line in sys.stdin:
-        talk.hear(line.strip())
-        print(talk.reply())
-    talk.end()
+        session.hear(line.strip())
+        print(session.reply())

@@ -1,4 +1,4 @@
-"""What a model was asked and what it took, and a budget that stops it in time."""
+"""Show what the model calls cost, and stop at a token budget."""
 
 import theanine
 from theanine.testing import ScriptedServer
@@ -8,15 +8,15 @@ with (
     ScriptedServer() as server,  # stands for any OpenAI-compatible server
     theanine.open(
         "memory.db", model="openai:any", base_url=server.base_url, limits=limits
-    ) as agent,
+    ) as client,
 ):
     for number in range(9):
-        talk = agent.session(user="ana")
-        talk.hear(f"I want to sail to island number {number} next summer.")
+        session = client.user("ana").session()
+        session.hear(f"I want to sail to island number {number} next summer.")
         try:
-            talk.end()
+            session.end()
         except theanine.RememberingFailed as error:
             print(f"stopped, with every turn kept: {error}")
             break
-    for line in agent.costs():
+    for line in client.costs():
         print(f"{line.step}: {line.calls} calls, {line.input_tokens} tokens in")

@@ -1,25 +1,26 @@
-"""Two users talk at the same time, each with a memory of their own."""
+"""Two users talk at the same time; each has a memory of their own."""
 
 import asyncio
 
 import theanine
 
 
-async def talk_with(agent: theanine.AsyncClient, user: str, *said: str) -> None:
-    async with agent.session(user=user) as talk:
-        for line in said:
-            await talk.hear(line)
+async def talk(user: theanine.AsyncUserMemory, *texts: str) -> None:
+    async with user.session() as session:
+        for text in texts:
+            await session.hear(text)
 
 
 async def main() -> None:
-    async with theanine.aopen("memory.db") as agent:
+    async with theanine.aopen("memory.db") as client:
+        ana, bo = client.user("ana"), client.user("bo")
         await asyncio.gather(
-            talk_with(agent, "ana", "I'm terrified of ships since the storm."),
-            talk_with(agent, "bo", "I love ships, and I sail every summer."),
+            talk(ana, "I'm terrified of ships since the storm."),
+            talk(bo, "I love ships, and I sail every summer."),
         )
-        for user in ("ana", "bo"):
-            found = await agent.recall("Shall we book a cruise on a ship?", user=user)
-            print(f"{user}: {found.text}")
+        for user in (ana, bo):
+            recollection = await user.recall("Shall we book a cruise on a ship?")
+            print(f"{user.scope}: {recollection.text}")
 
 
 asyncio.run(main())

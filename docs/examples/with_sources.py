@@ -1,4 +1,4 @@
-"""Take in a history, ask about it, and show where each piece comes from."""
+"""Import a history, ask about it, and show the source of each part."""
 
 from datetime import UTC, datetime
 
@@ -23,12 +23,13 @@ history = History(
     ],
 )
 
-with theanine.open("memory.db") as agent:
-    agent.log(history)
-    agent.remember("ana")
-    found = agent.recall("Is Ana afraid of the ferry?", user="ana")
-    print(found.text)
-    for turn in found.source_turns:
+with theanine.open("memory.db") as client:
+    ana = client.user("ana")
+    ana.log(history)
+    ana.remember()
+    recollection = ana.recall("Is Ana afraid of the ferry?")
+    print(recollection.text)
+    for turn in recollection.source_turns:
         print(f"  {turn.at:%d %b %Y}, {turn.speaker}: {turn.text}")
-    for link in agent.links("ana"):
+    for link in ana.links():
         print(f"  memory {link.older} → {link.newer}: {link.relation} ({link.explanation})")

@@ -65,13 +65,13 @@ def history(sessions: Sequence[int], each: int = 50) -> History:
 
 def add(agent: theanine.Client, sessions: Sequence[int], each: int = 50) -> None:
     """Log and remember sessions of Ana."""
-    agent.log(history(sessions, each), "ana")
-    agent.remember("ana")
+    agent.user("ana").log(history(sessions, each))
+    agent.user("ana").remember()
 
 
 def found(agent: theanine.Client, asked: Sequence[str]) -> list[list[int]]:
     """The memories that each question brings back."""
-    return [[memory.id for memory in agent.recall(one, "ana").memories] for one in asked]
+    return [[memory.id for memory in agent.user("ana").recall(one).memories] for one in asked]
 
 
 def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:

@@ -1,4 +1,4 @@
-"""A store moved to an embedder that runs here and back; a model that won't load loses nothing."""
+"""A store moves to an on-device embedder and back; a model that does not load loses nothing."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def _open(folder: Path, embedder: str) -> theanine.Client:
     )
 
 
-def _tell(agent: theanine.Client) -> None:
-    with agent.session(user="ana") as talk:
+def _tell(client: theanine.Client) -> None:
+    with client.user("ana").session() as talk:
         for number, words in enumerate(SAID):
             talk.hear(words, at=START + timedelta(minutes=number))
 
 
 def _scores(folder: Path, embedder: str) -> list[tuple[int, float]]:
-    with _open(folder, embedder) as agent:
-        parts = agent.recall(QUESTION, "ana").parts
+    with _open(folder, embedder) as client:
+        parts = client.user("ana").recall(QUESTION).parts
     return [(part.memories[0].id, part.score) for part in parts]
 
 
 def test_a_store_moves_there_and_back(name: str, run: Terminal, tmp_path: Path) -> None:
-    with _open(tmp_path, "local") as agent:
-        _tell(agent)
+    with _open(tmp_path, "local") as client:
+        _tell(client)
     before = _scores(tmp_path, "local")
     assert len(before) == len(SAID)
 
@@ -73,10 +73,10 @@ def test_a_store_moves_there_and_back(name: str, run: Terminal, tmp_path: Path) 
 
 
 def test_a_session_is_remembered_and_recalled_with_it(name: str, tmp_path: Path) -> None:
-    with _open(tmp_path, name) as agent:
-        _tell(agent)
-        assert agent.embedder_name.startswith(name.partition(":")[0])
-        assert "roof of our boat house" in agent.recall(QUESTION, "ana").text
+    with _open(tmp_path, name) as client:
+        _tell(client)
+        assert client.embedder_name.startswith(name.partition(":")[0])
+        assert "roof of our boat house" in client.user("ana").recall(QUESTION).text
     assert _scores(tmp_path, name) == _scores(tmp_path, name)
 
 
@@ -84,10 +84,10 @@ def test_a_session_is_remembered_and_recalled_with_it(name: str, tmp_path: Path)
 def test_a_model_that_will_not_load_loses_nothing(kind: str, tmp_path: Path) -> None:
     library("torch" if kind == "sentence-transformers" else kind)
     (tmp_path / "empty").mkdir()
-    with _open(tmp_path, f"{kind}:{tmp_path / 'empty'}") as agent:
+    with _open(tmp_path, f"{kind}:{tmp_path / 'empty'}") as client:
         with pytest.raises(RememberingFailed, match=r"safe in the log.*can't be loaded from"):
-            _tell(agent)
-        assert [turn.full_text for turn in agent.turns("ana")] == list(SAID)
-    with _open(tmp_path, "local") as agent:
-        [report] = agent.remember("ana")
+            _tell(client)
+        assert [turn.full_text for turn in client.user("ana").turns()] == list(SAID)
+    with _open(tmp_path, "local") as client:
+        [report] = client.user("ana").remember()
         assert (report.memories, report.failure) == (len(SAID), None)

@@ -1,4 +1,4 @@
-"""The whole path with the local versions: what is heard is remembered, linked and given back."""
+"""The complete path without a model: log, remember, link, recall."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ def demo() -> History:
     return read_histories(HARBOUR).histories[0]
 
 
-def graph_of(agent: theanine.Client, user: str) -> tuple[list[Memory], list[Link]]:
-    memories: list[Memory] = agent.memories(user)
-    links: list[Link] = agent.links(user)
+def graph_of(client: theanine.Client, user: str) -> tuple[list[Memory], list[Link]]:
+    memories: list[Memory] = client.user(user).memories()
+    links: list[Link] = client.user(user).links()
     return memories, links
 
 
 def remembered(path: Path, histories: Sequence[History]) -> tuple[list[Memory], list[Link]]:
-    with theanine.open(str(path)) as agent:
+    with theanine.open(str(path)) as client:
         for history in histories:
-            agent.log(history, "ana")
-            agent.remember("ana")
-        return graph_of(agent, "ana")
+            client.user("ana").log(history)
+            client.user("ana").remember()
+        return graph_of(client, "ana")
 
 
 def test_what_is_heard_comes_back_with_its_source(tmp_path: Path) -> None:
-    with theanine.open(str(tmp_path / "m.db")) as agent:
-        with agent.session("ana") as talk:
+    with theanine.open(str(tmp_path / "m.db")) as client:
+        with client.user("ana").session() as talk:
             talk.hear("I'm terrified of ships since the storm.")
             assert "No language model" in talk.reply().text
-        found = agent.recall("Shall we book that cruise on a ship?", "ana")
+        found = client.user("ana").recall("Shall we book that cruise on a ship?")
         assert "terrified of ships" in found.text
         assert [turn.speaker for turn in found.source_turns] == ["ana"]
 
 
 def test_the_local_reply_is_never_remembered_as_news(tmp_path: Path) -> None:
-    with theanine.open(str(tmp_path / "m.db")) as agent:
+    with theanine.open(str(tmp_path / "m.db")) as client:
         for _ in range(2):
-            with agent.session("ana") as talk:
+            with client.user("ana").session() as talk:
                 talk.hear("My sister Mia is getting married in Split in September.")
                 talk.reply()
-        speakers = {name for memory in agent.memories("ana") for name in memory.speakers}
+        speakers = {name for memory in client.user("ana").memories() for name in memory.speakers}
         assert speakers == {"ana"}
 
 
@@ -83,27 +83,27 @@ def test_edges_run_forward_between_sessions_into_each_component_once(tmp_path: P
 
 
 def test_the_demo_answers_its_questions(tmp_path: Path) -> None:
-    with theanine.open(str(tmp_path / "m.db")) as agent:
-        agent.log(demo(), "ana")
-        agent.remember("ana")
+    with theanine.open(str(tmp_path / "m.db")) as client:
+        client.user("ana").log(demo())
+        client.user("ana").remember()
         for question in load_questions():
-            found = agent.recall(question.question, "ana")
+            found = client.user("ana").recall(question.question)
             assert {turn.key for turn in found.source_turns} & set(question.sources), (
                 question.question
             )
-            assert found == agent.recall(question.question, "ana")
-        lines: list[Timeline] = agent.timelines("ana")
+            assert found == client.user("ana").recall(question.question)
+        lines: list[Timeline] = client.user("ana").timelines()
         assert lines
         assert all(len(line.links) == len(line.memories) - 1 for line in lines)
 
 
 def test_users_are_walled_off(tmp_path: Path) -> None:
-    with theanine.open(str(tmp_path / "m.db")) as agent:
-        with agent.session("ana") as talk:
+    with theanine.open(str(tmp_path / "m.db")) as client:
+        with client.user("ana").session() as talk:
             talk.hear("I keep my savings in a blue tin under the stairs.")
-        assert not agent.recall("Where are the savings?", "bob")
+        assert not client.user("bob").recall("Where are the savings?")
         with pytest.raises(NotFound, match="no user bob"):
-            agent.memories("bob")
+            client.user("bob").memories()
 
 
 def test_a_failing_model_costs_no_turn_and_is_resumed(tmp_path: Path) -> None:
@@ -114,18 +114,18 @@ def test_a_failing_model_costs_no_turn_and_is_resumed(tmp_path: Path) -> None:
         opened = theanine.open(
             place, model="openai:scripted", base_url=server.base_url, limits=limits
         )
-        with opened as agent:
-            talk = agent.session("ana")
+        with opened as client:
+            talk = client.user("ana").session()
             talk.hear("I moved to Split because my sister lives there.")
             with pytest.raises(RememberingFailed, match="safe in the log"):
                 talk.end()
-            assert [turn.text[:7] for turn in agent.turns("ana")] == ["I moved"]
-            assert agent.sessions("ana")[0].failure
+            assert [turn.text[:7] for turn in client.user("ana").turns()] == ["I moved"]
+            assert client.user("ana").sessions()[0].failure
             server.script(answer)
-            (report,) = agent.remember()
+            (report,) = client.remember()
             assert report.failure is None
             assert report.usage.calls >= 1
-            assert agent.memories("ana")[0].made_by == "openai:scripted"
+            assert client.user("ana").memories()[0].made_by == "openai:scripted"
 
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

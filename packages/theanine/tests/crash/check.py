@@ -100,17 +100,19 @@ def as_if_never_killed(store: Path, other: Path, base_url: str) -> Iterator[str]
         transcripts = [
             Transcript(
                 key=session.key,
-                turns=agent.turns(USER, session=session.id),
+                turns=agent.user(USER).turns(session=session.id),
                 at=session.started_at,
                 dated=session.dated,
             )
-            for session in agent.sessions(USER)
+            for session in agent.user(USER).sessions()
         ]
         waiting = len(agent.pending())
     if waiting:
         yield f"{waiting} sessions still wait"
     with theanine.open(str(other), model="openai:scripted", base_url=base_url) as agent:
-        agent.log(History(name=USER, transcripts=transcripts))
+        agent.user(History(name=USER, transcripts=transcripts).name).log(
+            History(name=USER, transcripts=transcripts)
+        )
         agent.remember()
         expected = _graph(agent)
     for what, mine, theirs in zip(("memories", "links"), made, expected, strict=True):
@@ -119,8 +121,8 @@ def as_if_never_killed(store: Path, other: Path, base_url: str) -> Iterator[str]
 
 
 def _graph(agent: theanine.Client) -> tuple[list[Any], list[Any]]:
-    memories = agent.memories(USER)
+    memories = agent.user(USER).memories()
     words = {memory.id: (memory.text, memory.at) for memory in memories}
     sources = [(m.text, m.at, len(m.source_turns)) for m in memories]
-    links = [(words[k.older], words[k.newer], k.relation) for k in agent.links(USER)]
+    links = [(words[k.older], words[k.newer], k.relation) for k in agent.user(USER).links()]
     return sorted(sources), sorted(links, key=str)

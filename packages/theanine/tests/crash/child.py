@@ -38,7 +38,7 @@ def work(kind: str, store: str, base_url: str, acknowledged: str) -> None:
             _speak(agent, tell, Path(acknowledged))
         if kind == "import":
             _log(agent, tell)
-        agent.remember(USER)
+        agent.user(USER).remember()
 
 
 def _speak(agent: theanine.Client, tell: Tell, acknowledged: Path) -> None:
@@ -46,10 +46,10 @@ def _speak(agent: theanine.Client, tell: Tell, acknowledged: Path) -> None:
     words = [
         turn.text for t in read_histories(HARBOUR).histories[0].transcripts for turn in t.turns
     ]
-    agent.remember(USER)
+    agent.user(USER).remember()
     done = acknowledged.read_text("utf-8").count("session ends")
     for number in range(done, SPOKEN_SESSIONS):
-        talk = agent.session(USER)
+        talk = agent.user(USER).session()
         for turn in range(SPOKEN_TURNS):
             text = f"{words[number * SPOKEN_TURNS + turn]} ({os.getpid()}, {number}.{turn})"
             talk.hear(text)
@@ -61,5 +61,7 @@ def _speak(agent: theanine.Client, tell: Tell, acknowledged: Path) -> None:
 def _log(agent: theanine.Client, tell: Tell) -> None:
     """Every session of the bundled conversation, one by one."""
     for transcript in read_histories(HARBOUR).histories[0].transcripts:
-        agent.log(History(name=USER, transcripts=[transcript]))
+        agent.user(History(name=USER, transcripts=[transcript]).name).log(
+            History(name=USER, transcripts=[transcript])
+        )
         tell(*(turn.text for turn in transcript.turns))

@@ -28,8 +28,8 @@ def test_a_few_kills_lose_double_and_repay_nothing() -> None:
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "memory.db"
     with theanine.open(str(path)) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
     assert list(check.after_a_kill(path)) == []
     return path
 
@@ -80,7 +80,7 @@ def test_a_log_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
     with theanine.open(str(path)) as agent:
         for again in ("", "-again"):
             named = [replace(one, key=one.key + again) for one in whole.transcripts]
-            agent.log(replace(whole, transcripts=named), "ana")
+            agent.user("ana").log(replace(whole, transcripts=named))
     told = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
     assert list(check.acknowledged_turns(told * 2, path))
 
@@ -89,8 +89,8 @@ def test_a_store_that_another_run_would_not_make_is_noticed(tmp_path: Path) -> N
     path = tmp_path / "memory.db"
     with ScriptedServer() as server:
         with theanine.open(str(path), model="openai:scripted", base_url=server.base_url) as agent:
-            agent.log(read_histories(HARBOUR).histories[0], "ana")
-            agent.remember("ana")
+            agent.user("ana").log(read_histories(HARBOUR).histories[0])
+            agent.user("ana").remember()
         fine = check.as_if_never_killed(path, tmp_path / "a.db", server.base_url)
         assert list(fine) == []
         with closing(sqlite3.connect(path)) as db:

@@ -106,7 +106,7 @@ class MethodContract:
         with opened(tmp_path / "m.db") as agent:
             learn(agent, demo())
             said = [turn.text for transcript in demo().transcripts for turn in transcript.turns]
-            assert [turn.text for turn in agent.turns("ana")] == said
+            assert [turn.text for turn in agent.user("ana").turns()] == said
             assert agent.pending() == []
 
     @pytest.mark.parametrize("small", SMALL)
@@ -114,8 +114,8 @@ class MethodContract:
         """No session, or one of hardly a word."""
         with opened(tmp_path / "m.db") as agent:
             learn(agent, SMALL[small])
-            agent.recall("What about ships?", "ana", budget=50)
-            with agent.session("ana") as talk:
+            agent.user("ana").recall("What about ships?", budget=50)
+            with agent.user("ana").session() as talk:
                 talk.hear("Are ships fine?")
                 assert talk.reply().text
             assert agent.pending() == []
@@ -146,7 +146,7 @@ class MethodContract:
             expected = everything(agent)
         options = self.options(tmp_path / "killed.db", method, server)
         with theanine.open(**options) as agent:
-            agent.log(demo(), "ana")
+            agent.user("ana").log(demo())
         begun = len(server.calls)
         child = Child(**options)
         answer, asked = writer(self.script), iter(range(smooth))
@@ -172,7 +172,7 @@ class MethodContract:
             expected = everything(agent)
         options = self.options(tmp_path / "killed.db", method)
         with theanine.open(**options) as agent:
-            agent.log(demo(), "ana")
+            agent.user("ana").log(demo())
         child = Child(**options)
         child.watch(child.kill)
         with theanine.open(**options) as agent:
@@ -194,11 +194,11 @@ class MethodContract:
 
         server.script(sometimes)
         with theanine.open(**self.options(tmp_path / "rough.db", method, server)) as agent:
-            agent.log(demo(), "ana")
+            agent.user("ana").log(demo())
             for _ in range(8):
                 if not agent.pending():
                     break
-                agent.remember("ana")
+                agent.user("ana").remember()
             assert agent.pending() == []
             list(failing)  # what remembering left of the failures would meet the recalls
             assert everything(agent) == expected
@@ -215,13 +215,13 @@ class MethodContract:
         """What is remembered and what comes back rests on turns that were said."""
         with opened(tmp_path / "m.db") as agent:
             learn(agent, demo())
-            known = {turn.id: turn for turn in agent.turns("ana")}
-            memories = {memory.id: memory for memory in agent.memories("ana")}
+            known = {turn.id: turn for turn in agent.user("ana").turns()}
+            memories = {memory.id: memory for memory in agent.user("ana").memories()}
             for memory in memories.values():
                 assert grounds(memory, memories)
                 assert grounds(memory, memories) <= set(known)
             for question in ASKED:
-                for part in agent.recall(question, "ana").parts:
+                for part in agent.user("ana").recall(question).parts:
                     assert part.text
                     assert part.source_turns
                     assert all(known[turn.id] == turn for turn in part.source_turns)
@@ -231,9 +231,9 @@ class MethodContract:
         """Local versions are labelled, and the reply says that there is no model."""
         with theanine.open(**self.options(tmp_path / "m.db", method)) as agent:
             learn(agent, demo())
-            assert {memory.made_by for memory in agent.memories("ana")} <= {"local"}
-            assert {part.made_by for part in agent.recall(ASKED[0], "ana").parts} <= {"local"}
-            talk = agent.session("ana")
+            assert {memory.made_by for memory in agent.user("ana").memories()} <= {"local"}
+            assert {part.made_by for part in agent.user("ana").recall(ASKED[0]).parts} <= {"local"}
+            talk = agent.user("ana").session()
             talk.hear(ASKED[0])
             assert "No language model" in talk.reply().text
             talk.end()
@@ -245,11 +245,11 @@ class MethodContract:
         with opened(tmp_path / "m.db") as agent:
             learn(agent, single("I keep my money under the red boat, and I love rowing."), "ana")
             learn(agent, single(f"I keep my {SECRET} under the red boat, and I love it."), "bo")
-            found = agent.recall("What is under the red boat?", "ana")
+            found = agent.user("ana").recall("What is under the red boat?")
             assert SECRET not in found.text
             assert all(SECRET not in turn.text for turn in found.source_turns)
-            assert SECRET not in str(agent.memories("ana"))
-            assert not agent.recall("What is under the red boat?", "nobody")
+            assert SECRET not in str(agent.user("ana").memories())
+            assert not agent.user("nobody").recall("What is under the red boat?")
 
     @pytest.mark.parametrize("what", ["user", "session", "memory"])
     def test_forgetting_is_complete(self, opened: Opened, tmp_path: Path, what: str) -> None:
@@ -259,22 +259,24 @@ class MethodContract:
             learn(agent, single("I sold the boat because the engine died.", key="a"))
             learn(agent, single(f"I moved the {SECRET} of the boat to the attic.", key="b", day=3))
             learn(agent, single("I love the attic of the house by the sea.", key="c", day=6))
-            agent.recall("Where is the boat?", "ana")
+            agent.user("ana").recall("Where is the boat?")
             chosen: dict[str, Any] = {}
             if what == "session":
-                chosen = {"session": agent.sessions("ana")[1].id}
+                chosen = {"session": agent.user("ana").sessions()[1].id}
             if what == "memory":
-                holding = [memory for memory in agent.memories("ana") if SECRET in memory.text]
+                holding = [
+                    memory for memory in agent.user("ana").memories() if SECRET in memory.text
+                ]
                 if not holding:
                     pytest.skip("this method keeps no memory of its own of these words")
                 chosen = {"memory": holding[0].id}
-            assert agent.forget("ana", **chosen).verified
+            assert agent.user("ana").forget(**chosen).verified
             assert not in_files(path, SECRET)
             if what != "user":
-                assert SECRET not in agent.recall("Where is the boat?", "ana").text
+                assert SECRET not in agent.user("ana").recall("Where is the boat?").text
                 settle(agent)  # what rested on the forgotten is made anew
                 learn(agent, single("I bought another boat with a new engine.", key="d", day=9))
-                assert SECRET not in agent.recall("Where is the boat?", "ana").text
+                assert SECRET not in agent.user("ana").recall("Where is the boat?").text
         assert not in_files(path, SECRET)
 
     def test_forgetting_reaches_what_the_agent_quoted(self, opened: Opened, tmp_path: Path) -> None:
@@ -287,26 +289,26 @@ class MethodContract:
         with opened(path) as agent:
             learn(agent, single("I sold the boat because the engine died.", key="a"))
             learn(agent, single(f"I moved the {SECRET} of the boat to the attic.", key="b", day=3))
-            talk = agent.session("ana")
+            talk = agent.user("ana").session()
             talk.hear(f"Where is the {SECRET} of the boat?")
             assert talk.reply().text
             again = talk.id
             talk.end()
             learn(agent, single("I bought another boat with a new engine.", key="c", day=9))
-            first = next(one.id for one in agent.sessions("ana") if one.key == "b")
-            receipt = agent.forget("ana", session=first)
+            first = next(one.id for one in agent.user("ana").sessions() if one.key == "b")
+            receipt = agent.user("ana").forget(session=first)
             assert receipt.verified
-            for turn in agent.turns("ana", session=again):
+            for turn in agent.user("ana").turns(session=again):
                 if SECRET in turn.text and turn.recalled:
                     assert any(f"turn {turn.id} of" in kept for kept in receipt.kept)
             for record in records_of(agent, SECRET):
                 assert again in (record.get("session"), *record.get("touches", ())), record
                 assert first not in record.get("touches", ())
             settle(agent)
-            assert agent.forget("ana", session=again).verified
+            assert agent.user("ana").forget(session=again).verified
             assert not in_files(path, SECRET)
             settle(agent)
-            assert SECRET not in agent.recall("Where is the boat?", "ana").text
+            assert SECRET not in agent.user("ana").recall("Where is the boat?").text
         assert not in_files(path, SECRET)
 
     # what it takes
@@ -317,8 +319,8 @@ class MethodContract:
         """Every call is in the accounts, once."""
         with theanine.open(**self.options(tmp_path / "m.db", method, server)) as agent:
             learn(agent, demo())
-            agent.recall("Why does Ana fear ships?", "ana")
-            talk = agent.session("ana")
+            agent.user("ana").recall("Why does Ana fear ships?")
+            talk = agent.user("ana").session()
             talk.hear("Are ships fine?")
             talk.reply()
             talk.end()
@@ -332,8 +334,8 @@ class MethodContract:
     ) -> None:
         """What remembering is said to take beforehand is of the size of what it takes."""
         with theanine.open(**self.options(tmp_path / "m.db", method, server)) as agent:
-            agent.log(demo(), "ana")
-            forecast = agent.estimate("ana")
+            agent.user("ana").log(demo())
+            forecast = agent.user("ana").estimate()
             assert len(server.calls) == 0
             settle(agent)
             costs = agent.costs()
@@ -348,5 +350,5 @@ class MethodContract:
             learn(agent, demo())
             for question in ASKED:
                 for budget in (0, 40, 400):
-                    found = agent.recall(question, "ana", budget=budget)
+                    found = agent.user("ana").recall(question, budget=budget)
                     assert count_tokens(found.text) <= budget

@@ -1,4 +1,4 @@
-"""Ordinary bad days, as the user of an agent sees them: clear errors, and nothing lost."""
+"""Failures that a user of the client meets: clear errors, and nothing lost."""
 
 from __future__ import annotations
 
@@ -38,34 +38,35 @@ def path(tmp_path: Path) -> str:
 
 
 def tell(path: str, *texts: str, user: str = "ana") -> None:
-    with theanine.open(path) as agent, agent.session(user) as talk:
+    with theanine.open(path) as client, client.user(user).session() as talk:
         for text in texts:
             talk.hear(text)
 
 
 def test_an_unknown_user_is_named_beside_the_known_ones(path: str) -> None:
     tell(path, "I sold the boat.")
-    with theanine.open(path) as agent:
-        for read in (agent.memories, agent.sessions, agent.turns, agent.links, agent.forget):
+    with theanine.open(path) as client:
+        bo = client.user("bo")
+        for read in (bo.memories, bo.sessions, bo.turns, bo.links, bo.forget):
             with pytest.raises(NotFound, match="bo"):
-                read("bo")
-        assert not agent.recall("the boat?", "bo")
+                read()
+        assert not bo.recall("the boat?")
 
 
 def test_another_embedder_is_refused_and_the_way_out_works(path: str) -> None:
     tell(path, "I sold the boat because the engine died.")
-    with theanine.open(path, embedder="hash:64") as agent:
+    with theanine.open(path, embedder="hash:64") as client:
         with pytest.raises(EmbedderMismatch, match="theanine reembed"):
-            agent.recall("the boat?", "ana")
-        talk = agent.session("ana")
+            client.user("ana").recall("the boat?")
+        talk = client.user("ana").session()
         talk.hear("I bought a horse, because I love the hills.")
         with pytest.raises(EmbedderMismatch):
             talk.end()
-        agent.reembed()
-        agent.remember("ana")
-        assert "engine" in agent.recall("the boat and its engine?", "ana").text
-        assert len(agent.sessions("ana")) == 2
-        assert agent.pending() == []
+        client.reembed()
+        client.user("ana").remember()
+        assert "engine" in client.user("ana").recall("the boat and its engine?").text
+        assert len(client.user("ana").sessions()) == 2
+        assert client.pending() == []
 
 
 @pytest.mark.parametrize(
@@ -75,13 +76,13 @@ def test_another_embedder_is_refused_and_the_way_out_works(path: str) -> None:
 def test_a_turn_that_cannot_be_kept_is_refused_and_the_talk_goes_on(
     path: str, text: str, said: str
 ) -> None:
-    with theanine.open(path) as agent, agent.session("ana") as talk:
+    with theanine.open(path) as client, client.user("ana").session() as talk:
         talk.hear("I sold the boat.")
         with pytest.raises(BadInput, match=said):
             talk.hear(text)
         talk.hear("I bought a horse.")
-    with theanine.open(path) as agent:
-        assert [turn.text for turn in agent.turns("ana")] == [
+    with theanine.open(path) as client:
+        assert [turn.text for turn in client.user("ana").turns()] == [
             "I sold the boat.",
             "I bought a horse.",
         ]
@@ -90,14 +91,14 @@ def test_a_turn_that_cannot_be_kept_is_refused_and_the_talk_goes_on(
 @pytest.mark.parametrize("text", ["船が怖いです。" * 9, "🛶🌊 אני מפחדת מאוניות", "x" * 1_000_000])
 def test_any_script_and_a_megabyte_are_kept_to_the_letter(path: str, text: str) -> None:
     tell(path, text)
-    with theanine.open(path) as agent:
-        assert [turn.text for turn in agent.turns("ana")] == [text]
-        assert agent.pending() == []
-        agent.recall(text[:2000], "ana")
+    with theanine.open(path) as client:
+        assert [turn.text for turn in client.user("ana").turns()] == [text]
+        assert client.pending() == []
+        client.user("ana").recall(text[:2000])
 
 
 def test_time_does_not_run_backwards_in_a_session(path: str) -> None:
-    with theanine.open(path) as agent, agent.session("ana") as talk:
+    with theanine.open(path) as client, client.user("ana").session() as talk:
         talk.hear("I sold the boat.", at=START)
         with pytest.raises(BadInput, match="earlier"):
             talk.hear("I bought it.", at=START - timedelta(days=1))
@@ -108,38 +109,38 @@ def test_time_does_not_run_backwards_in_a_session(path: str) -> None:
 def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(path: str) -> None:
     with (
         ScriptedServer(by_step({"summarize": status(400)})) as server,
-        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as client,
     ):
-        talk = agent.session("ana")
+        talk = client.user("ana").session()
         talk.hear("I sold the boat because the engine died.")
         with pytest.raises(RememberingFailed, match="safe in the log"):
             talk.end()
-        assert len(agent.turns("ana")) == 1
-        assert "400" in (agent.sessions("ana")[0].failure or "")
+        assert len(client.user("ana").turns()) == 1
+        assert "400" in (client.user("ana").sessions()[0].failure or "")
     with (
         ScriptedServer(answer) as server,
-        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as client,
     ):
-        assert [report.memories for report in agent.remember()] == [1]
-        assert agent.sessions("ana")[0].failure is None
+        assert [report.memories for report in client.remember()] == [1]
+        assert client.user("ana").sessions()[0].failure is None
 
 
 def test_what_is_forgotten_while_a_model_answers_is_not_kept_by_its_journal(path: str) -> None:
     tell(path, f"The {SECRET} of the boat is in the attic.", "I love the attic of the house.")
     with (
         ScriptedServer(by_step({"respond": delay(1.0, "In the attic.")})) as server,
-        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as client,
     ):
-        holding = next(m for m in agent.memories("ana") if SECRET in m.text)
-        talk = agent.session("ana")
+        holding = next(m for m in client.user("ana").memories() if SECRET in m.text)
+        talk = client.user("ana").session()
         talk.hear("Where is it?")
         reply = talk.portal.start_task_soon(talk.inner.reply)
         while not any("Task: respond" in str(call.body) for call in server.calls):
             time.sleep(0.01)
         assert SECRET in str(server.calls[-1].body)
-        agent.forget("ana", memory=holding.id)
+        client.user("ana").forget(memory=holding.id)
         reply.result()
-        assert sum(line.calls for line in agent.costs("ana")) >= 1
+        assert sum(line.calls for line in client.user("ana").costs()) >= 1
     for file in Path(path).parent.glob("memory.db*"):
         assert SECRET.encode() not in file.read_bytes()
 
@@ -174,8 +175,8 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
 def _fill_up(path: str, told: str) -> None:
     """Talk until the disk, which is as large as the limit says, is full."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
-    with theanine.open(path) as agent:
-        talk = agent.session("ana")
+    with theanine.open(path) as client:
+        talk = client.user("ana").session()
         for number in range(10_000):
             try:
                 talk.hear(f"{number} " + "I love the sea. " * 40)
@@ -193,10 +194,10 @@ def test_a_full_disk_is_said_and_loses_nothing_that_was_heard(path: str, tmp_pat
     assert process.exitcode == 0
     heard, _, message = told.read_text().partition("\n")
     assert "full" in message or "disk" in message
-    with theanine.open(path) as agent:
-        assert len(agent.turns("ana")) == int(heard) > 0
-        agent.remember("ana")
-        assert agent.pending() == []
+    with theanine.open(path) as client:
+        assert len(client.user("ana").turns()) == int(heard) > 0
+        client.user("ana").remember()
+        assert client.pending() == []
 
 
 def test_a_missing_extra_names_its_install_line(path: str) -> None:
@@ -212,9 +213,9 @@ def test_a_missing_extra_names_its_install_line(path: str) -> None:
 
 
 def _talk_and_remember(path: str, user: str, name: str) -> None:
-    with theanine.open(path) as agent:
+    with theanine.open(path) as client:
         for session in range(5):
-            with agent.session(user) as talk:
+            with client.user(user).session() as talk:
                 for turn in range(4):
                     talk.hear(f"I want to sail to island {name}-{session}-{turn} in summer.")
 
@@ -231,9 +232,9 @@ def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[st
     for process in both:
         process.join(120)
     assert [process.exitcode for process in both] == [0, 0]
-    with theanine.open(path) as agent:
-        assert agent.pending() == []
-        texts = [turn.text for user in set(users) for turn in agent.turns(user)]
+    with theanine.open(path) as client:
+        assert client.pending() == []
+        texts = [turn.text for user in set(users) for turn in client.user(user).turns()]
         expected = [
             f"I want to sail to island {name}-{s}-{t} in summer."
             for name in "xy"
@@ -241,27 +242,27 @@ def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[st
             for t in range(4)
         ]
         assert sorted(texts) == expected
-        kept = [m for user in set(users) for m in agent.memories(user)]
+        kept = [m for user in set(users) for m in client.user(user).memories()]
         assert len({memory.text.split("island ")[1] for memory in kept}) == len(kept) == 40
 
 
 def test_ready_made_memories_can_come_after_the_turns(path: str) -> None:
     turns = [Utterance(text="I sold the boat, sadly.", speaker="Ana", at=START, key="t1")]
     given = ImportedMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
-    with theanine.open(path) as agent:
+    with theanine.open(path) as client:
         for memories in ((), (given,), (given,)):
             one = Transcript(key="a", turns=turns, at=START, memories=memories)
-            agent.log(History(name="ana", transcripts=[one]))
-            agent.remember("ana")
-        made = [(memory.text, memory.made_by) for memory in agent.memories("ana")]
+            client.user("ana").log(History(name="ana", transcripts=[one]))
+            client.user("ana").remember()
+        made = [(memory.text, memory.made_by) for memory in client.user("ana").memories()]
     assert made.count(("Ana has no boat.", "given")) == 1
 
 
 def _talk_on(path: str, told: str) -> None:
     """Talk with the old embedder until the store has moved away under it."""
-    with theanine.open(path) as agent:
+    with theanine.open(path) as client:
         for number in range(1_000):
-            talk = agent.session("bo")
+            talk = client.user("bo").session()
             talk.hear(f"I want to sail to island {number} in summer.")
             try:
                 talk.end()
@@ -276,19 +277,19 @@ def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_pat
     told = tmp_path / "told.txt"
     talking = multiprocessing.get_context("spawn").Process(target=_talk_on, args=(path, str(told)))
     talking.start()
-    with theanine.open(path) as agent:
-        while "bo" not in {scope.user for scope in agent.users()}:
+    with theanine.open(path) as client:
+        while "bo" not in {scope.user for scope in client.users()}:
             time.sleep(0.05)
-    with theanine.open(path, embedder="hash:64") as agent:
-        assert agent.reembed() >= 40
+    with theanine.open(path, embedder="hash:64") as client:
+        assert client.reembed() >= 40
         talking.join(60)
         assert talking.exitcode == 0
         last, _, message = told.read_text().partition("\n")
         assert "theanine reembed" in message
-        agent.remember()  # what the other process could no longer remember
-        assert agent.pending() == []
-        assert len(agent.memories("bo")) == int(last) + 1
-        assert "town 7 " in agent.recall("Do I love the harbour of town 7?", "ana").text
+        client.remember()  # what the other process could no longer remember
+        assert client.pending() == []
+        assert len(client.user("bo").memories()) == int(last) + 1
+        assert "town 7 " in client.user("ana").recall("Do I love the harbour of town 7?").text
 
 
 @pytest.mark.parametrize("step", ["summarize", "refine"])
@@ -297,16 +298,16 @@ def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str,
     slow = by_step({"respond": "Good.", step: lambda request: delay(0.7, answer(request))})
     with (
         ScriptedServer(slow) as server,
-        theanine.open(path, model="openai:x", base_url=server.base_url) as agent,
+        theanine.open(path, model="openai:x", base_url=server.base_url) as client,
     ):
-        [holding] = agent.memories("ana")
-        talk = agent.session("ana")
+        [holding] = client.user("ana").memories()
+        talk = client.user("ana").session()
         talk.hear("I moved the boat from the attic to the harbour, because of the rain.")
         work = talk.inner.reply if step == "refine" else talk.inner.end
         under_way = talk.portal.start_task_soon(work)
         while not any(f"Task: {step}" in str(call.body) for call in server.calls):
             time.sleep(0.01)
-        agent.forget("ana", memory=holding.id)
+        client.user("ana").forget(memory=holding.id)
         with suppress(RememberingFailed):
             under_way.result()
     for file in Path(path).parent.glob("memory.db*"):
@@ -316,15 +317,15 @@ def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str,
 def test_without_refining_the_raw_timeline_is_handed_over_whatever_the_model(path: str) -> None:
     with ScriptedServer() as server:
         url, raw = server.base_url, {"refine": False}
-        with theanine.open(path, model="openai:x", base_url=url, config=raw) as agent:
+        with theanine.open(path, model="openai:x", base_url=url, config=raw) as client:
             for text in (
                 "I am afraid of the old ferry.",
                 "I am no longer afraid of the ferry now.",
             ):
-                with agent.session("ana") as talk:
+                with client.user("ana").session() as talk:
                     talk.hear(text)
             calls = len(server.calls)
-            [part] = agent.recall("Is the ferry fine?", "ana").parts
+            [part] = client.user("ana").recall("Is the ferry fine?").parts
             assert "—Changed→ (" in part.text
             assert part.made_by == "local"
             assert len(server.calls) == calls

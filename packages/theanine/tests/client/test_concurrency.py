@@ -1,4 +1,4 @@
-"""What comes between while an agent is at work: forgetting, a second agent, cancelling, clocks."""
+"""What happens while a client works: forgetting, a second client, cancellation, clocks."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def test_a_reply_is_made_anew_when_something_is_forgotten_meanwhile(path: str) -
     knew: list[bool] = []
     with (
         ScriptedServer(answer) as server,
-        theanine.open(path, method="session", model=MODEL, base_url=server.base_url) as agent,
+        theanine.open(path, method="session", model=MODEL, base_url=server.base_url) as client,
     ):
-        with agent.session("ana") as earlier:
+        with client.user("ana").session() as earlier:
             earlier.hear(f"My password is {SECRET}.")
-        talk = agent.session("ana")
+        talk = client.user("ana").session()
         talk.hear("What is my password?")
 
         def forgetting(request: Mapping[str, Any]) -> str:
             knew.append(SECRET in str(request))
             if knew == [True]:
-                assert agent.forget("ana", session=1).verified
+                assert client.user("ana").forget(session=1).verified
             return f"It is {SECRET}." if knew[-1] else "You never told me."
 
         server.script(forgetting)
         assert talk.reply().text == "You never told me."
         assert knew == [True, False]
-        assert SECRET not in str(agent.turns("ana"))
+        assert SECRET not in str(client.user("ana").turns())
     for file in Path(path).parent.glob("memory.db*"):
         assert SECRET.encode() not in file.read_bytes()
 
@@ -68,25 +68,25 @@ def test_what_no_store_can_keep_in_a_models_answer_stops_nobody(path: str) -> No
         ScriptedServer(lambda _: reply) as server,
         theanine.open(
             path, method="memory-retrieval", model=MODEL, base_url=server.base_url
-        ) as agent,
+        ) as client,
     ):
         for user in ("ana", "bo"):
-            with agent.session(user, speaker="Ana") as talk:
+            with client.user(user).session(speaker="Ana") as talk:
                 talk.hear("I love ships and trains.")
-            [kept] = agent.memories(user)
+            [kept] = client.user(user).memories()
             assert kept.text == "Ana loves ships \ufffd and \ufffd trains."
 
 
-def test_two_agents_of_one_process_wait_for_each_other(path: str) -> None:
+def test_two_clients_of_one_process_wait_for_each_other(path: str) -> None:
     """As two requests of one server have them: neither takes the other's work or pays it twice."""
     with ScriptedServer(answer) as server:
 
         async def talks(place: str) -> None:
             async with theanine.aopen(
                 path, method="memory-retrieval", model=MODEL, base_url=server.base_url
-            ) as agent:
+            ) as client:
                 for number in range(4):
-                    async with agent.session("ana") as talk:
+                    async with client.user("ana").session() as talk:
                         await talk.hear(f"I saw the {place} {number} from the train.")
 
         async def all_at_once() -> None:
@@ -96,37 +96,37 @@ def test_two_agents_of_one_process_wait_for_each_other(path: str) -> None:
 
         anyio.run(all_at_once)
         assert len(server.calls) == 12
-    with theanine.open(path) as agent:
-        assert agent.pending("ana") == []
-        assert len(agent.sessions("ana")) == len(agent.memories("ana")) == 12
+    with theanine.open(path) as client:
+        assert client.user("ana").pending() == []
+        assert len(client.user("ana").sessions()) == len(client.user("ana").memories()) == 12
 
 
 @pytest.mark.anyio
 async def test_a_cancelled_talk_is_ended_and_the_next_run_remembers_it(path: str) -> None:
-    async with theanine.aopen(path) as agent:
+    async with theanine.aopen(path) as client:
         with anyio.CancelScope() as gone:
-            async with agent.session("ana") as talk:
+            async with client.user("ana").session() as talk:
                 await talk.hear("I sold the boat because the engine died.")
                 gone.cancel()
                 await talk.reply()
         assert gone.cancelled_caught
-        [session] = await agent.sessions("ana")
+        [session] = await client.user("ana").sessions()
         assert session.ended_at is not None
-        assert [report.failure for report in await agent.remember()] == [None]
+        assert [report.failure for report in await client.remember()] == [None]
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_agent_lets_go_of_its_store(path: str) -> None:
-    agent = theanine.aopen(path)
+async def test_a_cancelled_client_lets_go_of_its_store(path: str) -> None:
+    client = theanine.aopen(path)
     with anyio.CancelScope() as gone:
-        async with agent:
+        async with client:
             gone.cancel()
-            await agent.users()
+            await client.users()
     with pytest.raises(theanine.TheanineError, match="not open"):
-        await agent.users()
+        await client.users()
 
 
-def test_an_agent_that_was_never_entered_closes(path: str) -> None:
+def test_a_client_that_was_never_entered_closes(path: str) -> None:
     anyio.run(theanine.aopen(path).close)
     assert not Path(path).exists()
 
@@ -140,8 +140,8 @@ def test_a_clock_that_is_set_back_loses_no_turn(path: str) -> None:
         last = next(times, last)
         return last
 
-    with theanine.open(path, clock=clock) as agent:
-        with agent.session("ana") as talk:
+    with theanine.open(path, clock=clock) as client:
+        with client.user("ana").session() as talk:
             heard = [talk.hear(text).at for text in ("One.", "Two.", "Three.")]
         assert heard == [START, START, START + timedelta(seconds=1)]
 
@@ -149,9 +149,9 @@ def test_a_clock_that_is_set_back_loses_no_turn(path: str) -> None:
 def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
     with (
         ScriptedServer(answer) as server,
-        theanine.open(path, method="no-memory", model=MODEL, base_url=server.base_url) as agent,
+        theanine.open(path, method="no-memory", model=MODEL, base_url=server.base_url) as client,
     ):
-        talk = agent.session("ana")
+        talk = client.user("ana").session()
         talk.hear("I love ships.")
         talk.end()
         talk.hear("Good morning.")
@@ -163,27 +163,27 @@ def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
 def test_a_program_that_closes_nothing_ends_all_the_same(path: str) -> None:
     program = f"""
         import theanine
-        agent = theanine.open({path!r})
+        client = theanine.open({path!r})
         dropped = theanine.open({path!r} + "2")
         del dropped
-        talk = agent.session("ana")
+        talk = client.session("ana")
         talk.hear("I sold the boat.")
         """
     subprocess.run([sys.executable, "-c", dedent(program)], check=True, timeout=60)
-    with theanine.open(path) as agent:
-        assert [report.failure for report in agent.remember()] == [None]
+    with theanine.open(path) as client:
+        assert [report.failure for report in client.remember()] == [None]
 
 
 def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str) -> None:
     program = f"""
         import os, theanine
         from datetime import datetime
-        agent = theanine.open({path!r})
-        agent.session("ana").hear("I sold the boat.", at=datetime.fromisoformat("{START}"))
+        client = theanine.open({path!r})
+        client.session("ana").hear("I sold the boat.", at=datetime.fromisoformat("{START}"))
         os._exit(0)
         """
     subprocess.run([sys.executable, "-c", dedent(program)], check=True)
-    with theanine.open(path) as agent:
-        [report] = agent.remember()
+    with theanine.open(path) as client:
+        [report] = client.remember()
         assert report.failure is None
-        assert [one.ended_at for one in agent.sessions("ana")] == [START]
+        assert [one.ended_at for one in client.user("ana").sessions()] == [START]
