@@ -8,50 +8,50 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from theanine_bench.runs.folder import ITEMS, SUMMARY, RunFolder, lines_of
-from theanine_bench.runs.item import ANSWER, Item
-from theanine_bench.runs.setup import Setup
+from theanine_bench.config import RunConfig
+from theanine_bench.runs.folder import ITEMS, SUMMARY, RunFolder, results_to_jsonl
 from theanine_bench.runs.summary import summarize_run
+from theanine_bench.samples import ANSWER, SampleResult
 
 AT = "2024-03-01T10:00:00+00:00"
 
 
-def sample_item(number: int, *, words: str = "Where is the boat?", **more: Any) -> Item:
+def sample_item(number: int, *, words: str = "Where is the boat?", **more: Any) -> SampleResult:
     """An item that is answered, unless ``more`` says otherwise."""
     source = {"turn": number, "session": 2, "speaker": "Ana", "at": AT, "text": f"I sold {number}."}
     given: dict[str, Any] = {
         "id": f"a/{number}",
         "group": "ana",
         "category": "where" if number % 2 else "when",
-        "asked": words,
+        "question": words,
         "dialogue": [{"speaker": "Ana", "role": "user", "text": words, "at": AT}],
         "reference": "In the harbour.",
         "answer": f"It was sold, number {number}.",
         "recalled": [{"text": f"Ana sold {number}.", "memories": [number], "sources": [source]}],
         "recalled_tokens": 10 * number,
-        "measures": {"f1": (number % 10) / 10, "right": float(number % 3 == 0)},
+        "scores": {"f1": (number % 10) / 10, "right": float(number % 3 == 0)},
         **more,
     }
-    return Item(**given)
+    return SampleResult(**given)
 
 
-def unanswered(number: int, why: str = "ModelRejected: no key") -> Item:
+def unanswered(number: int, why: str = "ModelRejected: no key") -> SampleResult:
     """An item that has no answer."""
     worst = {"f1": 0.0, "right": 0.0}
     return sample_item(
-        number, answer=None, recalled=[], measures=worst, failures={ANSWER: why}
+        number, answer=None, recalled=[], scores=worst, failures={ANSWER: why}
     )  # fmt: skip
 
 
 def sample_run(
     path: Path,
-    items: Sequence[Item],
+    items: Sequence[SampleResult],
     *,
-    cases: int | None = None,
+    samples: int | None = None,
     finished: bool = True,
     data: str = "0" * 64,
     judge: str = "local",
-    measures: Sequence[str] = ("right", "f1"),
+    metrics: Sequence[str] = ("right", "f1"),
     method: str = "exchange",
     corpus: Mapping[str, object] | None = None,
 ) -> Path:
@@ -60,19 +60,19 @@ def sample_run(
     ``corpus`` is what it measured over all answers together.
     """
     folder = RunFolder(path)
-    total = len(items) if cases is None else cases
+    total = len(items) if samples is None else samples
     folder.begin(
         {
             "bench": "qa",
             "theanine": "0.1.0",
             "data": data,
-            "cases": total,
-            "measures": list(measures),
-            "setup": asdict(Setup(method=method, judge=judge, settings={"retrieved": "3"})),
+            "samples": total,
+            "metrics": list(metrics),
+            "config": asdict(RunConfig(method=method, judge=judge, settings={"retrieved": "3"})),
             "models": {"agent": None, "judge": None if judge == "local" else {"name": judge}},
         }
     )
-    (path / ITEMS).write_text(lines_of(items), "utf-8")
+    (path / ITEMS).write_text(results_to_jsonl(items), "utf-8")
     times = [{"id": item.id, "seconds": 0.5} for item in items]
     (path / "times.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in times), "utf-8")
     if finished:
@@ -90,10 +90,10 @@ JUDGED_SOURCES = [
     spoken("It sank.", "2024-03-08", turn=7, session=2),
     spoken("I bought a boat.", "2024-03-01", turn=3, session=1),
 ]
-JUDGED = Item(
+JUDGED = SampleResult(
     id="c/1",
     group="c",
-    asked="What became of my boat?",
+    question="What became of my boat?",
     dialogue=[spoken("What became of my boat?", "2024-05-01", role="user")],
     reference="The boat sank in March.",
     answer="Your boat sank.",

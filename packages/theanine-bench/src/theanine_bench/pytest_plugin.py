@@ -20,7 +20,7 @@ import pytest
 
 if TYPE_CHECKING:
     from theanine.client.sync import Client
-    from theanine_bench.teafarm.asking import Function
+    from theanine_bench.targets.callable import AgentFunction
     from theanine_bench.teafarm.report import Report
 
 _REPORTS = pytest.StashKey["list[Report]"]()
@@ -37,7 +37,7 @@ class TeaFarm:
     def __call__(
         self,
         file: str | Path,
-        agent: Function | Client | str | None = None,
+        agent: AgentFunction | Client | str | None = None,
         *,
         data: str | Path | None = None,
         store: str | Path | None = None,

@@ -1,25 +1,28 @@
-"""What is asked of a memory: cases, after the sessions that come before them."""
+"""Data types that every bench shares: samples, their results and scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from theanine.types import History, Utterance
+from theanine.types import LOCAL_MODEL, History, Utterance
+
+ANSWER = "answer"
+"""Key of ``SampleResult.failures`` for a failure of the target itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One thing that is asked of a memory.
+class Sample:
+    """One input for the target, with its reference.
 
     Attributes:
-        id: unique in the whole plan.
-        category: what sort of question, as its data set says.
-        dialogue: what was said so far; its last turn is what must be answered.
-        reference: what a good answer says; empty where the data has none.
+        id: unique within a task.
+        category: as the data set defines it, or empty.
+        dialogue: the conversation so far; its last turn is what must be answered.
+        reference: a good answer, or empty.
         speaker: who answers.
-        extra: what its measures need beside that, JSON-ready.
+        extra: other labels that metrics need, JSON-ready.
     """
 
     id: str
@@ -32,67 +35,168 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Sessions that are logged and remembered, and the cases that are asked right after."""
+    """Histories to remember, and the samples that are run right after them."""
 
     histories: tuple[History, ...] = ()
-    cases: tuple[Case, ...] = ()
+    samples: tuple[Sample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Stages that share one memory, in order; ``dropped`` counts unusable labels by reason."""
+    """Stages that share one memory, in order.
+
+    ``dropped`` counts labels that could not be used, by reason.
+    """
 
     id: str
     stages: tuple[Stage, ...]
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
-    def cases(self) -> list[Case]:
-        """The cases of all stages, in order."""
-        return [case for stage in self.stages for case in stage.cases]
+    def samples(self) -> list[Sample]:
+        """The samples of all stages, in order."""
+        return [sample for stage in self.stages for sample in stage.samples]
 
 
-def limited(groups: Sequence[Group], limit: int | None) -> list[Group]:
-    """The groups with ``limit`` cases in all, evenly spread; all of them with None.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleResult:
+    """What the target did with a sample, and its scores: one line of ``items.jsonl``.
 
-    Groups that are left without a case are left out.
+    A replay of the run must reproduce it to the byte, so it holds no times.
+
+    Attributes:
+        group: id of the sample's group.
+        question: text of the dialogue's last turn.
+        dialogue: turns as ``{speaker, role, text, at}``.
+        answer: the target's answer; None if it failed.
+        made_by: the model that answered, or ``local``.
+        recalled: parts of the recollection as ``{text, memories, sources}``; a source is
+            ``{turn, session, speaker, at, text}``.
+        recalled_tokens: tokens of the recollection, by the bundled tokenizer.
+        output: what else the target produced, JSON-ready.
+        scores: numbers by name.
+        verdicts: what judges said, by the judge's name.
+        failures: error messages by metric name, or under :data:`ANSWER`.
     """
-    cases = [case.id for group in groups for case in group.cases]
-    if limit is None or limit >= len(cases):
+
+    id: str
+    group: str
+    category: str = ""
+    question: str
+    dialogue: Sequence[Mapping[str, Any]] = ()
+    speaker: str = "assistant"
+    reference: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    answer: str | None = None
+    rationale: str = ""
+    made_by: str = LOCAL_MODEL
+    recalled: Sequence[Mapping[str, Any]] = ()
+    recalled_tokens: int = 0
+    output: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    failures: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+    def failed(self, name: str) -> bool:
+        """Whether the metric that yields the score ``name`` failed."""
+        return any(is_score_of(name, metric) for metric in self.failures)
+
+    def record(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A metric's result for one sample: numbers by name, and a judge's verdict."""
+
+    values: Mapping[str, float]
+    verdict: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def is_score_of(name: str, metric: str) -> bool:
+    """Whether a metric yields the score ``name``: its own name, or that and ``/PART``."""
+    return name == metric or name.startswith(f"{metric}/")
+
+
+def score_names(results: Iterable[SampleResult]) -> list[str]:
+    """Names of all scores, and of metrics that yielded none because they failed."""
+    results = list(results)
+    names = dict.fromkeys(name for result in results for name in result.scores)
+    for metric in dict.fromkeys(metric for result in results for metric in result.failures):
+        if metric != ANSWER and not any(is_score_of(name, metric) for name in names):
+            names[metric] = None
+    return list(names)
+
+
+def sort_names(names: Iterable[str], metrics: Sequence[str]) -> list[str]:
+    """Sort score names by the order of the metrics that yield them."""
+    order = {name: i for i, name in enumerate(metrics)}
+    return sorted(names, key=lambda name: order.get(name, order.get(name.split("/")[0], -1)))
+
+
+def limit_samples(groups: Sequence[Group], limit: int | None) -> list[Group]:
+    """Keep ``limit`` samples in all, evenly spaced, and the groups that still have any.
+
+    None keeps all.
+    """
+    ids = [sample.id for group in groups for sample in group.samples]
+    if limit is None or limit >= len(ids):
         return list(groups)
-    kept = {cases[place * len(cases) // limit] for place in range(limit)}
-    return [group for one in groups if (group := _only(one, kept)).cases]
+    kept = {ids[i * len(ids) // limit] for i in range(limit)}
+    limited = (_select(group, kept) for group in groups)
+    return [group for group in limited if group.samples]
 
 
-def merged(groups: Sequence[Group], size: int) -> list[Group]:
-    """Groups joined by ``size`` into one memory each: all their sessions first, then all cases.
+def limit_groups(groups: Sequence[Group], limit: int | None) -> list[Group]:
+    """Keep ``limit`` groups, evenly spaced. None keeps all."""
+    if limit is None or limit >= len(groups):
+        return list(groups)
+    return [groups[i * len(groups) // limit] for i in range(limit)]
 
-    Conditional memory (section 4.1) merges ten samples so, to make the memory large.
+
+def merge_groups(groups: Sequence[Group], size: int) -> list[Group]:
+    """Merge every ``size`` groups into one memory: all sessions first, then all samples.
+
+    Conditional memory (section 4.1) merges ten samples like this to make the memory large.
     """
     return [_merge(groups[i : i + size]) for i in range(0, len(groups), size)]
 
 
-def count(groups: Iterable[Group]) -> int:
-    """How many cases there are."""
-    return sum(len(group.cases) for group in groups)
+def group_of_results(
+    results: Sequence[SampleResult], name: str, dropped: Mapping[str, int] | None = None
+) -> Group:
+    """Return one group with a sample for each existing result, in their order."""
+    samples = tuple(Sample(id=r.id, category=r.category, dialogue=()) for r in results)
+    return Group(id=name, stages=(Stage(samples=samples),), dropped=dropped or {})
 
 
-def _only(group: Group, kept: set[str]) -> Group:
-    stages: list[Stage] = []
-    for stage in group.stages:
-        cases = tuple(case for case in stage.cases if case.id in kept)
-        stages.append(Stage(histories=stage.histories, cases=cases))
-    while stages and not stages[-1].cases:  # nothing is asked after these
+def count_samples(groups: Iterable[Group]) -> int:
+    """Return the number of samples."""
+    return sum(len(group.samples) for group in groups)
+
+
+def _select(group: Group, ids: set[str]) -> Group:
+    stages = [
+        Stage(histories=stage.histories, samples=tuple(s for s in stage.samples if s.id in ids))
+        for stage in group.stages
+    ]
+    while stages and not stages[-1].samples:  # no sample needs these sessions
         stages.pop()
     return Group(id=group.id, stages=tuple(stages), dropped=group.dropped)
 
 
-def _merge(some: Sequence[Group]) -> Group:
-    histories = [h for group in some for stage in group.stages for h in stage.histories]
-    cases = [case for group in some for case in group.cases]
+def _merge(groups: Sequence[Group]) -> Group:
+    histories = [h for group in groups for stage in group.stages for h in stage.histories]
+    samples = [sample for group in groups for sample in group.samples]
     dropped: dict[str, int] = {}
-    for group in some:
-        for reason, number in group.dropped.items():
-            dropped[reason] = dropped.get(reason, 0) + number
-    stage = Stage(histories=tuple(histories), cases=tuple(cases))
-    return Group(id="+".join(group.id for group in some), stages=(stage,), dropped=dropped)
+    for group in groups:
+        for reason, count in group.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    stage = Stage(histories=tuple(histories), samples=tuple(samples))
+    return Group(id="+".join(group.id for group in groups), stages=(stage,), dropped=dropped)

@@ -14,53 +14,51 @@ from hypothesis import strategies as st
 from support.run_samples import sample_item, sample_run, unanswered
 from support.running import Terminal
 from theanine.errors import BadInput, SettingsError
-from theanine_bench.analysis.diff import Diff, diff_runs, losses
-from theanine_bench.metrics.corpus_metrics import UNTESTED, Whole
+from theanine_bench.analysis.diff import Diff, diff_runs, regressions
+from theanine_bench.metrics.corpus_metrics import UNTESTED, CorpusResult
 from theanine_bench.metrics.intervals import mcnemar_p_value, paired_bootstrap_p_value
 from theanine_bench.metrics.overlap_measures import CORPUS_BLEU
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.saved_run import Kept, read_run, read_runs
+from theanine_bench.runs.saved_run import SavedRun, read_run, read_runs
+from theanine_bench.samples import SampleResult
 
 TWELVE = range(1, 13)
 
 
-def read(*folders: Path) -> list[Kept]:
+def read(*folders: Path) -> list[SavedRun]:
     return anyio.run(read_runs, folders)
 
 
-def two(place: Path, ours: list[Item], theirs: list[Item]) -> Diff:
+def two(place: Path, ours: list[SampleResult], theirs: list[SampleResult]) -> Diff:
     return diff_runs(read(sample_run(place / "a", ours), sample_run(place / "b", theirs)))
 
 
-def better(number: int) -> Item:
-    return sample_item(number, measures={"f1": 0.9, "right": 1.0})
+def better(number: int) -> SampleResult:
+    return sample_item(number, scores={"f1": 0.9, "right": 1.0})
 
 
 def test_means_differences_and_p_are_of_the_same_cases(tmp_path: Path) -> None:
     ours = [sample_item(n) for n in TWELVE]
     found = two(tmp_path, [*ours, sample_item(99)], [better(n) for n in TWELVE])
-    assert found.left == {"cases that not every run has": 1}
+    assert found.left_out == {"samples that some runs lack": 1}
     assert list(found.means) == ["right", "f1"]  # in the run's order
     before, after = found.means["f1"]
     assert before.n == after.n == 12
     assert after.mean == pytest.approx(0.9)
-    assert before.mean == pytest.approx(sum(item.measures["f1"] for item in ours) / 12)
+    assert before.mean == pytest.approx(sum(item.scores["f1"] for item in ours) / 12)
     p = {one.measure: one.p for one in found.comparisons[0]}
-    assert p["right"] == mcnemar_p_value(
-        [True] * 12, [item.measures["right"] == 1 for item in ours]
-    )
-    assert p["f1"] == paired_bootstrap_p_value([0.9] * 12, [item.measures["f1"] for item in ours])
+    assert p["right"] == mcnemar_p_value([True] * 12, [item.scores["right"] == 1 for item in ours])
+    assert p["f1"] == paired_bootstrap_p_value([0.9] * 12, [item.scores["f1"] for item in ours])
 
 
 def test_a_case_in_other_words_is_another_case(tmp_path: Path) -> None:
     ours = [sample_item(1), sample_item(2)]
     found = two(tmp_path, ours, [sample_item(1, words="When?"), sample_item(2)])
-    assert [case.id for case in found.cases] == ["a/2"]
-    assert found.left == {"cases that the runs put in other words": 1}
+    assert [sample.id for sample in found.samples] == ["a/2"]
+    assert found.left_out == {"samples that differ between the runs": 1}
 
 
 def test_what_a_judge_failed_at_in_one_run_is_compared_in_none(tmp_path: Path) -> None:
-    failed = sample_item(1, measures={"f1": 0.1}, failures={"right": "ModelError: no"})
+    failed = sample_item(1, scores={"f1": 0.1}, failures={"right": "ModelError: no"})
     found = two(tmp_path, [failed, sample_item(2), unanswered(3)], [better(n) for n in (1, 2, 3)])
     assert found.means["f1"][0].n == 3
     assert [one.n for one in found.means["right"]] == [2, 2]  # no answer counts as wrong
@@ -72,14 +70,14 @@ def test_a_judge_that_failed_for_all_is_named_beside_the_others(
 ) -> None:
     fine = sample_run(tmp_path / "a", [sample_item(n) for n in TWELVE])
     why = {"right": "ModelError: no"}
-    failed = [sample_item(n, measures={"f1": 0.1}, failures=why) for n in TWELVE]
+    failed = [sample_item(n, scores={"f1": 0.1}, failures=why) for n in TWELVE]
     broken = sample_run(tmp_path / "b", failed)
     found = diff_runs(read(fine, broken))
     assert found.failing == {"right": [0, 12]}
     assert list(found.means) == ["f1"]
     assert found.record()["failing"] == {"right": [0, 12]}
     with pytest.raises(SettingsError, match="it failed 0 times in a, 12 times in b"):
-        losses(found, {"right": 0.1})
+        regressions(found, {"right": 0.1})
     shown = run.bare("bench", "diff", str(fine), str(broken), "--show=0")
     assert re.search(
         r"^right +– \(0 failed\) +– \(12 failed\) +– +– +0 *$", shown.out, re.MULTILINE
@@ -92,14 +90,14 @@ def test_bleu_over_all_answers_is_held_against_the_first_runs(tmp_path: Path) ->
     ours = [sample_item(n, answer="In the sea." if n % 4 else "In a harbour.") for n in TWELVE]
     theirs = [sample_item(n, answer="In the harbour." if n % 3 else "Who?") for n in TWELVE]
     one, other = (
-        sample_run(tmp_path / place, items, measures=["f1", name])
+        sample_run(tmp_path / place, items, metrics=["f1", name])
         for place, items in (("a", [*ours, sample_item(99)]), ("b", theirs))
     )
-    there, back = (diff_runs(read(*runs)).wholes for runs in ((one, other, one), (other, one)))
+    there, back = (diff_runs(read(*runs)).corpus for runs in ((one, other, one), (other, one)))
     for place, items in enumerate(
         (ours, theirs, ours)
     ):  # as a run of the common cases alone has it
-        alone = CORPUS_BLEU[name].over(items)
+        alone = CORPUS_BLEU[name].score(items)
         assert {row: whole.values[place] for row, whole in there.items()} == pytest.approx(alone)
     assert list(there) == [name, f"{name}/when", f"{name}/where", f"{name}/mean"]
     assert [whole.against[0].n for whole in there.values()] == [12, 6, 6, 12]
@@ -122,16 +120,18 @@ def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
         "large": ("mauve:gpt2-large", {"mauve": 0.5}),
     }
     for place, (label, corpus) in folders.items():
-        sample_run(tmp_path / place, items, measures=["f1", label], corpus=corpus)
+        sample_run(tmp_path / place, items, metrics=["f1", label], corpus=corpus)
     a, b, lacks, large = (tmp_path / place for place in folders)
     found = diff_runs(read(a, b))
-    assert found.wholes["mauve"] == Whole(values=[0.5, 0.75], why=UNTESTED)
-    assert found.wholes["mauve/mean"].values == [0.25, None]
-    assert losses(found, {"mauve": 0.1}) == []
-    assert losses(diff_runs(read(b, a)), {"mauve": 0.1}) == ["a: mauve went from 0.750 to 0.500"]
+    assert found.corpus["mauve"] == CorpusResult(values=[0.5, 0.75], why=UNTESTED)
+    assert found.corpus["mauve/mean"].values == [0.25, None]
+    assert regressions(found, {"mauve": 0.1}) == []
+    assert regressions(diff_runs(read(b, a)), {"mauve": 0.1}) == [
+        "a: mauve went from 0.750 to 0.500"
+    ]
     with pytest.raises(SettingsError, match="share a measure 'mauve'"):
-        losses(diff_runs(read(b, lacks)), {"mauve": 0.1})
-    whys = [diff_runs(read(a, other)).wholes["mauve"].why for other in (lacks, large)]
+        regressions(diff_runs(read(b, lacks)), {"mauve": 0.1})
+    whys = [diff_runs(read(a, other)).corpus["mauve"].why for other in (lacks, large)]
     assert whys[0] == "lacks: torch is missing"
     assert "a: mauve:gpt2, large: mauve:gpt2-large" in whys[1]
     shown = run.bare("bench", "diff", str(a), str(b), "--show=0").out
@@ -142,7 +142,7 @@ def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
 def test_what_makes_runs_hard_to_compare_is_said(tmp_path: Path) -> None:
     items = [sample_item(n) for n in (1, 2)]
     one = sample_run(tmp_path / "a", items, judge="openai:x")
-    other = sample_run(tmp_path / "b", items, cases=9, data="1" * 64, judge="openai:y")
+    other = sample_run(tmp_path / "b", items, samples=9, data="1" * 64, judge="openai:y")
     told = "\n".join(diff_runs(read(one, other)).warnings)
     for words in ("different data (a: 000", "b is not finished: 2 of 9", "different models judged"):
         assert words in told
@@ -150,36 +150,36 @@ def test_what_makes_runs_hard_to_compare_is_said(tmp_path: Path) -> None:
 
 
 def test_the_cases_that_changed_come_by_how_much(tmp_path: Path) -> None:
-    ours = [sample_item(n, measures={"f1": 0.5, "entailment/contradicts": 0.0}) for n in (1, 2, 3)]
+    ours = [sample_item(n, scores={"f1": 0.5, "entailment/contradicts": 0.0}) for n in (1, 2, 3)]
     changed = {1: (0.6, 1.0), 2: (0.5, 0.0), 3: (0.1, 0.0)}
     theirs = [
-        sample_item(n, measures={"f1": f1, "entailment/contradicts": wrong})
+        sample_item(n, scores={"f1": f1, "entailment/contradicts": wrong})
         for n, (f1, wrong) in changed.items()
     ]
     found = two(tmp_path, ours, theirs)
-    assert [one.case.id for one in found.changes("f1")] == ["a/1", "a/3"]
+    assert [one.sample.id for one in found.changes("f1")] == ["a/1", "a/3"]
     [worse] = found.changes("entailment/contradicts")
-    assert (worse.case.id, worse.gain) == ("a/1", -1.0)  # of this, less is better
-    assert losses(found, {"entailment/contradicts": 0.3}) == [
+    assert (worse.sample.id, worse.gain) == ("a/1", -1.0)  # of this, less is better
+    assert regressions(found, {"entailment/contradicts": 0.3}) == [
         "b: entailment/contradicts went from 0.000 to 0.333"
     ]
-    assert losses(found, {"entailment/contradicts": 0.4, "f1": 0.2}) == []
+    assert regressions(found, {"entailment/contradicts": 0.4, "f1": 0.2}) == []
     with pytest.raises(SettingsError, match="share a measure 'bleu'"):
-        losses(found, {"bleu": 0.1})
+        regressions(found, {"bleu": 0.1})
 
 
-def kept(name: str, items: list[Item]) -> Kept:
+def kept(name: str, items: list[SampleResult]) -> SavedRun:
     begun: dict[str, Any] = {
         "bench": "qa",
         "data": "0",
         "theanine": "1",
-        "measures": [],
+        "metrics": [],
         "models": {"judge": 0},
     }
-    summary = {"done": 1, "cases": 1}
+    summary = {"done": 1, "samples": 1}
     by_id = {item.id: item for item in items}
-    return Kept(
-        name=name, path=Path(name), settings=begun, items=by_id, summary=summary, seconds={},
+    return SavedRun(
+        name=name, path=Path(name), settings=begun, results=by_id, summary=summary, seconds={},
         undated={},
     )  # fmt: skip
 
@@ -194,7 +194,7 @@ def test_the_other_way_round_is_the_opposite(values: list[tuple[float, float, bo
         kept(
             str(side),
             [
-                sample_item(n, measures={"f1": of[side], "right": float(of[side + 2])})
+                sample_item(n, scores={"f1": of[side], "right": float(of[side + 2])})
                 for n, of in enumerate(values, 1)
             ],
         )
@@ -205,18 +205,18 @@ def test_the_other_way_round_is_the_opposite(values: list[tuple[float, float, bo
         assert ours.difference.mean == pytest.approx(-theirs.difference.mean)
         assert ours.p == pytest.approx(theirs.p, abs=0.002)
         assert 0 < ours.p <= 1
-    gains = {change.case.id: change.gain for change in there.changes("f1")}
-    assert gains == {change.case.id: -change.gain for change in back.changes("f1")}
+    gains = {change.sample.id: change.gain for change in there.changes("f1")}
+    assert gains == {change.sample.id: -change.gain for change in back.changes("f1")}
     assert same.changes("f1") == []
     assert all(each.p == 1 for each in same.comparisons[0])
 
 
 def test_a_run_that_was_killed_is_read_from_its_items(tmp_path: Path) -> None:
     items = [sample_item(1), unanswered(2)]
-    run = anyio.run(read_run, sample_run(tmp_path / "a", items, cases=5, finished=False))
+    run = anyio.run(read_run, sample_run(tmp_path / "a", items, samples=5, finished=False))
     assert not run.finished
-    assert (run.summary["done"], run.summary["cases"], run.summary["unanswered"]) == (2, 5, 1)
-    assert run.summary["stopped"] == "it was cut off"
+    assert (run.summary["done"], run.summary["samples"], run.summary["unanswered"]) == (2, 5, 1)
+    assert run.summary["stopped"] == "it was interrupted"
     assert run.seconds == {"a/1": 0.5, "a/2": 0.5}
 
 
@@ -226,7 +226,7 @@ def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
         diff_runs(read(one, sample_run(tmp_path / "b", [sample_item(2)])))
     with pytest.raises(SettingsError, match="two runs or more"):
         read(one)
-    with pytest.raises(BadInput, match="holds no run"):
+    with pytest.raises(BadInput, match="not a run's folder"):
         read(one, tmp_path / "none")
 
 
@@ -255,10 +255,10 @@ def test_as_json(run: Terminal, tmp_path: Path) -> None:
     told = run.bare(
         "bench", "diff", str(good), str(bad), "--json", "--show=2", "--measure=f1"
     ).json  # fmt: skip
-    assert told["cases"] == 12
+    assert told["samples"] == 12
     assert [one["name"] for one in told["runs"]] == ["good", "bad"]
     assert told["runs"][0]["recalled_tokens"] == 65
-    assert told["measures"]["f1"]["against_first"][0]["difference"]["n"] == 12
+    assert told["metrics"]["f1"]["against_first"][0]["difference"]["n"] == 12
     changed = told["changes"]["bad"]
     assert (changed["measure"], changed["better"], len(changed["worse"])) == ("f1", [], 2)
     assert [one["id"] for one in changed["worse"]] == ["a/10", "a/11"]

@@ -17,11 +17,11 @@ from theanine_bench.analysis.tables import insert_rows, load_tables, missing_inp
 
 def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
     setup = {"method": method, "model": "openai:m"}
-    settings: dict[str, Any] = {"bench": bench, "cases": 1, "measures": [], "setup": setup}
+    settings: dict[str, Any] = {"bench": bench, "samples": 1, "metrics": [], "config": setup}
     summary = {
-        "cases": 1,
+        "samples": 1,
         "done": 1,
-        "measures": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
+        "metrics": {"success": {"mean": success}, "rouge-l": {"mean": 0.5}},
         "categories": {"session 4": {"rouge-l": {"mean": 0.25}}, "CC": {"success": {"mean": 0.75}}},
         "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
         "recalled_tokens": 12.0,
@@ -75,7 +75,7 @@ def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
 def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any, Any]:
     settings, summary = a_run("theanine", bench="responses")
     own = {f"session {n}": {"rouge-l": {"mean": int(n) / 100}} for n in sessions}
-    return {**settings, "measures": measures}, {**summary, "categories": own, "corpus": corpus}
+    return {**settings, "metrics": measures}, {**summary, "categories": own, "corpus": corpus}
 
 
 def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
@@ -102,8 +102,8 @@ def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
 def test_runs_head_to_head_have_their_row() -> None:
     [table] = load_tables(["theanine-g-eval"])
     settings, summary = a_run("nobody", bench="pairwise")
-    settings["setup"]["settings"] = {"A": "mine", "B": "theirs"}
-    settings["measures"] = ["specificity"]
+    settings["config"]["settings"] = {"A": "mine", "B": "theirs"}
+    settings["metrics"] = ["specificity"]
     summary["corpus"] = {"specificity/rate": 0.625}
     row = run_row(table, settings, summary)
     assert row

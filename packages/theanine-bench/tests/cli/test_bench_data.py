@@ -205,7 +205,7 @@ def test_only_so_many_histories_are_taken(run: Terminal, tmp_path: Path) -> None
     ran = run.bare(
         "bench", "qa", str(data), "--histories", "2", "--out", str(tmp_path / "run"), "--json"
     )
-    assert ran.json["cases"] == 4
+    assert ran.json["samples"] == 4
     items = (tmp_path / "run" / "items.jsonl").read_text()
     assert sorted(set(re.findall(r'"group": ?"(s\d)"', items))) == ["s0", "s2"]
 

@@ -123,7 +123,7 @@ def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
 def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange", "--embedder", "hash:64"]
     plain = written(run, tmp_path / "a.json", *chosen)["columns"][0]["answers"]
-    other = [*chosen, "--reranker", "overlap", "--reranked", "20"]
+    other = [*chosen, "--reranker", "overlap", "--rerank-depth", "20"]
     reranked = written(run, tmp_path / "b.json", *other)["columns"][0]["answers"]
     assert [one["pieces"] for one in plain] != [one["pieces"] for one in reranked]
 

@@ -130,4 +130,4 @@ def test_what_is_not_saved_is_said(folder: Path) -> None:
 def test_without_anything_to_rate_it_says_so(run: Terminal, tmp_path: Path) -> None:
     nothing = run.bare("rate", str(tmp_path), fine=False)
     assert nothing.code == 2
-    assert "it holds no run" in nothing.err
+    assert "not a run's folder" in nothing.err

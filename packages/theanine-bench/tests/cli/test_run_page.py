@@ -29,8 +29,8 @@ from theanine_bench.report import diff_page, run_page
 from theanine_bench.runs.folder import ITEMS, REPORT, RunFolder
 from theanine_bench.runs.runner import Progress
 from theanine_bench.runs.saved_run import read_run, read_runs
-from theanine_bench.runs.setup import Plan
-from theanine_bench.samples import Case, Group, Stage
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import Group, Sample, Stage
 
 
 def page_of(folder: Path) -> str:
@@ -71,11 +71,11 @@ def test_what_was_said_never_becomes_markup(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> None:
-    folder = sample_run(tmp_path / "a", [sample_item(1)], cases=7, finished=False)
+    folder = sample_run(tmp_path / "a", [sample_item(1)], samples=7, finished=False)
     assert run.bare("bench", "report", str(folder)).out.strip() == str(folder / REPORT)
     told = page_data((folder / REPORT).read_text("utf-8"))
     assert (told["finished"], told["done"], told["cases"]) == (False, 1, 7)
-    assert told["stopped"] == "it was cut off"
+    assert told["stopped"] == "it was interrupted"
 
 
 def test_what_several_items_show_is_held_once(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_the_live_table_counts_by_category_and_only_on_a_terminal(
     at = read_histories(HARBOUR).histories[0].transcripts[0].at
     said = (Utterance(text="Where?", speaker="Ana", at=at),)
     cases = [
-        Case(id=f"a/{n}", category="where" if n % 2 else "when", dialogue=said) for n in range(4)
+        Sample(id=f"a/{n}", category="where" if n % 2 else "when", dialogue=said) for n in range(4)
     ]
-    plan = Plan(
+    plan = Task(
         bench="qa",
         data="0",
-        groups=[Group(id="a", stages=(Stage(cases=tuple(cases)),))],
-        measures=[],
+        groups=[Group(id="a", stages=(Stage(samples=tuple(cases)),))],
+        metrics=[],
     )
     items = [sample_item(1), unanswered(2)]
     with Live(plan) as live:
         before = shown(live)
-        live.tell(Progress(done=2, total=4, spent=None, items=items))
+        live.tell(Progress(done=2, total=4, spent=None, results=items))
         after = shown(live)
     assert "remembering comes before the first answer" in before
     assert re.search(r"^where +1 of 2 +0.100 +0.000", after, re.MULTILINE)
@@ -214,15 +214,13 @@ def test_items_are_chosen_by_category_failure_range_and_bar(tmp_path: Path) -> N
 @needs_browser
 def test_compared_runs_in_a_browser(run: Terminal, tmp_path: Path, scheme: str, width: int) -> None:
     ours = [sample_item(n) for n in range(1, 13)]
-    theirs = [sample_item(n, measures={"f1": 0.5, "right": 1.0}) for n in range(1, 12)]
+    theirs = [sample_item(n, scores={"f1": 0.5, "right": 1.0}) for n in range(1, 12)]
     folders = [sample_run(tmp_path / "a", ours), sample_run(tmp_path / "b", theirs, method="x")]
     third = sample_run(tmp_path / "c", [sample_item(n, recalled_tokens=5) for n in range(1, 13)])
     file = tmp_path / "compared.html"
     run.bare("bench", "diff", *map(str, [*folders, third]), "--html", str(file))
     with opened(file, scheme, width) as page:
-        assert page.locator("#warnings").inner_text() == (
-            "left out: 1 cases that not every run has"
-        )
+        assert page.locator("#warnings").inner_text() == ("left out: 1 samples that some runs lack")
         legend = page.locator("#scatter .u-legend .u-label")
         expect(legend).to_have_text(["recalled tokens per sample", "c", "a", "b"])
         expect(page.locator("#scatter canvas")).to_be_visible()
@@ -243,9 +241,9 @@ def test_compared_runs_in_a_browser(run: Terminal, tmp_path: Path, scheme: str, 
 @pytest.mark.browser
 @needs_browser
 def test_what_failed_and_what_whole_runs_measure_is_compared(tmp_path: Path) -> None:
-    fine = [sample_item(n, category="", measures={"right": 1.0}) for n in range(1, 6)]
-    failed = [replace(one, measures={}, failures={"right": "no"}) for one in fine]
-    measured: Any = {"measures": ["right", "corpus-bleu-1", "mauve:m"], "corpus": {"mauve": 0.5}}
+    fine = [sample_item(n, category="", scores={"right": 1.0}) for n in range(1, 6)]
+    failed = [replace(one, scores={}, failures={"right": "no"}) for one in fine]
+    measured: Any = {"metrics": ["right", "corpus-bleu-1", "mauve:m"], "corpus": {"mauve": 0.5}}
     runs = [
         sample_run(tmp_path / "a", fine, **measured),
         sample_run(tmp_path / "b", failed, **measured),
@@ -267,7 +265,7 @@ def test_what_failed_and_what_whole_runs_measure_is_compared(tmp_path: Path) -> 
 def test_sessions_are_drawn_as_lines(tmp_path: Path) -> None:
     failed = {"support": "ModelError: no"}
     items = [sample_item(n, category=f"session {3 + n % 3}", failures=failed) for n in range(1, 31)]
-    run = sample_run(tmp_path / "a", items, measures=("right", "f1", "support"))
+    run = sample_run(tmp_path / "a", items, metrics=("right", "f1", "support"))
     (run / REPORT).write_text(page_of(run), "utf-8")
     with opened(run / REPORT, "light") as page:
         card = page.locator(".card").nth(1)

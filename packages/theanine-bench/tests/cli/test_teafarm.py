@@ -76,7 +76,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
         ran = teafarm(run, *asked, "--min-success", "0.9")
         assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
-        assert teafarm(run, *asked, "--json").json["measures"]["success"]["mean"] == 1
+        assert teafarm(run, *asked, "--json").json["metrics"]["success"]["mean"] == 1
         assert "all the same to the byte" in teafarm(run, *asked, "--replay").out
         assert len(server.calls) == paid
     report = teafarm(run, "report", "r").out
@@ -175,7 +175,7 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
         run.bare(*wanted)
         assert len(server.calls) - smooth <= smooth + 2  # what was in flight reached nobody
     one, other = (
-        {id: item.answer for id, item in RunFolder(Path(name)).items().items()}
+        {id: item.answer for id, item in RunFolder(Path(name)).results().items()}
         for name in ("smooth", "r")
     )
     assert one == other and len(one) == 2
@@ -193,7 +193,7 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
         (["run", "bare.txt"], "1 of 1 questions need a judge, first bare.txt, line 2 [a]"),
         (["run", "ruled.txt", "--replay"], "--out"),
         (["run", "ruled.txt", "--set", "retrieved"], "NAME=VALUE"),
-        (["report", "no-run"], "no run"),
+        (["report", "no-run"], "not a run's folder"),
         (["report", "other"], "it holds a run of qa"),
     ],
 )

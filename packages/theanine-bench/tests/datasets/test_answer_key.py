@@ -16,7 +16,7 @@ from theanine.testing import ScriptedServer
 from theanine_bench.datasets.answer_key import REJECTED, apply_answer_key, read_answer_key
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.tasks.rescoring import NOT_ASKED, rescore_plan
+from theanine_bench.tasks.rescore import NOT_ASKED, rescore_task
 
 
 def records() -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def data(tmp_path: Path) -> Path:
 
 def told(data: Path, key: object, tmp_path: Path) -> dict[str, str]:
     groups = apply_answer_key(read_qa(data), read_answer_key(save(tmp_path, "key.json", key)))
-    return {case.id: case.reference for group in groups for case in group.cases}
+    return {case.id: case.reference for group in groups for case in group.samples}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_what_a_key_changes_is_kept_beside_it_and_counted(data: Path, tmp_path: 
     key = {"pair/1": None, "pair/2": 2022, "pair/3": "Ana's cousin"}
     [group] = apply_answer_key(read_qa(data), read_answer_key(save(tmp_path, "key.json", key)))
     assert group.dropped[REJECTED] == 1
-    same, new = group.cases
+    same, new = group.samples
     assert "published" not in same.extra
     assert new.extra["published"] == ""
     assert new.extra["answerable"]
@@ -137,15 +137,15 @@ def test_one_run_has_both_scores_and_asks_nothing_twice(
         assert len(server.calls) == asked + 1  # the verdict of what the key changed
         run.bare(*qa, "--answers", key, "--out", str(outset))
     assert "dropped: 1 question that the answer key rejects" in shown.out
-    published, rescored, keyed = (RunFolder(one).items() for one in (first, again, outset))
+    published, rescored, keyed = (RunFolder(one).results() for one in (first, again, outset))
     assert set(rescored) == set(keyed) == {"pair/2", "pair/3"}
     for id, item in rescored.items():
         assert item.answer == published[id].answer == keyed[id].answer
-        assert item.measures == keyed[id].measures
+        assert item.scores == keyed[id].scores
     assert rescored["pair/2"].reference == "to pay the rent"
     assert rescored["pair/3"] == published["pair/3"]
-    assert RunFolder(first).summary()["measures"]["right"]["n"] == 3
-    assert RunFolder(again).summary()["measures"]["right"]["n"] == 2
+    assert RunFolder(first).summary()["metrics"]["right"]["n"] == 3
+    assert RunFolder(again).summary()["metrics"]["right"]["n"] == 2
 
 
 def test_a_key_may_have_more_than_a_run_was_asked(
@@ -155,22 +155,22 @@ def test_a_key_may_have_more_than_a_run_was_asked(
     run.bare("bench", "qa", str(data), "--measure", "f1", "--limit", "1", "--out", str(folder))
     more = {"id": "pair/2", "answer": "x"}
     key = save(tmp_path, "key.json", [{"id": "pair/1", "answer": "cashews"}, more])
-    plan = rescore_plan(folder, key)
-    assert plan.ready["pair/1"].reference == "cashews"
+    plan = rescore_task(folder, key)
+    assert plan.answered["pair/1"].reference == "cashews"
     assert plan.groups[0].dropped == {NOT_ASKED: 1}
     with pytest.raises(BadInput, match="no entry of it is about a question of the run"):
-        rescore_plan(folder, save(tmp_path, "key.json", [more]))
+        rescore_task(folder, save(tmp_path, "key.json", [more]))
 
 
 def test_a_run_can_be_measured_by_something_else(run: Terminal, data: Path, tmp_path: Path) -> None:
     first, again = str(tmp_path / "first"), str(tmp_path / "again")
     run.bare("bench", "qa", str(data), "--measure", "f1", "--measure", "evidence", "--out", first)
     run.bare("bench", "rescore", first, "--measure", "exact", "--out", again)
-    items = RunFolder(Path(again)).items()
-    assert set(items["pair/1"].measures) == {"exact"}
-    assert rescore_plan(Path(first), limit=1).ready.keys() == {"pair/1"}
-    own = rescore_plan(Path(first)).measures
+    items = RunFolder(Path(again)).results()
+    assert set(items["pair/1"].scores) == {"exact"}
+    assert rescore_task(Path(first), limit=1).answered.keys() == {"pair/1"}
+    own = rescore_task(Path(first)).metrics
     assert [measure.name for measure in own] == ["f1", "evidence"]
     missing = run.bare("bench", "rescore", str(tmp_path), fine=False)
     assert missing.code == 2
-    assert "it holds no run" in missing.err
+    assert "it not a run's folder" in missing.err

@@ -41,7 +41,7 @@ def test_long_mt_bench_has_exchanges_questions_and_answers(tmp_path: Path, lines
         ],
         [("user", "user", "Name a gull."), ("assistant", "assistant", "Kittiwake.")],
     ]
-    assert [(c.id, c.reference) for c in group.cases] == [("c1/1", "Bone glue."), ("c1/2", "")]
+    assert [(c.id, c.reference) for c in group.samples] == [("c1/1", "Bone glue."), ("c1/2", "")]
     assert group.dropped == {"questions without words": 1}
     assert history.notes == {ONE_SIDED: 1}
     assert not any(one.dated for one in history.transcripts)
@@ -71,7 +71,9 @@ def conditional(folder: Path) -> Path:
 
 def test_conditional_memory_has_three_tasks(tmp_path: Path) -> None:
     groups = read_qa(conditional(tmp_path))
-    asked = [(c.category, c.id, c.dialogue[-1].text, c.reference) for g in groups for c in g.cases]
+    asked = [
+        (c.category, c.id, c.dialogue[-1].text, c.reference) for g in groups for c in g.samples
+    ]
     assert asked == [
         ("continue", "continue-200/1", "Now in red.", "plot(red)"),
         ("knowledge", "knowledge-9/1", "What do I do?", "You knit."),
@@ -124,7 +126,7 @@ def test_a_coqa_passage_stands_among_the_ten_around_it(tmp_path: Path) -> None:
     assert [turn.text for turn in history.transcripts[0].turns] == [
         "Mia has a goat.", "It eats hats.", "Her brother hides his hat.",
     ]  # fmt: skip
-    first, second, third = groups[7].cases
+    first, second, third = groups[7].samples
     assert [turn.text for turn in second.dialogue] == [
         "What does Mia have?", "a goat", "What does it eat?",
     ]  # fmt: skip
@@ -153,7 +155,7 @@ def test_a_persona_chat_stands_among_the_five_around_it(tmp_path: Path) -> None:
     [history] = groups[4].stages[0].histories
     names = [transcript.key for transcript in history.transcripts]
     assert names == [f"persona-chat/{number}" for number in (3, 4, 6, 7, 8)]
-    first, second = groups[4].cases
+    first, second = groups[4].samples
     said = [(turn.speaker, turn.text) for turn in second.dialogue]
     assert said == [
         ("User 1", "I row. I knit."),
@@ -182,10 +184,10 @@ def memory_bank(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", ["", "memory_bank_xy.json"])
 def test_memorybank_has_questions_beside_its_users(tmp_path: Path, path: str) -> None:
     [group] = read_qa(memory_bank(tmp_path) / path)
-    assert [case.dialogue[-1].text for case in group.cases] == [
+    assert [case.dialogue[-1].text for case in group.samples] == [
         "What do I do?", "When did I say so?", 'What is "it"?',
     ]  # fmt: skip
-    assert {case.dialogue[-1].speaker for case in group.cases} == {"Ana"}
+    assert {case.dialogue[-1].speaker for case in group.samples} == {"Ana"}
     assert group.stages[0].histories[0].notes[STRAY] == 1
     assert group.dropped == {
         "questions of users who are not there": 1,
@@ -234,7 +236,7 @@ def test_a_haystack_with_empty_turns_is_read_all_the_same(tmp_path: Path) -> Non
 def test_msc_is_read_as_it_is_published(tmp_path: Path) -> None:
     file = save(tmp_path, "session_3/test.txt", (json.dumps(msc()) + "\n") * 2)
     [group] = read_responses(file, [3])
-    assert [case.reference for case in group.cases] == ["How was it?"]
+    assert [case.reference for case in group.samples] == ["How was it?"]
 
 
 @given(st.integers(1, 40), st.integers(0, 12), st.data())
@@ -345,7 +347,7 @@ def test_each_set_runs_through_its_bench(run: Terminal, tmp_path: Path) -> None:
     for name, (bench, *rest) in runs.items():
         out = ("--out", str(tmp_path / name), "--method", "exchange", "--measure", "f1")
         told = run.bare("bench", bench, *rest, *out, "--json").json
-        assert told["done"] == told["cases"] > 1
+        assert told["done"] == told["samples"] > 1
         assert told["failures"] == {}
-        measured |= {name} if "f1" in told["measures"] else set()
+        measured |= {name} if "f1" in told["metrics"] else set()
     assert measured == {*runs} - {"memorybank"}  # which has no reference answers

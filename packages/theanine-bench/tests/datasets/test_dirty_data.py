@@ -235,7 +235,7 @@ def test_a_question_that_is_none_has_its_place_and_one_without_words_is_dropped(
     del probes["abstention"][0]["question"]
     path = _beam(tmp_path, "probing_questions/probing_questions.json", json.dumps(probes))
     [group] = read_qa(path)
-    assert [case.id for case in group.cases] == ["1/event_ordering/1"]
+    assert [case.id for case in group.samples] == ["1/event_ordering/1"]
     assert group.dropped == {"questions without words": 1}
     _beam(tmp_path, "probing_questions/probing_questions.json", '{"abstention": ["Who?"]}')
     with pytest.raises(BadInput) as caught:
@@ -251,4 +251,4 @@ def test_the_folder_of_one_chat_is_a_set_of_one(tmp_path: Path) -> None:
 def test_a_rubric_of_one_point_may_be_a_text(tmp_path: Path) -> None:
     probes = '{"abstention": [{"question": "Who?", "rubric": "says so"}]}'
     [group] = read_qa(_beam(tmp_path, "probing_questions/probing_questions.json", probes))
-    assert group.cases[0].extra["rubric"] == ["says so"]
+    assert group.samples[0].extra["rubric"] == ["says so"]

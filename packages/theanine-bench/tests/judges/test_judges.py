@@ -28,16 +28,16 @@ from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.scripted import ScriptedModel
+from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.judges.judge import Judge, Unjudged
-from theanine_bench.judges.meta_eval import check_plan
-from theanine_bench.judges.registry import JUDGES, judge_named
+from theanine_bench.judges.registry import JUDGES, find_judge
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.runner import JUDGE, Running
-from theanine_bench.runs.setup import NOBODY, Models, Plan, Setup, settings_of
+from theanine_bench.runs.runner import Runner
 from theanine_bench.runs.summary import summarize_run
-from theanine_bench.targets.null import Nobody
+from theanine_bench.runs.task import JUDGE_SCOPE, RunModels, Task, run_settings
+from theanine_bench.samples import SampleResult
+from theanine_bench.tasks.judge import agreement_task
 
 pytestmark = pytest.mark.anyio
 
@@ -85,8 +85,8 @@ FORMS = [
 ]
 
 
-def prompt_of(judge: Judge, item: Item) -> tuple[PromptTemplate[Any], str]:
-    form = judge.form(item)
+def prompt_of(judge: Judge, item: SampleResult) -> tuple[PromptTemplate[Any], str]:
+    form = judge.prompt(item)
     return form.step, form.step.render(**form.values(item))
 
 
@@ -94,7 +94,7 @@ OWN = [(judge, item) for judge, item in FORMS if judge.name != "teafarm"]  # Tea
 
 
 @pytest.mark.parametrize(("judge", "item"), OWN)
-def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
+def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: SampleResult) -> None:
     step, prompt = prompt_of(judge, item)
     if judge.name not in ("coherence", "consistency"):  # they share fluency's prompt
         check_snapshot(step.name, prompt)
@@ -119,19 +119,19 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: Item) -> None:
 @pytest.mark.parametrize("name", JUDGES)
 async def test_a_verdict_is_kept_and_counted(name: str) -> None:
     words, values = VERDICTS[name]
-    judge = judge_named(name)
+    judge = find_judge(name)
     item = WITH_RUBRIC if name == "points" else ITEM
-    scored = await judge.of(item, Answering([words]))
+    scored = await judge.score(item, Answering([words]))
     assert scored.values == values
     assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
-    assert scored.verdict["prompt"] == f"{judge.form(item).step.name}@1"
+    assert scored.verdict["prompt"] == f"{judge.prompt(item).step.name}@1"
     assert set(judge.worst) == set(values)
     assert all(key == name or key.startswith(f"{name}/") for key in values)
 
 
 async def test_right_without_an_answer_in_the_past_is_to_say_so() -> None:
     caller = Answering([{"explanation": "it says so", "label": "right"}])
-    scored = await judge_named("right").of(UNANSWERABLE, caller)
+    scored = await find_judge("right").score(UNANSWERABLE, caller)
     assert scored.values == {"right": 1.0}
     assert caller.asked[0].step == "judge-abstains@1"
 
@@ -144,7 +144,7 @@ async def test_points_are_judged_each_once_and_their_share_counts() -> None:
     caller = Answering(
         [met((1, "fully")), met((1, "fully"), (1, "no")), met((2, "partly"), (1, "no"))]
     )
-    scored = await judge_named("right").of(WITH_RUBRIC, caller)
+    scored = await find_judge("right").score(WITH_RUBRIC, caller)
     assert scored.values == {"right": 0.25}
     assert caller.faults == [
         "it needs the points [1, 2], each once, not [1]",
@@ -157,29 +157,29 @@ async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
         events = [{"event": "an event", "point": point} for point in points]
         return {"events": events, "missing": list(missing)}
 
-    right = judge_named("right")
+    right = find_judge("right")
     caller = Answering([spoken(2, 2, 3), spoken(2, 1, missing=(3, 4)), spoken(2, 1, None, 3)])
-    scored = await right.of(ORDERED, caller)
+    scored = await right.score(ORDERED, caller)
     assert caller.faults == [
         "it needs the points [1, 2, 3], each once, not [2, 2, 3]",
         "it needs the points [1, 2, 3], each once, not [1, 2, 3, 4]",
     ]
     assert scored.values == {"right": pytest.approx(2 / 3)}
     assert scored.verdict["events"][2] == {"event": "an event", "point": None}
-    silent = await right.of(ORDERED, Answering([spoken(missing=(1, 2, 3))]))
+    silent = await right.score(ORDERED, Answering([spoken(missing=(1, 2, 3))]))
     assert silent.values == {"right": 0.0}
 
 
 async def test_points_need_a_rubric() -> None:
     with pytest.raises(Unjudged, match="no rubric for c/1"):
-        await judge_named("points").of(ITEM, Answering([]))
+        await find_judge("points").score(ITEM, Answering([]))
 
 
 @pytest.mark.parametrize("name", ["gpt4score", "gpt-score", "right", "teafarm"])
 async def test_nothing_to_judge_by_is_a_failure_and_never_a_score(name: str) -> None:
     caller = Answering([])
     with pytest.raises(Unjudged, match="no reference for c/1"):
-        await judge_named(name).of(replace(ITEM, reference=""), caller)
+        await find_judge(name).score(replace(ITEM, reference=""), caller)
     assert caller.asked == []
 
 
@@ -203,7 +203,7 @@ def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
     file = tmp_path / "locomo.json"
     file.write_text(json.dumps([record]), "utf-8")
     (group,) = read_qa(file)
-    (case,) = group.cases
+    (case,) = group.samples
     _, prompt = prompt_of(JUDGES["gpt4score"], replace(ITEM, reference="", extra=case.extra))
     assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
 
@@ -226,39 +226,41 @@ def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> No
 ])  # fmt: skip
 async def test_a_verdict_off_the_scale_is_no_verdict(name: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        await judge_named(name).of(ITEM, Answering([wrong]))
+        await find_judge(name).score(ITEM, Answering([wrong]))
 
 
 def test_reasons_come_before_verdicts() -> None:
     for judge, item in FORMS:
-        result: type[BaseModel] = judge.form(item).step.result
+        result: type[BaseModel] = judge.prompt(item).step.result
         if judge.name not in ("gpt-score", "right", "points"):
             assert next(iter(result.model_fields)) in ("explanation", "reason")
 
 
 async def test_a_judge_needs_a_model_and_a_name_that_is_known() -> None:
     with pytest.raises(SettingsError, match="gpt4score is judged by a model"):
-        await judge_named("gpt4score").of(ITEM, None)
+        await find_judge("gpt4score").score(ITEM, None)
     with pytest.raises(
         SettingsError, match="unknown judge 'gpt5score'; there are: gpt4score, gpt-"
     ):
-        judge_named("gpt5score")
+        find_judge("gpt5score")
 
 
-async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: Item) -> Any:
+async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: SampleResult) -> Any:
     store = open_store(str(folder / "judge.db"))
     await store.open()
     try:
-        await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
+        await store.start_session(JUDGE_SCOPE, system_clock(), key=JUDGE_SCOPE.user)
         chat = Chat(model, store, system_clock, Limits(retries=0, repairs=1))
-        caller: ScopedChat = chat.for_scope(JUDGE)
-        return await judge.of(item, caller)
+        caller: ScopedChat = chat.for_scope(JUDGE_SCOPE)
+        return await judge.score(item, caller)
     finally:
         await store.close()
 
 
 @pytest.mark.parametrize(("judge", "item"), FORMS)
-async def test_the_scripted_model_answers_each(tmp_path: Path, judge: Judge, item: Item) -> None:
+async def test_the_scripted_model_answers_each(
+    tmp_path: Path, judge: Judge, item: SampleResult
+) -> None:
     model = ScriptedModel(lambda p: answer({"messages": [{"role": "user", "content": p}]}))
     scored = await judging(tmp_path, model, judge, item)
     assert set(scored.values) == set(judge.worst)
@@ -270,7 +272,7 @@ async def test_the_scripted_model_answers_each(tmp_path: Path, judge: Judge, ite
 async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path: Path) -> None:
     model = ScriptedModel("Looks fine to me.")
     with pytest.raises(UnusableReply, match="judge-right@1: 2 replies"):
-        await judging(tmp_path, model, judge_named("right"), ITEM)
+        await judging(tmp_path, model, find_judge("right"), ITEM)
 
 
 def labelled(folder: Path, *records: dict[str, Any]) -> Path:
@@ -292,12 +294,12 @@ async def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
         right("The red one.", "Wrong"),
         right("None, ever.", 0),
     )
-    plan = check_plan(file, "right")
+    plan = agreement_task(file, "right")
     model = ScriptedModel(
         lambda p: "?" if "None, ever" in p else answer(p_request(p)), name="scripted"
     )
     items = await run_plan(plan, tmp_path, model)
-    summary = summarize_run(items, total=5, corpus=plan.corpus)
+    summary = summarize_run(items, total=5, corpus_metrics=plan.corpus_metrics)
     assert summary["corpus"] == {
         "right/agreement": 0.75,
         "right/kappa": pytest.approx(0.5),
@@ -305,22 +307,22 @@ async def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
         "right: right → wrong": 1.0,
         "right: wrong → wrong": 1.0,
     }
-    assert summary["measures"]["right/agrees"]["failed"] == 1
+    assert summary["metrics"]["right/agrees"]["failed"] == 1
     assert next(iter(summary["failures"])).startswith("right: UnusableReply")
 
 
 async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_path: Path) -> None:
     rated = {"question": "Which?", "reference": "yellow", "answer": "yellow"}
-    plan = check_plan(labelled(tmp_path, {**rated, "label": 85}), "gpt4score")
+    plan = agreement_task(labelled(tmp_path, {**rated, "label": 85}), "gpt4score")
     items = await run_plan(plan, tmp_path, ScriptedModel('{"explanation": "", "score": 99}'))
     assert items[0].verdicts["gpt4score"]["label"] == {"gpt4score": "80–100"}
-    assert items[0].measures == {"gpt4score/agrees": 1.0}
+    assert items[0].scores == {"gpt4score/agrees": 1.0}
     parts = {"coherence": 3, "humanness": 0}
-    plan = check_plan(labelled(tmp_path, {**rated, "label": parts}), "perspectives")
+    plan = agreement_task(labelled(tmp_path, {**rated, "label": parts}), "perspectives")
     said = json.dumps({"explanation": "", **FIVE})
     items = await run_plan(plan, tmp_path / "five", ScriptedModel(said))
-    assert items[0].measures == {"perspectives/agrees": 0.0}
-    assert plan.corpus[0].over(items) == {
+    assert items[0].scores == {"perspectives/agrees": 0.0}
+    assert plan.corpus_metrics[0].score(items) == {
         "coherence/agreement": 1.0,
         "coherence: 3 → 3": 1.0,
         "humanness/agreement": 0.0,
@@ -330,8 +332,8 @@ async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_pa
 
 
 async def test_items_of_runs_are_taken_as_they_are(tmp_path: Path) -> None:
-    plan = check_plan(labelled(tmp_path, {**ITEM.record(), "label": "entails"}), "entailment")
-    (item,) = plan.ready.values()
+    plan = agreement_task(labelled(tmp_path, {**ITEM.record(), "label": "entails"}), "entailment")
+    (item,) = plan.answered.values()
     assert (item.id, item.recalled) == ("1/c/1", ITEM.recalled)
 
 
@@ -342,10 +344,10 @@ async def test_a_criterion_is_held_against_people(tmp_path: Path) -> None:
         "past": ["Ana's boat sank."],
     }
     file = labelled(tmp_path, {**pair, "label": "a"}, {**pair, "label": "tie"})
-    plan = check_plan(file, "memorability")
+    plan = agreement_task(file, "memorability")
     chosen = ['{"explanation": "", "better": 1}', '{"explanation": "", "better": 2}'] * 2
     items = await run_plan(plan, tmp_path, ScriptedModel(chosen))
-    assert [item.measures["memorability/agrees"] for item in items] == [1.0, 0.0]
+    assert [item.scores["memorability/agrees"] for item in items] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -366,7 +368,7 @@ def test_labels_that_make_no_sense_are_named(
     tmp_path: Path, name: str, record: dict[str, Any], fault: str
 ) -> None:
     with pytest.raises(BadInput, match=f"labelled.jsonl, line 1: .*{re.escape(fault)}"):
-        check_plan(labelled(tmp_path, record), name)
+        agreement_task(labelled(tmp_path, record), name)
 
 
 def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) -> None:
@@ -406,17 +408,19 @@ def p_request(prompt: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": prompt}]}
 
 
-async def run_plan(plan: Plan, folder: Path, model: ScriptedModel) -> list[Item]:
-    setup, models = Setup(method=NOBODY, judge="scripted"), Models(agent=None, judge=model)
+async def run_plan(plan: Task, folder: Path, model: ScriptedModel) -> list[SampleResult]:
+    setup, models = (
+        RunConfig(method=NO_METHOD, judge="scripted"),
+        RunModels(agent=None, judge=model),
+    )
     place = RunFolder(folder / f"run-{plan.data[:8]}")
-    place.begin(settings_of(plan, setup, models))
+    place.begin(run_settings(plan, setup, models))
     limits = Limits(retries=0, repairs=0)
-    going = Running(
-        plan=plan,
-        setup=setup,
+    going = Runner(
+        task=plan,
+        config=setup,
         models=models,
         folder=place,
-        tested=Nobody,
         limits=limits,
         concurrency=1,
     )

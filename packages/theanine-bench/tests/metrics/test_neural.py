@@ -13,8 +13,8 @@ import pytest
 from support.tiny_models import library, sentence_transformer
 from theanine.errors import SettingsError
 from theanine_bench.metrics.neural import BertScore, Mauve, neural_measure
-from theanine_bench.runs.item import Item
 from theanine_bench.runs.summary import summarize_run
+from theanine_bench.samples import SampleResult
 
 PAIRS = [
     ("a storm at sea", "a boat at sea"),
@@ -36,10 +36,10 @@ def model(tmp_path: Path) -> Iterator[Path]:
     torch.set_num_threads(threads)
 
 
-def items(*pairs: tuple[str | None, str], category: str = "") -> list[Item]:
+def items(*pairs: tuple[str | None, str], category: str = "") -> list[SampleResult]:
     return [
-        Item(
-            id=f"{category}{n}", group="g", asked="?", answer=a, reference=r, category=category
+        SampleResult(
+            id=f"{category}{n}", group="g", question="?", answer=a, reference=r, category=category
         )
         for n, (a, r) in enumerate(pairs)
     ]  # fmt: skip
@@ -63,14 +63,14 @@ def greedy(model: Path, answer: str, reference: str) -> float:
 
 def test_bertscore_is_what_the_paper_defines_and_bert_score_gives(model: Path) -> None:
     measure = neural_measure(f"bertscore={model}@1")
-    found = measure.over(items(*PAIRS))
+    found = measure.score(items(*PAIRS))
     library_scores = library("bert_score").score(
         [a for a, _ in PAIRS], [r for _, r in PAIRS], model_type=str(model), num_layers=1
     )
     assert found == {"bertscore": pytest.approx(float(library_scores[2].mean()))}
     by_hand = [greedy(model, answer, reference) for answer, reference in PAIRS]
     assert found["bertscore"] == pytest.approx(sum(by_hand) / 3, abs=1e-5)
-    assert measure.over(items(PAIRS[1])) == {"bertscore": pytest.approx(1)}
+    assert measure.score(items(PAIRS[1])) == {"bertscore": pytest.approx(1)}
 
 
 def test_bertscore_of_no_answer_is_0_and_each_session_has_its_own(model: Path) -> None:
@@ -80,25 +80,25 @@ def test_bertscore_of_no_answer_is_0_and_each_session_has_its_own(model: Path) -
         *items(PAIRS[1], (" ", "a boat"), ("a boat", ""), category="session 4"),
         *items(PAIRS[0], category="session 5"),
     ]
-    found = measure.over(asked)
-    last = measure.over(items(PAIRS[0]))["bertscore"]
+    found = measure.score(asked)
+    last = measure.score(items(PAIRS[0]))["bertscore"]
     assert found["bertscore/session 3"] == found["bertscore/session 4"] == pytest.approx(0.5)
     assert found["bertscore/session 5"] == pytest.approx(last)
     assert found["bertscore/mean"] == pytest.approx((1 + last) / 3)
     assert found["bertscore"] == pytest.approx((2 + last) / 5)
-    assert measure.over([]) == {}
+    assert measure.score([]) == {}
 
 
 def test_mauve_is_what_mauve_text_gives(model: Path) -> None:
     said = [f"day {n} of the storm" for n in range(30)]
     other = [f"a quiet evening {n}" for n in range(30)]
     measure = neural_measure(f"mauve={model}")
-    [found] = measure.over(items(*zip(said, other, strict=True))).items()
+    [found] = measure.score(items(*zip(said, other, strict=True))).items()
     theirs = library("mauve").compute_mauve(
         p_text=said, q_text=other, featurize_model_name=str(model), seed=25
     )
     assert found == ("mauve", pytest.approx(theirs.mauve))
-    same = measure.over(items(*zip(said, reversed(said), strict=True)))["mauve"]
+    same = measure.score(items(*zip(said, reversed(said), strict=True)))["mauve"]
     assert found[1] < same == pytest.approx(1)
 
 
@@ -108,13 +108,13 @@ def test_mauve_of_each_session_and_with_answers_missing(model: Path) -> None:
     silent = [(None, reference) for _, reference in pairs]
     three, four = items(*pairs, category="session 3"), items(*silent, category="session 4")
     measure = Mauve(folder=model)
-    found = measure.over([*three, *four])
+    found = measure.score([*three, *four])
     assert set(found) == {
         "mauve", "mauve/session 3", "mauve/session 4", "mauve/mean",
     }  # fmt: skip
     assert found["mauve/session 3"] == pytest.approx(1)
     assert found["mauve/session 4"] < found["mauve"] < 1
-    assert set(measure.over([*three, *four[:9]])) == {"mauve"}
+    assert set(measure.score([*three, *four[:9]])) == {"mauve"}
 
 
 def test_what_a_model_lacks_is_said_in_one_line(model: Path, tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_what_a_model_lacks_is_said_in_one_line(model: Path, tmp_path: Path) -> 
         (neural_measure(f"bertscore={model}@9"), r"can't be used: Invalid num_layers"),
     ):
         with pytest.raises(SettingsError, match=said) as raised:
-            measure.over(asked)
+            measure.score(asked)
         assert "\n" not in str(raised.value)
-        shown = summarize_run(asked, total=30, corpus=[measure])["corpus"]
+        shown = summarize_run(asked, total=30, corpus_metrics=[measure])["corpus"]
         assert shown == {measure.name: str(raised.value)}
     with pytest.raises(SettingsError, match="3 answers are too few, it takes 20"):
-        Mauve(folder=model).over(items(*PAIRS))
+        Mauve(folder=model).score(items(*PAIRS))
 
 
 def test_a_torn_model_and_one_without_a_length_are_named(model: Path) -> None:
@@ -142,11 +142,11 @@ def test_a_torn_model_and_one_without_a_length_are_named(model: Path) -> None:
     saved = json.loads(config.read_text())
     config.write_text(json.dumps({k: v for k, v in saved.items() if k != "model_max_length"}))
     with pytest.raises(SettingsError, match="says no model_max_length"):
-        BertScore(folder=model, layer=1).over(items(*PAIRS))
+        BertScore(folder=model, layer=1).score(items(*PAIRS))
     weights = model / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
     with pytest.raises(SettingsError, match=f"the model in {model} can't be used: "):
-        BertScore(folder=model, layer=1).over(items(*PAIRS))
+        BertScore(folder=model, layer=1).score(items(*PAIRS))
 
 
 def test_names_say_the_model_and_the_layer() -> None:

@@ -105,15 +105,15 @@ def test_an_event_is_the_point_with_most_of_its_words_and_each_once() -> None:
 
 async def test_the_local_measure_is_of_questions_of_order_alone() -> None:
     measure = OrderByWords()
-    assert (await measure.of(replace(ITEM, extra={"rubric": POINTS}))).values == {}
+    assert (await measure.score(replace(ITEM, extra={"rubric": POINTS}))).values == {}
     ordered = replace(ITEM, extra={"rubric": POINTS, "ordered": True})
     answer = "1. You chose a violin. 2. You gave a first recital."
-    scored = await measure.of(replace(ordered, answer=answer))
+    scored = await measure.score(replace(ordered, answer=answer))
     assert scored.values == {
         "order:words": pytest.approx(published(3, [0, 2])),
         "order:words/found": pytest.approx(0.8),
     }
-    assert (await measure.of(replace(ordered, answer=None))).values == measure.worst
+    assert (await measure.score(replace(ordered, answer=None))).values == measure.worst
 
 
 @needs_data("beam100k")

@@ -16,32 +16,32 @@ from theanine_bench.metrics.overlap_measures import (
     corpus_bleus,
     overlap_measures,
 )
-from theanine_bench.runs.item import Item
 from theanine_bench.runs.summary import summarize_run
+from theanine_bench.samples import SampleResult
 
 pytestmark = pytest.mark.anyio
 ANSWER, REFERENCE = "A cat sat on the mat.", "The cat sat on my mat."
 
 
-def item(number: int = 1, **more: Any) -> Item:
+def item(number: int = 1, **more: Any) -> SampleResult:
     given: dict[str, Any] = {"answer": ANSWER, "reference": REFERENCE, "category": "one", **more}
-    return Item(id=str(number), group="g", asked="Where was it?", **given)
+    return SampleResult(id=str(number), group="g", question="Where was it?", **given)
 
 
 async def test_every_measure_gives_its_own_name_and_no_more_than_1() -> None:
     for measure in overlap_measures(list(OVERLAP)):
-        scored = (await measure.of(item(), None)).values
+        scored = (await measure.score(item(), None)).values
         assert set(scored) == set(measure.worst) == {measure.name}
         assert 0 < scored[measure.name] <= 1 or measure.name == "exact"
         assert measure.worst[measure.name] == 0
-        assert not measure.judging
-        assert (await measure.of(item(answer=REFERENCE), None)).values[measure.name] > 0.999
+        assert not measure.needs_judge
+        assert (await measure.score(item(answer=REFERENCE), None)).values[measure.name] > 0.999
 
 
 async def test_the_names_mean_what_they_say() -> None:
     scored: dict[str, float] = {}
     for measure in overlap_measures():
-        scored |= (await measure.of(item(), None)).values
+        scored |= (await measure.score(item(), None)).values
     assert list(scored) == [
         "f1", "exact", "bleu-1", "bleu-2", "bleu-4", "rouge-1", "rouge-2", "rouge-l",
     ]  # fmt: skip
@@ -52,20 +52,20 @@ async def test_the_names_mean_what_they_say() -> None:
     assert scored["rouge-l"] == rouge(ANSWER, REFERENCE, "L")
     stemmed = overlap_measures(["rouge-2:stemmed", "f1:parlai", "f1:locomo"])
     run = item(answer="Cats ran", reference="cat ran, and's")
-    found = [(await measure.of(run, None)).values[measure.name] for measure in stemmed]
+    found = [(await measure.score(run, None)).values[measure.name] for measure in stemmed]
     assert found == pytest.approx([2 / 4, 2 / 6, 2 * 2 / 5])
 
 
 async def test_nothing_to_compare_with_has_no_value() -> None:
     for measure in overlap_measures(list(OVERLAP)):
-        assert (await measure.of(item(reference=""), None)).values == {}
+        assert (await measure.score(item(reference=""), None)).values == {}
 
 
 async def test_a_question_without_an_answer_has_locomos_rule() -> None:
     [measure] = overlap_measures(["f1:locomo"])
     for said, right in (("That is not mentioned.", 1), ("On the mat.", 0)):
         asked = item(answer=said, reference="", extra={"answerable": False}, category="adversarial")
-        assert (await measure.of(asked, None)).values == {"f1:locomo": right}
+        assert (await measure.score(asked, None)).values == {"f1:locomo": right}
 
 
 def test_over_all_over_each_category_and_their_mean() -> None:
@@ -76,7 +76,7 @@ def test_over_all_over_each_category_and_their_mean() -> None:
         item(4, reference="", category="three"),
     ]
     [measure] = corpus_bleus(["corpus-bleu-1"])
-    found, bleu = measure.over(items), SacreBleu(order=1)
+    found, bleu = measure.score(items), SacreBleu(order=1)
     assert found == {
         "corpus-bleu-1": bleu.corpus([ANSWER, "", REFERENCE], [REFERENCE] * 3),
         "corpus-bleu-1/one": bleu.corpus([ANSWER, ""], [REFERENCE] * 2),
@@ -84,16 +84,16 @@ def test_over_all_over_each_category_and_their_mean() -> None:
         "corpus-bleu-1/mean": (found["corpus-bleu-1/one"] + 1) / 2,
     }
     assert found["corpus-bleu-1/one"] < bleu.corpus([ANSWER], [REFERENCE])
-    assert set(measure.over(items[:2])) == {"corpus-bleu-1"}
-    assert measure.over(items[3:]) == {}
-    assert summarize_run(items, total=4, corpus=[measure])["corpus"] == found
+    assert set(measure.score(items[:2])) == {"corpus-bleu-1"}
+    assert measure.score(items[3:]) == {}
+    assert summarize_run(items, total=4, corpus_metrics=[measure])["corpus"] == found
 
 
 def test_without_smoothing_it_is_0_where_no_four_words_in_a_row_are_shared() -> None:
     items = [item(answer="On my mat, a cat.")]
     smooth, plain = corpus_bleus(["corpus-bleu-4", "corpus-bleu-4:evaluate"])
-    assert plain.over(items) == {"corpus-bleu-4:evaluate": 0}
-    assert smooth.over(items)["corpus-bleu-4"] > 0
+    assert plain.score(items) == {"corpus-bleu-4:evaluate": 0}
+    assert smooth.score(items)["corpus-bleu-4"] > 0
 
 
 def test_unknown_names_are_told_from_known_ones() -> None:
@@ -111,7 +111,7 @@ for package in ("bert_score", "mauve"):
 from theanine.errors import MissingExtra
 from theanine_bench.metrics.neural import neural_measure
 for name in ("mauve", "bertscore=x"):
-    try: neural_measure(name).over([])
+    try: neural_measure(name).score([])
     except MissingExtra as error: print(error.extra)
 """
 

@@ -21,7 +21,7 @@ from theanine_bench.rating.forms import (
 from theanine_bench.rating.ratings import Rating, Ratings
 from theanine_bench.rating.tasks import Block, RatingTask, draw_tasks, ratings_folder
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 
 
 def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
@@ -31,13 +31,13 @@ def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
 
 def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     run = RunFolder(folder)
-    run.begin({"bench": "qa", "cases": count, "measures": [], "setup": {"method": "exchange"}})
+    run.begin({"bench": "qa", "samples": count, "metrics": [], "config": {"method": "exchange"}})
     part = {"text": f"{words} part", "memories": [1], "sources": []}
     for n in range(count):
         said = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
-        run.add(Item(id=f"c{n}", group="g", asked="?", dialogue=[said], answer=words,
+        run.append(SampleResult(id=f"c{n}", group="g", question="?", dialogue=[said], answer=words,
                      recalled=[part]))  # fmt: skip
-    run.add(Item(id="failed", group="g", asked="?", failures={"answer": "gone"}))
+    run.append(SampleResult(id="failed", group="g", question="?", failures={"answer": "gone"}))
     return run
 
 
@@ -102,7 +102,7 @@ def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
     ratings.add("Ana/Bo", Rating(task="t1", answers={}))
     assert list(ratings.by_rater("Ana/Bo")) == ["t0", "t2", "t1"]
     file.write_text("{\n" + file.read_text("utf-8"), "utf-8")
-    with pytest.raises(BadInput, match="line 1: no JSON"):
+    with pytest.raises(BadInput, match="line 1: invalid JSON"):
         ratings.results()
 
 

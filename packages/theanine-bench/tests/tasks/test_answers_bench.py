@@ -28,15 +28,15 @@ def data(tmp_path: Path) -> Path:
 
 def test_questions_keep_their_answers_and_say_when_there_is_none(data: Path) -> None:
     [group] = read_qa(data)
-    told = [(case.reference, case.category, case.extra["answerable"]) for case in group.cases]
+    told = [(case.reference, case.category, case.extra["answerable"]) for case in group.samples]
     assert told == [
         ("hazelnuts", "single-hop", True),
         ("to pay the rent", "single-hop", True),
         ("", "adversarial", False),
     ]
-    assert group.cases[0].extra["gold"] == [["", "D2:1"]]
+    assert group.samples[0].extra["gold"] == [["", "D2:1"]]
     turns = [turn for t in group.stages[0].histories[0].transcripts for turn in t.turns]
-    assert all(case.dialogue[-1].at > turns[-1].at for case in group.cases)
+    assert all(case.dialogue[-1].at > turns[-1].at for case in group.samples)
 
 
 def test_a_run_without_a_model_is_an_honest_baseline(
@@ -46,12 +46,12 @@ def test_a_run_without_a_model_is_an_honest_baseline(
     shown = run.bare("bench", "qa", str(data), "--out", str(folder))
     assert "f1" in shown.out
     assert "right" not in shown.out  # there is no judge
-    items = RunFolder(folder).items()
-    assert items["pair/1"].measures["f1"] > 0
+    items = RunFolder(folder).results()
+    assert items["pair/1"].scores["f1"] > 0
     assert "hazelnuts" in (items["pair/1"].answer or "")
     assert {item.made_by for item in items.values()} == {"local"}
     summary = RunFolder(folder).summary()
-    assert summary["measures"]["f1"]["n"] == 2
+    assert summary["metrics"]["f1"]["n"] == 2
     assert summary["spent"] == {}
 
 
@@ -68,7 +68,7 @@ def test_a_judged_run_goes_on_for_nothing_and_is_replayed(
         assert asked > 6
         again = run.bare(*command, "--json")
         assert len(server.calls) == asked
-    assert again.json["measures"]["right"]["n"] == 3
+    assert again.json["metrics"]["right"]["n"] == 3
     assert again.json["spent"]["judging"]["calls"] == 3
     assert "judging: 3 calls" in first.out
     replayed = run.bare(*command, "--replay")
@@ -96,7 +96,7 @@ def test_a_measure_that_is_not_known_is_named_with_those_there_are(
     assert wrong.code == 2
     assert "unknown measure 'fluff'; there are: f1, exact" in wrong.err
     judged = run.bare("bench", "qa", str(data), "--measure", "gpt4score", fine=False)
-    assert "gpt4score is judged by a model: name one with --judge" in judged.err
+    assert "gpt4score needs a judging model: name one with --judge" in judged.err
 
 
 def episode(tmp_path: Path) -> Path:
@@ -121,11 +121,11 @@ def test_every_turn_but_the_first_of_a_later_session_is_a_case(tmp_path: Path) -
     [group] = read_responses(episode(tmp_path))
     [stage] = group.stages
     assert [len(history.transcripts) for history in stage.histories] == [2]
-    assert [(case.reference, case.speaker, len(case.dialogue)) for case in stage.cases] == [
+    assert [(case.reference, case.speaker, len(case.dialogue)) for case in stage.samples] == [
         ("You kept two bees.", "Speaker 2", 1),
         ("Right.", "Speaker 1", 2),
     ]
-    assert {case.category for case in stage.cases} == {"session 3"}
+    assert {case.category for case in stage.samples} == {"session 3"}
     with pytest.raises(BadInput, match="no history in it has a session 5"):
         read_responses(episode(tmp_path), [5])
 
@@ -138,7 +138,7 @@ def test_the_answer_is_never_remembered_before_it_is_asked_for(
         "bench", "responses", str(file), "--sessions", "2-3", "--out", str(folder),
         "--method", "full-history", "--measure", "f1",
     )  # fmt: skip
-    items = RunFolder(folder).items()
+    items = RunFolder(folder).results()
     assert sorted(item.category for item in items.values()) == ["session 2"] + ["session 3"] * 2
     recalled = {id: json.dumps(item.recalled) for id, item in items.items()}
     assert "2 bees" not in recalled["e1/session_2/2"]
@@ -155,17 +155,17 @@ def test_questions_of_ones_own_are_asked_of_any_history(
     ]
     file = save(tmp_path, "questions.json", asked)
     [group] = read_qa(data, file)
-    assert [(case.id, case.reference) for case in group.cases] == [
+    assert [(case.id, case.reference) for case in group.samples] == [
         ("pair/1", "hazelnuts"),
         ("pair/2", ""),
         ("pair/3", ""),
     ]
-    assert group.cases[0].extra["gold"] == [["", "D2:1"]]
+    assert group.samples[0].extra["gold"] == [["", "D2:1"]]
     assert group.dropped == {"labels of no turn": 1}  # those without evidence are asked
     folder = tmp_path / "own"
     qa = ["bench", "qa", str(data), "--measure", "f1", "--measure", "evidence"]
     run.bare(*qa, "--questions", str(file), "--out", str(folder))
-    measured = RunFolder(folder).items()["pair/1"].measures
+    measured = RunFolder(folder).results()["pair/1"].scores
     assert measured["evidence"] == 1
     assert measured["f1"] > 0
     other = run.bare(*qa, "--out", str(folder), fine=False)

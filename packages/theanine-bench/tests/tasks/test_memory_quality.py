@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from support.real_data import DATA, needs_data
 from theanine.cli.app import app
 from theanine.errors import BadInput, UnusableReply
 from theanine.testing import ScriptedServer
+from theanine_bench.config import RunConfig
 from theanine_bench.datasets.gold import UNTRACED, GoldMemory, read_gold
 from theanine_bench.judges.memories import MATCH, SUPPORT, match, supports
 from theanine_bench.metrics.memory_rules import (
@@ -32,18 +32,16 @@ from theanine_bench.metrics.memory_rules import (
     overlap,
 )
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.perform import perform
 from theanine_bench.runs.replay import replay
-from theanine_bench.runs.setup import Setup
-from theanine_bench.tasks.memory_quality import (
+from theanine_bench.runs.runner import run_task
+from theanine_bench.samples import SampleResult
+from theanine_bench.tasks.memory import (
     MATCHED,
     REPEATED,
     SUPPORTED,
     ByRule,
-    ReadOut,
     data_hash,
-    memory_plan,
+    memory_task,
 )
 
 pytestmark = pytest.mark.anyio
@@ -68,10 +66,10 @@ GOLD: list[dict[str, Any]] = [
 ]
 
 
-def item(written: Sequence[WrittenMemory] = WRITTEN) -> Item:
+def item(written: Sequence[WrittenMemory] = WRITTEN) -> SampleResult:
     parts = [{"text": w.text, "memories": [w.id], "sources": w.sources} for w in written]
     extra = {"gold": GOLD, "speakers": ["Ana", "Bo"]}
-    return Item(id="h", group="h", asked="?", answer="", recalled=parts, extra=extra)
+    return SampleResult(id="h", group="h", question="?", answer="", recalled=parts, extra=extra)
 
 
 # gold memories
@@ -167,7 +165,7 @@ def test_gold_of_a_second_file_goes_by_name_and_session(tmp_path: Path, data: Pa
 
 
 async def test_the_rule_counts_what_is_said_supported_repeated_and_empty() -> None:
-    scored = await ByRule().of(item(), None)
+    scored = await ByRule().score(item(), None)
     values = {name.removeprefix("rule/"): value for name, value in scored.values.items()}
     bags = {name: values.pop(f"words-{name}") for name in ("precision", "recall", "f1")}
     assert values == {
@@ -189,10 +187,10 @@ async def test_the_rule_counts_what_is_said_supported_repeated_and_empty() -> No
 
 async def test_what_rests_on_nothing_is_unsupported_and_nothing_is_no_fault() -> None:
     bare = [WrittenMemory(id=1, text="Ana's yellow boat sank.", sources=[])]
-    scored = await ByRule().of(item(bare), None)
+    scored = await ByRule().score(item(bare), None)
     assert scored.values["rule/unsupported"] == 1.0
     assert scored.values["rule/precision"] == 1.0
-    nothing = await ByRule().of(item([]), None)
+    nothing = await ByRule().score(item([]), None)
     assert nothing.values == ByRule().worst
 
 
@@ -276,7 +274,7 @@ async def test_a_judge_matches_what_it_is_shown_and_faults_are_sent_back() -> No
 
 
 async def test_match_gives_precision_and_recall_with_its_rows() -> None:
-    scored = await MATCHED.of(item(), Answering([matches((1, [1, 2]))]))
+    scored = await MATCHED.score(item(), Answering([matches((1, [1, 2]))]))
     assert scored.values == {"match/precision": 0.5, "match/recall": 0.5, "match/f1": 0.5}
     assert scored.verdict["gold"][0] == {
         "gold": 1,
@@ -296,7 +294,7 @@ async def test_support_is_judged_against_the_memories_own_turns() -> None:
     labels = ["supported", "partly", "unsupported", "empty"]
     said = [{"memory": n, "explanation": "x", "label": label} for n, label in enumerate(labels, 1)]
     caller = Answering([{"verdicts": said[:3]}, {"verdicts": said}])
-    scored = await SUPPORTED.of(item([*WRITTEN, bare]), caller)
+    scored = await SUPPORTED.score(item([*WRITTEN, bare]), caller)
     assert scored.values == {
         "support/unsupported": 0.4,
         "support/partly": 0.2,
@@ -310,13 +308,13 @@ async def test_support_is_judged_against_the_memories_own_turns() -> None:
 
 async def test_repeats_are_judged_against_earlier_memories_alone() -> None:
     caller = Answering([matches((1, [1]))])
-    scored = await REPEATED.of(item(), caller)
+    scored = await REPEATED.score(item(), caller)
     assert scored.values == {"repeat/duplicate": 0.25}
     assert scored.verdict["memories"] == [
         {"memory": 12, "text": WRITTEN[1].text, "turns": [1], "repeats": [11]}
     ]
     with pytest.raises(UnusableReply):
-        await REPEATED.of(item(), Answering([]))
+        await REPEATED.score(item(), Answering([]))
 
 
 async def test_long_histories_are_asked_about_in_parts() -> None:
@@ -336,20 +334,20 @@ async def test_long_histories_are_asked_about_in_parts() -> None:
 
 
 async def test_every_row_names_the_turns_behind_it(tmp_path: Path, data: Path) -> None:
-    plan = memory_plan(read_gold(data), data_hash(data, None))
+    plan = memory_task(read_gold(data), data_hash(data, None))
     folder = RunFolder(tmp_path / "run")
-    setup = Setup()
-    _, summary = await perform(plan, setup, folder, tested=ReadOut)
-    assert summary["measures"]["rule/recall"]["mean"] == 0.5
-    assert summary["measures"]["rule/unsupported"]["mean"] == 0.0
+    setup = RunConfig()
+    _, summary = await run_task(plan, setup, folder)
+    assert summary["metrics"]["rule/recall"]["mean"] == 0.5
+    assert summary["metrics"]["rule/unsupported"]["mean"] == 0.0
     assert summary["dropped"] == {UNTRACED: 2}
-    for one in folder.items().values():
+    for one in folder.results().values():
         rows = one.verdicts["rule"]["memories"]
-        assert len(rows) == len(one.recalled) == one.measures["rule/written"]
+        assert len(rows) == len(one.recalled) == one.scores["rule/written"]
         assert all(row["turns"] for row in rows)
         turns = {source["turn"] for part in one.recalled for source in part["sources"]}
         assert turns == {number for row in rows for number in row["turns"]}
-    again = await replay(plan, setup, folder, tested=ReadOut)
+    again = await replay(plan, setup, folder)
     assert again.different == []
 
 
@@ -357,22 +355,22 @@ async def test_every_row_names_the_turns_behind_it(tmp_path: Path, data: Path) -
 async def test_what_is_made_of_memories_is_traced_to_turns(
     tmp_path: Path, data: Path, method: str
 ) -> None:
-    plan = memory_plan(read_gold(data)[:1], "0")
+    plan = memory_task(read_gold(data)[:1], "0")
     folder = RunFolder(tmp_path / "run")
-    await perform(plan, Setup(method=method), folder, tested=ReadOut)
-    (one,) = folder.items().values()
+    await run_task(plan, RunConfig(method=method), folder)
+    (one,) = folder.results().values()
     assert all(part["sources"] for part in one.recalled)
     if method == "recursive-summary":  # the earlier summary is no longer live
         assert {s["session"] for part in one.recalled for s in part["sources"]} == {1, 2}
 
 
 async def test_other_kinds_do_not_count(tmp_path: Path, data: Path) -> None:
-    plan = memory_plan(read_gold(data)[:1], "0", kinds=["diary"])
+    plan = memory_task(read_gold(data)[:1], "0", kinds=["diary"])
     folder = RunFolder(tmp_path / "run")
-    await perform(plan, Setup(), folder, tested=partial(ReadOut, kinds=["diary"]))
-    (one,) = folder.items().values()
-    assert one.measures["rule/written"] == 0.0
-    assert plan.data != memory_plan(read_gold(data)[:1], "0").data
+    await run_task(plan, RunConfig(), folder)
+    (one,) = folder.results().values()
+    assert one.scores["rule/written"] == 0.0
+    assert plan.data != memory_task(read_gold(data)[:1], "0").data
 
 
 def test_the_command_measures_without_a_key_and_with_a_judge(tmp_path: Path, data: Path) -> None:
@@ -389,7 +387,7 @@ def test_the_command_measures_without_a_key_and_with_a_judge(tmp_path: Path, dat
             env={"OPENAI_API_KEY": "none", "COLUMNS": "150"},
         )
     assert done.exit_code == 0, done.output
-    measures = RunFolder(tmp_path / "b").summary()["measures"]
+    measures = RunFolder(tmp_path / "b").summary()["metrics"]
     assert measures["match/recall"]["mean"] == 0.5
     assert {"support/unsupported", "repeat/duplicate", "rule/f1"} <= set(measures)
     assert all(one["failed"] == 0 for one in measures.values())

@@ -22,16 +22,16 @@ from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.scripted import ScriptedModel
-from theanine_bench.judges.comparing import CRITERIA, Comparison, criterion_named, orders
+from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.judges.judge import Unjudged
+from theanine_bench.judges.pairwise import CRITERIA, PairwiseMetric, find_criterion, orders
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import Item
 from theanine_bench.runs.replay import replay
-from theanine_bench.runs.runner import Running
-from theanine_bench.runs.setup import NOBODY, Models, Plan, Setup, settings_of
+from theanine_bench.runs.runner import Runner
 from theanine_bench.runs.summary import summarize_run
-from theanine_bench.targets.null import Nobody
-from theanine_bench.tasks.pairwise import Entry, pairwise_plan, rate_of, read_entries, standing
+from theanine_bench.runs.task import RunModels, Task, run_settings
+from theanine_bench.samples import SampleResult
+from theanine_bench.tasks.pairwise import Entry, pairwise_task, rate_of, read_entries, standing
 
 pytestmark = pytest.mark.anyio
 IMPATIENT = Limits(retries=0, repairs=0)
@@ -41,14 +41,14 @@ def said(text: str, day: int = 1, **more: Any) -> dict[str, Any]:
     return {"speaker": "Ana", "at": f"2024-03-0{day}T10:00:00+00:00", "text": text, **more}
 
 
-def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> Item:
+def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> SampleResult:
     source = said(f"I bought boat {turn}.", turn, turn=turn, session=1)
     parts = [{"text": recalled, "memories": [1], "sources": [source]}] if recalled else []
-    return Item(
+    return SampleResult(
         id=id,
         group="g",
         category="boats",
-        asked="And the boat?",
+        question="And the boat?",
         dialogue=[said("And the boat?", role="user")],
         speaker="Bo",
         reference="The boat sank in March.",
@@ -59,22 +59,24 @@ def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> Item:
 
 
 def plan(
-    *runs: Sequence[Item], criteria: Sequence[str] = ("specificity",), limit: int | None = None
-) -> Plan:
+    *runs: Sequence[SampleResult],
+    criteria: Sequence[str] = ("specificity",),
+    limit: int | None = None,
+) -> Task:
     entries = [
         Entry(name=name, items={one.id: one for one in items})
         for name, items in zip("xyzw", runs, strict=False)
     ]
-    return pairwise_plan(entries, criteria, limit)
+    return pairwise_task(entries, criteria, limit)
 
 
 ONE = item("c", "It sank in March.", "The boat sank.", turn=1)
 TWO = item("c", "I don't know.", "A boat was bought.", turn=2)
-READY = next(iter(plan([ONE], [TWO]).ready.values()))
+READY = next(iter(plan([ONE], [TWO]).answered.values()))
 
 
-def compared(name: str, runs: int = 2) -> Comparison:
-    return Comparison(criterion=criterion_named(name, runs), runs=runs)
+def compared(name: str, runs: int = 2) -> PairwiseMetric:
+    return PairwiseMetric(criterion=find_criterion(name, runs), runs=runs)
 
 
 def better(*chosen: int) -> Answering:
@@ -104,7 +106,7 @@ async def test_a_verdict_counts_only_in_both_orders(
     chosen: tuple[int, int], outcome: str, flipped: float
 ) -> None:
     caller = better(*chosen)
-    scored = await compared("memorability").of(READY, caller)
+    scored = await compared("memorability").score(READY, caller)
     shares = {f"memorability/{one}": float(one == outcome) for one in ("A", "B", "tie")}
     assert scored.values == {**shares, "memorability/flip": flipped}
     assert scored.verdict["outcome"] == outcome
@@ -127,9 +129,9 @@ async def test_a_verdict_counts_only_in_both_orders(
 async def test_what_needs_no_judge_is_not_asked(
     one: str | None, two: str | None, outcome: str
 ) -> None:
-    ready = plan([item("c", one)], [item("c", two)]).ready["c"]
+    ready = plan([item("c", one)], [item("c", two)]).answered["c"]
     caller = better()
-    scored = await compared("specificity").of(ready, caller)
+    scored = await compared("specificity").score(ready, caller)
     assert scored.verdict["outcome"] == outcome
     assert scored.values["specificity/flip"] == 0.0
     assert caller.asked == []
@@ -137,16 +139,16 @@ async def test_what_needs_no_judge_is_not_asked(
 
 async def test_recollections_are_compared_and_not_the_answers() -> None:
     same = replace(TWO, answer=ONE.answer)
-    ready = plan([ONE], [same]).ready["c"]
+    ready = plan([ONE], [same]).answered["c"]
     caller = better(1, 2)
-    assert (await compared("helpfulness").of(ready, caller)).verdict["outcome"] == "A"
+    assert (await compared("helpfulness").score(ready, caller)).verdict["outcome"] == "A"
     assert "<<<recollection 1\n- The boat sank.\n>>>" in caller.asked[0].prompt
     assert "It sank in March" not in caller.asked[0].prompt
 
 
 async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
     third = item("c", "It sank.", "Nothing.", turn=3)
-    ready = plan([ONE], [TWO], [third], criteria=["choice"]).ready["c"]
+    ready = plan([ONE], [TWO], [third], criteria=["choice"]).answered["c"]
 
     def pick(words: str) -> Callable[[str], dict[str, int]]:
         def find(prompt: str) -> dict[str, int]:
@@ -155,35 +157,35 @@ async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
 
         return find
 
-    scored = await compared("choice", 3).of(ready, Answering([pick("sank."), pick("sank.")]))
+    scored = await compared("choice", 3).score(ready, Answering([pick("sank."), pick("sank.")]))
     assert scored.verdict["outcome"] == "C"
     orders_asked = [one["order"] for one in scored.verdict["asked"]]
     assert orders_asked[0] == orders_asked[1][::-1]
     assert sorted(orders_asked[0]) == ["A", "B", "C"]
     caller = Answering([{"best": 4}, {"best": 1}, {"best": 1}])
-    assert (await compared("choice", 3).of(ready, caller)).verdict["outcome"] == "tie"
+    assert (await compared("choice", 3).score(ready, caller)).verdict["outcome"] == "tie"
     assert caller.faults == ["there are 3"]
 
 
 async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() -> None:
     answers = ["It sank.", "No idea.", "It  sank.", None]
-    ready = plan(*([item("c", words)] for words in answers), criteria=["choice"]).ready["c"]
+    ready = plan(*([item("c", words)] for words in answers), criteria=["choice"]).answered["c"]
 
     def pick(prompt: str) -> dict[str, int]:
         lines = prompt.rsplit("<<<answers\n", 1)[1].splitlines()
         assert len([line for line in lines if line[0].isdigit()]) == 2
         return {"best": int(next(line for line in lines if "It sank" in line)[0])}
 
-    scored = await compared("choice", 4).of(ready, Answering([pick, pick]))
+    scored = await compared("choice", 4).score(ready, Answering([pick, pick]))
     assert (scored.verdict["outcome"], scored.verdict["alike"]) == ("AC", ["AC"])
     shares = {f"choice/{one}": float(one in "AC") for one in ("A", "B", "C", "D", "tie")}
     assert scored.values == {**shares, "choice/flip": 0.0}
     alone = plan(
         *([item("c", words)] for words in ("Yes.", "Yes.", None)), criteria=["choice"]
-    ).ready["c"]
-    assert (await compared("choice", 3).of(alone, better())).verdict["outcome"] == "AB"
-    same = plan(*([item("c", "Yes.")] for _ in range(3)), criteria=["choice"]).ready["c"]
-    assert (await compared("choice", 3).of(same, better())).verdict["outcome"] == "tie"
+    ).answered["c"]
+    assert (await compared("choice", 3).score(alone, better())).verdict["outcome"] == "AB"
+    same = plan(*([item("c", "Yes.")] for _ in range(3)), criteria=["choice"]).answered["c"]
+    assert (await compared("choice", 3).score(same, better())).verdict["outcome"] == "tie"
     found = standing([replace(READY, verdicts={"choice": scored.verdict})], "choice", runs=3)
     assert found["flips"] == 0.0
 
@@ -198,34 +200,34 @@ def test_orders_are_the_same_each_time_and_each_others_reverse(id: str, places: 
 
 
 async def test_nothing_to_compare_by_is_a_failure() -> None:
-    bare = plan([replace(ONE, reference="")], [replace(TWO, reference="")]).ready["c"]
+    bare = plan([replace(ONE, reference="")], [replace(TWO, reference="")]).answered["c"]
     for name in ("gsb", "answer"):
         with pytest.raises(Unjudged):
-            await compared(name).of(bare, better(1, 1))
+            await compared(name).score(bare, better(1, 1))
     with pytest.raises(UnusableReply):
-        await compared("specificity").of(READY, better(1))
+        await compared("specificity").score(READY, better(1))
 
 
 def test_the_past_is_the_cases_own_where_it_has_one() -> None:
     extra = {"persona": {"Ana": ["I sail."]}, "past": ["They met in May."], "gold": [["", "1"]]}
-    ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).ready["c"]
+    ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).answered["c"]
     assert ready.extra["past"] == ["They met in May.", "Ana: I sail."]
     assert set(ready.extra) == {"past", "candidates"}
 
 
 def test_runs_are_put_together_by_case() -> None:
-    other = replace(item("d", "Yes."), asked="Which boat?")
+    other = replace(item("d", "Yes."), question="Which boat?")
     mine = [ONE, item("d", "No."), item("e", "Mine alone.")]
     made = plan(mine, [TWO, other])
-    assert list(made.ready) == ["c"]
+    assert list(made.answered) == ["c"]
     assert made.groups[0].dropped == {
-        "cases that not every run has": 1,
-        "cases that the runs put in other words": 1,
+        "samples that some runs lack": 1,
+        "samples that differ between the runs": 1,
     }
     with pytest.raises(SettingsError, match="no case in common: x, y"):
         plan([ONE], [item("d", "Yes.")])
     many = [item(str(n), "Yes.") for n in range(10)]
-    assert len(plan(many, many, limit=3).ready) == 3
+    assert len(plan(many, many, limit=3).answered) == 3
 
 
 def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
@@ -235,7 +237,7 @@ def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
         plan([ONE], [TWO], [TWO], criteria=["gsb"])
     with pytest.raises(SettingsError, match="two runs or more"):
         read_entries([tmp_path])
-    with pytest.raises(BadInput, match="it holds no run"):
+    with pytest.raises(BadInput, match="not a run's folder"):
         read_entries([tmp_path, tmp_path])
     folders = [Path(written(tmp_path / name, [ONE], bench="pairwise")) for name in ("a", "b")]
     with pytest.raises(SettingsError, match="a holds a run of pairwise; what qa, responses"):
@@ -266,7 +268,7 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
     ours = [item(str(n), f"It sank on day {n}.", "The boat sank.") for n in range(4)]
     theirs = [item(str(n), "It may be.", "A boat.") for n in range(4)]
     made = plan(ours, theirs, criteria=["specificity", "gsb"])
-    setup, folder = Setup(method=NOBODY, judge="scripted"), RunFolder(tmp_path / "run")
+    setup, folder = RunConfig(method=NO_METHOD, judge="scripted"), RunFolder(tmp_path / "run")
     left = [5]
 
     def dying(prompt: str) -> Any:
@@ -275,39 +277,38 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
 
     async def run(write: Any) -> tuple[dict[str, Any], ScriptedModel]:
         judge = ScriptedModel(write)
-        models = Models(agent=None, judge=judge)
-        folder.begin(settings_of(made, setup, models))
-        going = Running(
-            plan=made,
-            setup=setup,
+        models = RunModels(agent=None, judge=judge)
+        folder.begin(run_settings(made, setup, models))
+        going = Runner(
+            task=made,
+            config=setup,
             models=models,
             folder=folder,
-            tested=Nobody,
             limits=IMPATIENT,
             concurrency=1,
         )
         items = await going.run()
-        return summarize_run(items, total=4, corpus=made.corpus), judge
+        return summarize_run(items, total=4, corpus_metrics=made.corpus_metrics), judge
 
     summary, _ = await run(dying)
-    lacking = {name: one["failed"] for name, one in summary["measures"].items()}
+    lacking = {name: one["failed"] for name, one in summary["metrics"].items()}
     assert lacking["specificity/A"] + lacking["gsb/A"] == sum(summary["failures"].values())
     assert lacking["gsb/A"] > 0
     summary, judge = await run(model)
     assert summary["failures"] == {}
-    assert summary["measures"]["gsb/A"]["mean"] == 1.0
+    assert summary["metrics"]["gsb/A"]["mean"] == 1.0
     assert summary["corpus"]["gsb/p"] == pytest.approx(2 / 16)
     assert len(judge.prompts) == 4 * 2 * 2 - 5
-    again = await replay(made, setup, folder, tested=Nobody)
+    again = await replay(made, setup, folder)
     assert again.different == []
-    assert [one.measures["gsb/A"] for one in again.items] == [1.0] * 4
+    assert [one.scores["gsb/A"] for one in again.results] == [1.0] * 4
 
 
-def written(folder: Path, items: Sequence[Item], bench: str = "qa") -> str:
+def written(folder: Path, items: Sequence[SampleResult], bench: str = "qa") -> str:
     run, setup = RunFolder(folder), {"method": "exchange"}
-    run.begin({"bench": bench, "cases": len(items), "measures": [], "setup": setup})
+    run.begin({"bench": bench, "samples": len(items), "metrics": [], "config": setup})
     for one in items:
-        run.add(one)
+        run.append(one)
     return str(folder)
 
 
@@ -326,17 +327,17 @@ def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
         assert "100.0% [100.0%, 100.0%]" in row
         assert "0.0312" in row
         assert "recalled" not in done.output
-        assert "dropped: 1 case that not every run has" in done.output
+        assert "dropped: 1 sample that some runs lack" in done.output
         calls = len(server.calls)
         replayed = CliRunner().invoke(app, [*line, "--replay"], env=env)
         assert "6 items, all the same to the byte" in replayed.output
         assert len(server.calls) == calls
     settings = json.loads((tmp_path / "out" / "settings.json").read_text("utf-8"))
-    assert settings["setup"]["settings"] == {"A": "ours", "B": "theirs"}
+    assert settings["config"]["settings"] == {"A": "ours", "B": "theirs"}
 
 
 def test_without_a_judge_the_command_says_so(tmp_path: Path) -> None:
     folders = [written(tmp_path / name, [ONE]) for name in ("one", "two")]
     done = CliRunner().invoke(app, ["bench", "pairwise", *folders])
     assert isinstance(done.exception, SettingsError)
-    assert "specificity is judged by a model: name one with --judge" in str(done.exception)
+    assert "specificity needs a judging model: name one with --judge" in str(done.exception)

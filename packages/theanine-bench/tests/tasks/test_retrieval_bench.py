@@ -11,9 +11,9 @@ from support.history_samples import save
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.evidence import read_evidence
+from theanine_bench.files import hash_files
 from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report import retrieval_page
-from theanine_bench.runs.setup import hash_of
 from theanine_bench.tasks.retrieval import UNITS, ablations, bench_retrieval
 from theanine_bench.tasks.retrieval_items import Evidence, read_retrieved
 
@@ -58,7 +58,7 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     kept = read_retrieved(out)
     assert [item.id for item in kept.items] == ["pair/1", "pair/2"]
     assert kept.items[0].evidence == [Evidence(speaker="Ana", text=TURNS[2][1], rank=1)]
-    assert (kept.conversations, kept.turns, kept.sha256) == (1, 4, hash_of(data))
+    assert (kept.conversations, kept.turns, kept.sha256) == (1, 4, hash_files(data))
     assert kept.command.startswith(f"theanine bench retrieval {data} --out")
     assert html.read_text("utf-8") == retrieval_page(kept)
     against = ("--retriever", "dense", "--against", str(out))
@@ -68,7 +68,7 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
 
 
 def test_the_command_takes_other_models_and_names_them(run: Terminal, data: Path) -> None:
-    options = ("--embedder", "hash:64", "--reranker", "overlap", "--reranked", "2")
+    options = ("--embedder", "hash:64", "--reranker", "overlap", "--rerank-depth", "2")
     shown = run.bare("bench", "retrieval", str(data), *options).out
     assert "hybrid, hash:64, reranked by overlap" in " ".join(shown.split())
     assert run.bare("bench", "retrieval", str(data), "--reranker", "x", fine=False).code == 2

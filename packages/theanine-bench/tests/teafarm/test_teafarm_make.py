@@ -21,7 +21,7 @@ from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
 from theanine.text.formatting import format_speaker
 from theanine.types import History, Session, Transcript, Turn, Utterance
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 from theanine_bench.teafarm.generate import (
     QUESTION,
     SESSION,
@@ -63,7 +63,9 @@ SPOKEN = [
 ]
 NOTHING: dict[str, list[Any]] = {"statements": []}
 WHY = Question(id="1", asks="Ana", answers="Theo", text="Why?", answer="Because.")
-ITEM = Item(id="1", group="g", asked="Is the\nyard fine?", reference="She quit.", answer="It is.")
+ITEM = SampleResult(
+    id="1", group="g", question="Is the\nyard fine?", reference="She quit.", answer="It is."
+)
 
 
 def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> Talks:
@@ -74,11 +76,11 @@ def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> Talks:
     return Talks(user="ana", sessions=sessions, turns={1: first, 2: last})
 
 
-async def _asked(name: str, of: Talks, item: Item) -> str:
+async def _asked(name: str, of: Talks, item: SampleResult) -> str:
     """The prompt of a step."""
     if name == JUDGE.name:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
-        await Judged().of(item, caller)
+        await Judged().score(item, caller)
         return caller.asked[0].prompt
     names = {one.speaker[:3]: format_speaker(one.speaker) for one in of.all_turns}
     led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
@@ -98,7 +100,7 @@ async def test_prompts_are_as_they_were_read_short_and_quote_safely(
         [replace(one, text=ATTACK, speaker=f"{one.speaker}\n{ATTACK}") for one in said]
         for said in (FIRST, LAST)
     ]
-    item = replace(ITEM, asked=ATTACK, reference=ATTACK, answer=ATTACK)
+    item = replace(ITEM, question=ATTACK, reference=ATTACK, answer=ATTACK)
     check_fences(calm, await _asked(step.name, talks(*evil), item))
 
 

@@ -17,16 +17,17 @@ from theanine.errors import BadInput, EmbedderMismatch, NotFound, SettingsError
 from theanine.importers import read_histories
 from theanine.testing import ScriptedServer, answer, by_step, status
 from theanine.types import Utterance
+from theanine_bench.config import RunConfig
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import ANSWER, Item
-from theanine_bench.runs.perform import perform
 from theanine_bench.runs.replay import replay
-from theanine_bench.runs.setup import Setup
-from theanine_bench.targets.external import OUTSIDE, Known, answered, messages_of
-from theanine_bench.teafarm.plan import plan_of
+from theanine_bench.runs.runner import run_task
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import ANSWER, SampleResult
+from theanine_bench.targets.external import EXTERNAL, HistoryMode, answer_positions, chat_messages
+from theanine_bench.teafarm.plan import teafarm_task
 from theanine_bench.teafarm.question import Evidence, Question, Sheet
 from theanine_bench.teafarm.report import Report
-from theanine_bench.teafarm.run import Farm, farm_of
+from theanine_bench.teafarm.run import farm_of
 from theanine_bench.teafarm.sheet import write_block, write_head
 from theanine_bench.teafarm.sources import Past, histories_of_store, past_of_data
 
@@ -67,14 +68,14 @@ def file(tmp_path: Path) -> Path:
     return out
 
 
-async def done(farm: Farm, setup: Setup, folder: Path) -> Report:
-    place, summary = await perform(farm.plan, setup, RunFolder(folder), tested=farm.tested)
-    items = list(place.items().values())
-    return Report(items=items, total=summary["cases"], folder=str(folder), method=setup.method)
+async def done(farm: Task, setup: RunConfig, folder: Path) -> Report:
+    place, summary = await run_task(farm, setup, RunFolder(folder))
+    items = list(place.results().values())
+    return Report(items=items, total=summary["samples"], folder=str(folder), method=setup.method)
 
 
-def judged(server: ScriptedServer, **more: Any) -> Setup:
-    return Setup(judge="openai:judge", judge_base_url=server.base_url, **more)
+def judged(server: ScriptedServer, **more: Any) -> RunConfig:
+    return RunConfig(judge="openai:judge", judge_base_url=server.base_url, **more)
 
 
 # the plan
@@ -82,8 +83,8 @@ def judged(server: ScriptedServer, **more: Any) -> Setup:
 
 def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
     past = past_of_data(HARBOUR)
-    (group,) = plan_of(Sheet(questions=(YARD, NUTS)), past, "local").groups
-    yard, _ = group.cases
+    (group,) = teafarm_task(Sheet(questions=(YARD, NUTS)), past, "local").groups
+    yard, _ = group.samples
     last = past.histories[0].transcripts[-1].turns[-1].at
     assert group.id == "ana" and len(group.stages[0].histories[0].transcripts) == 10
     assert [said.text for said in yard.dialogue] == [
@@ -95,38 +96,38 @@ def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
     assert yard.dialogue[0].at == last + timedelta(days=7)
     assert (yard.speaker, yard.reference) == ("Theo", YARD.answer)
     dated = replace(YARD, at=last + timedelta(days=99))
-    (group,) = plan_of(Sheet(questions=(dated,)), past, "local").groups
-    assert group.cases[0].dialogue[0].at == dated.at
+    (group,) = teafarm_task(Sheet(questions=(dated,)), past, "local").groups
+    assert group.samples[0].dialogue[0].at == dated.at
 
 
 def test_what_decides_is_part_of_the_hash() -> None:
     past = past_of_data(HARBOUR)
-    one = plan_of(Sheet(questions=(YARD,)), past, "local").data
+    one = teafarm_task(Sheet(questions=(YARD,)), past, "local").data
     moved = replace(YARD, where="elsewhere, line 9")
-    assert plan_of(Sheet(questions=(moved,)), past, "local").data == one
-    assert plan_of(Sheet(questions=(replace(YARD, answer="x"),)), past, "local").data != one
-    assert plan_of(Sheet(questions=(YARD,)), replace(past, hash="0"), "local").data != one
+    assert teafarm_task(Sheet(questions=(moved,)), past, "local").data == one
+    assert teafarm_task(Sheet(questions=(replace(YARD, answer="x"),)), past, "local").data != one
+    assert teafarm_task(Sheet(questions=(YARD,)), replace(past, hash="0"), "local").data != one
 
 
 def test_without_a_judge_every_question_needs_its_phrases() -> None:
     bare = replace(NUTS, must_say=(), must_not_say=())
     sheet, past = Sheet(questions=(YARD, bare)), past_of_data(HARBOUR)
     with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
-        plan_of(sheet, past, "local")
-    assert [one.name for one in plan_of(sheet, past, "openai:x").measures] == [
+        teafarm_task(sheet, past, "local")
+    assert [one.name for one in teafarm_task(sheet, past, "openai:x").metrics] == [
         "success",
         "evidence",
     ]
-    assert [m.name for m in plan_of(sheet, past, "x", recalls=False).measures] == ["success"]
-    assert plan_of(sheet, past, "local", limit=1).measures[0].name == "success_by_rule"
+    assert [m.name for m in teafarm_task(sheet, past, "x", recalls=False).metrics] == ["success"]
+    assert teafarm_task(sheet, past, "local", limit=1).metrics[0].name == "success_by_rule"
 
 
 def test_a_user_without_sessions_is_named_with_the_line() -> None:
     with pytest.raises(BadInput, match=r"line 20: \[nuts\]: 'bo' has no sessions; .* ana"):
-        plan_of(Sheet(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local")
+        teafarm_task(Sheet(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local")
     two = Past(ends={"a": None, "b": None})
     with pytest.raises(BadInput, match="no user is named"):
-        plan_of(Sheet(questions=(YARD,)), two, "local")
+        teafarm_task(Sheet(questions=(YARD,)), two, "local")
 
 
 # our methods
@@ -136,9 +137,9 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
     file: Path, tmp_path: Path
 ) -> None:
     farm = await farm_of(file, judge="local")
-    ours = await done(farm, Setup(), tmp_path / "r")
+    ours = await done(farm, RunConfig(), tmp_path / "r")
     assert (ours.success, ours.ruled, ours.fooled, ours.failed) == (1.0, True, [], [])
-    none = await done(farm, Setup(method="no-memory"), tmp_path / "n")
+    none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
     assert none.success == 0
     told = str(none)
     for said in (
@@ -151,7 +152,7 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
         "nothing was recalled",
     ):
         assert said in told
-    few = await done(farm, Setup(method="exchange", settings={"retrieved": 1}), tmp_path / "t")
+    few = await done(farm, RunConfig(method="exchange", settings={"retrieved": 1}), tmp_path / "t")
     for item in few.fooled:
         assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
 
@@ -185,7 +186,7 @@ async def test_an_unanswered_question_is_wrong_and_told(file: Path, tmp_path: Pa
     with ScriptedServer(
         by_step({"respond": status(400), "respond-reasoned": status(400)})
     ) as server:
-        setup = Setup(model="openai:x", base_url=server.base_url)
+        setup = RunConfig(model="openai:x", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
     assert report.success == 0 and len(report.fooled) == 2
     assert report.lines[0].unanswered == 2
@@ -209,15 +210,15 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
     named = file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n")
     file.write_text(named, "utf-8")
     farm = await farm_of(file, judge="local", store=place)
-    report = await done(farm, Setup(), tmp_path / "r")
+    report = await done(farm, RunConfig(), tmp_path / "r")
     assert report.success == 1
     assert {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")} == before
     with theanine.open(str(tmp_path / "r" / "memory.db")) as copy:
         assert {memory.id: memory.text for memory in copy.memories("ana")} == texts
-    again = await replay(farm.plan, Setup(), RunFolder(tmp_path / "r"), tested=farm.tested)
+    again = await replay(farm, RunConfig(), RunFolder(tmp_path / "r"))
     assert again.different == []
     with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
-        await done(farm, Setup(embedder="hash:64"), tmp_path / "h")
+        await done(farm, RunConfig(embedder="hash:64"), tmp_path / "h")
     (history,) = await histories_of_store(place, [])
     original = read_histories(HARBOUR).histories[0]
     assert [t.key for t in history.transcripts] == [t.key for t in original.transcripts]
@@ -248,11 +249,11 @@ async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path)
     )
     file.write_text(text, "utf-8")
     farm = await farm_of(file, judge="local")
-    report = await done(farm, Setup(), tmp_path / "r")
-    found = {item.id: item.measures.get("evidence") for item in report.items}
+    report = await done(farm, RunConfig(), tmp_path / "r")
+    found = {item.id: item.scores.get("evidence") for item in report.items}
     assert found == {"yard": 0.5, "nuts": None}
-    none = await done(farm, Setup(method="no-memory"), tmp_path / "n")
-    assert {item.id: item.measures.get("evidence") for item in none.items}["yard"] == 0
+    none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
+    assert {item.id: item.scores.get("evidence") for item in none.items}["yard"] == 0
 
 
 # from elsewhere
@@ -270,11 +271,11 @@ def replies(request: Any) -> Any:
     ("known", "right", "calls"), [("sent", 2, 2), ("replayed", 0, 67), ("none", 0, 2)]
 )
 async def test_an_agent_behind_an_address_learns_as_it_is_told(
-    file: Path, tmp_path: Path, known: Known, right: int, calls: int
+    file: Path, tmp_path: Path, known: HistoryMode, right: int, calls: int
 ) -> None:
     farm = await farm_of(file, judge="local", known=known)
     with ScriptedServer(replies) as server:
-        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
         sent = server.requests
         assert await done(farm, setup, tmp_path / "r") == report  # nobody is asked twice
@@ -283,7 +284,7 @@ async def test_an_agent_behind_an_address_learns_as_it_is_told(
     assert {(one["model"], one["user"]) for one in sent} == {("mine", "ana")}
     roles = [message["role"] for message in sent[-1]["messages"]]
     assert roles[-1] == "user" and ("system" in roles) == (known == "sent")
-    again = await replay(farm.plan, setup, RunFolder(tmp_path / "r"), tested=farm.tested)
+    again = await replay(farm, setup, RunFolder(tmp_path / "r"))
     assert again.different == []
     assert "nothing was recalled" not in str(report)
 
@@ -293,7 +294,7 @@ async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next
 ) -> None:
     farm = await farm_of(file, judge="local", known="replayed")
     with ScriptedServer([*["Hm."] * 10, status(400)]) as server:
-        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
         assert all("not remembered: session" in item.failures[ANSWER] for item in report.items)
         server.script(replies)
@@ -310,7 +311,7 @@ async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: 
         await farm_of(out, judge="local", known="sent")
     farm = await farm_of(out, judge="local", known="none")
     with ScriptedServer("You are allergic!") as server:
-        setup = Setup(method=OUTSIDE, model="openai:mine", base_url=server.base_url)
+        setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         assert (await done(farm, setup, tmp_path / "r")).success == 1
 
 
@@ -321,14 +322,14 @@ def said(*words: tuple[str, str]) -> list[Utterance]:
 
 def test_a_dialogue_as_chat_messages() -> None:
     talk = said(("A", "1"), ("A", "2"), ("T", "3"), ("B", "4"))
-    assert messages_of(talk, "T") == [
+    assert chat_messages(talk, "T") == [
         {"role": "user", "content": "A: 1\nA: 2"},
         {"role": "assistant", "content": "3"},
         {"role": "user", "content": "B: 4"},
     ]
-    assert messages_of(talk[:3], "T")[0]["content"] == "1\n2"
-    assert answered(talk, "T") == [2, 4]
-    assert answered(talk[:3], "A") == [3]
+    assert chat_messages(talk[:3], "T")[0]["content"] == "1\n2"
+    assert answer_positions(talk, "T") == [2, 4]
+    assert answer_positions(talk[:3], "A") == [3]
 
 
 # the report
@@ -336,10 +337,10 @@ def test_a_dialogue_as_chat_messages() -> None:
 
 def item(
     id: str, success: float | None, data_set: str = "", asks: str = "Ana", **more: Any
-) -> Item:
+) -> SampleResult:
     measures: Mapping[str, float] = {} if success is None else {"success": success}
-    return Item(
-        id=id, group="g", asked="?", answer="!", category=data_set, measures=measures,
+    return SampleResult(
+        id=id, group="g", question="?", answer="!", category=data_set, scores=measures,
         extra={"asks": asks}, **more,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from theanine.errors import BadInput
-from theanine_bench.teafarm.plan import plan_of
+from theanine_bench.teafarm.plan import teafarm_task
 from theanine_bench.teafarm.sources import past_of
 from theanine_bench.teafarm.teabag import TeaBag, is_teabag, read_teabag
 
@@ -91,9 +91,9 @@ def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
     assert [len(t.turns) for t in history.transcripts] == [2] * 5
     assert history.transcripts[2].turns[1].text == "Yes, number 3: indeed."
     assert not any(t.dated for t in history.transcripts)
-    (group,) = plan_of(bag.sheet, past_of(bag.histories, bag.hash), "openai:x").groups
-    assert [case.speaker for case in group.cases] == ["Speaker 2", "Speaker 1"]
-    assert group.cases[0].dialogue[-1].text == ASKED[0]["question"]
+    (group,) = teafarm_task(bag.sheet, past_of(bag.histories, bag.hash), "openai:x").groups
+    assert [case.speaker for case in group.samples] == ["Speaker 2", "Speaker 1"]
+    assert group.samples[0].dialogue[-1].text == ASKED[0]["question"]
 
 
 def test_files_of_many_episodes(tmp_path: Path) -> None:

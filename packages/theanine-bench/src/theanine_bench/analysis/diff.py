@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine_bench.metrics.corpus_metrics import Whole, wholes
+from theanine_bench.metrics.corpus_metrics import CorpusResult, compare_corpus_metrics
 from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.metrics.paired import PairedComparison, compare_paired
-from theanine_bench.runs.item import ANSWER, Item, value_names
-from theanine_bench.runs.saved_run import Kept, common, ordered
+from theanine_bench.runs.saved_run import SavedRun, common_samples
+from theanine_bench.samples import ANSWER, SampleResult, score_names, sort_names
 
 LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "partly", "unsupported"})
 """Last parts of the names of measures of which less is better."""
@@ -19,12 +19,12 @@ _ABOUT = ("method", "settings", "model", "embedder", "budget", "judge", "seed")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ComparedSample:
     """A common case's items, a run each, with the measures that every run has of it."""
 
     id: str
-    items: tuple[Item, ...]
-    measures: tuple[Mapping[str, float], ...]
+    results: tuple[SampleResult, ...]
+    scores: tuple[Mapping[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Of:
 class Change:
     """A case of which a measure changed, and by how much; above 0 is better."""
 
-    case: Case
+    sample: ComparedSample
     before: float
     after: float
     gain: float
@@ -57,22 +57,22 @@ class Diff:
         wholes: measures over all answers together.
     """
 
-    runs: Sequence[Kept]
-    cases: Sequence[Case]
-    left: Mapping[str, int]
+    runs: Sequence[SavedRun]
+    samples: Sequence[ComparedSample]
+    left_out: Mapping[str, int]
     warnings: Sequence[str]
     means: Mapping[str, Sequence[Interval]]
     comparisons: Sequence[Sequence[PairedComparison]]
     failing: Mapping[str, Sequence[int]]
-    wholes: Mapping[str, Whole]
+    corpus: Mapping[str, CorpusResult]
 
     def categories(self) -> dict[str, dict[str, list[Interval]]]:
         """The means of each category, by measure; empty where there is one alone."""
-        names = sorted({case.items[0].category for case in self.cases})
+        names = sorted({case.results[0].category for case in self.samples})
         if len(names) < 2:
             return {}
         return {
-            name: means([case for case in self.cases if case.items[0].category == name])
+            name: means([case for case in self.samples if case.results[0].category == name])
             for name in names
         }
 
@@ -80,22 +80,25 @@ class Diff:
         """The cases that a run answered better or worse than the first, the best gain first."""
         sign = -1 if less_is_better(measure) else 1
         found: list[Change] = []
-        for case in self.cases:
-            if measure in case.measures[0]:
-                before, after = case.measures[0][measure], case.measures[run][measure]
+        for case in self.samples:
+            if measure in case.scores[0]:
+                before, after = case.scores[0][measure], case.scores[run][measure]
                 gain = sign * (after - before)
-                found.append(Change(case=case, before=before, after=after, gain=gain))
+                found.append(Change(sample=case, before=before, after=after, gain=gain))
         changed = [change for change in found if change.gain]
-        return sorted(changed, key=lambda change: (-change.gain, change.case.id))
+        return sorted(changed, key=lambda change: (-change.gain, change.sample.id))
 
     def record(self) -> dict[str, Any]:
         """JSON-ready: all but the items."""
         return {
-            "runs": [{**about(run), **took(run, self.cases, i)} for i, run in enumerate(self.runs)],
-            "cases": len(self.cases),
-            "left_out": dict(self.left),
+            "runs": [
+                {**describe_run(run), **run_costs(run, self.samples, i)}
+                for i, run in enumerate(self.runs)
+            ],
+            "samples": len(self.samples),
+            "left_out": dict(self.left_out),
             "warnings": list(self.warnings),
-            "measures": {
+            "metrics": {
                 name: {
                     "means": [asdict(one) for one in means],
                     "against_first": [
@@ -108,53 +111,53 @@ class Diff:
                 for name, means in self.means.items()
             },
             "failing": {name: list(counts) for name, counts in self.failing.items()},
-            "corpus": {name: one.record() for name, one in self.wholes.items()},
+            "corpus": {name: one.record() for name, one in self.corpus.items()},
         }
 
 
-def diff_runs(runs: Sequence[Kept]) -> Diff:
+def diff_runs(runs: Sequence[SavedRun]) -> Diff:
     """Compare the runs with the first. Raises SettingsError where they share no case."""
-    found, left = common([run.items for run in runs])
+    found, left = common_samples([run.results for run in runs])
     if not found:
         raise SettingsError(f"these runs share no case: {', '.join(run.name for run in runs)}")
     cases = [_case(items) for items in found]
-    average, measures = means(cases), runs[0].settings["measures"]
+    average, measures = means(cases), runs[0].settings["metrics"]
     failing = _failing(found, average)
-    first, *others = ([_Of(case.id, case.measures[i]) for case in cases] for i in range(len(runs)))
+    first, *others = ([_Of(case.id, case.scores[i]) for case in cases] for i in range(len(runs)))
     return Diff(
         runs=runs,
-        cases=cases,
-        left=left,
+        samples=cases,
+        left_out=left,
         warnings=_warnings(runs),
-        means={name: average[name] for name in ordered(average, measures)},
+        means={name: average[name] for name in sort_names(average, measures)},
         comparisons=[compare_paired(other, first) for other in others],
-        failing={name: failing[name] for name in ordered(failing, measures)},
-        wholes=wholes(runs, found),
+        failing={name: failing[name] for name in sort_names(failing, measures)},
+        corpus=compare_corpus_metrics(runs, found),
     )
 
 
-def means(cases: Sequence[Case]) -> dict[str, list[Interval]]:
+def means(cases: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
     """Each measure's mean, a run each, over the cases that have it."""
-    names = dict.fromkeys(name for case in cases for name in case.measures[0])
+    names = dict.fromkeys(name for case in cases for name in case.scores[0])
     return {
         name: [
-            bootstrap_interval(
-                [case.measures[run][name] for case in cases if name in case.measures[0]]
-            )
-            for run in range(len(cases[0].items))
+            bootstrap_interval([case.scores[run][name] for case in cases if name in case.scores[0]])
+            for run in range(len(cases[0].results))
         ]
         for name in names
     }
 
 
-def _failing(cases: Sequence[tuple[Item, ...]], known: Container[str]) -> dict[str, Sequence[int]]:
+def _failing(
+    cases: Sequence[tuple[SampleResult, ...]], known: Container[str]
+) -> dict[str, Sequence[int]]:
     """How often each measure failed in each run that every run was asked for and none compares."""
     runs = list(zip(*cases, strict=True))
     return {
         name: [sum(item.failed(name) for item in run) for run in runs]
-        for name in value_names(item for run in runs for item in run)
+        for name in score_names(item for run in runs for item in run)
         if name not in known
-        and all(any(name in one.measures or one.failed(name) for one in run) for run in runs)
+        and all(any(name in one.scores or one.failed(name) for one in run) for run in runs)
     }
 
 
@@ -163,7 +166,7 @@ def less_is_better(measure: str) -> bool:
     return measure.split("/")[-1] in LESS_IS_BETTER
 
 
-def losses(diff: Diff, bounds: Mapping[str, float]) -> list[str]:
+def regressions(diff: Diff, bounds: Mapping[str, float]) -> list[str]:
     """Where a run is worse than the first by more than the measure's bound, in words.
 
     Raises SettingsError for a measure that not every run has: then nothing was checked.
@@ -185,17 +188,17 @@ def _values(diff: Diff, measure: str) -> list[float]:
         failed = zip(diff.runs, diff.failing[measure], strict=True)
         told = ", ".join(f"{count} times in {run.name}" for run, count in failed)
         raise SettingsError(f"no case has {measure!r} of every run: it failed {told}")
-    values = diff.wholes[measure].values if measure in diff.wholes else ()
+    values = diff.corpus[measure].values if measure in diff.corpus else ()
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
-        shared = ", ".join((*diff.means, *diff.wholes)) or "none"
+        shared = ", ".join((*diff.means, *diff.corpus)) or "none"
         raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {shared}")
     return known
 
 
-def about(run: Kept) -> dict[str, Any]:
+def describe_run(run: SavedRun) -> dict[str, Any]:
     """What was run, JSON-ready."""
-    settings, setup = run.settings, run.settings["setup"]
+    settings, setup = run.settings, run.settings["config"]
     return {
         "name": run.name,
         "path": str(run.path),
@@ -204,16 +207,16 @@ def about(run: Kept) -> dict[str, Any]:
         "theanine": settings["theanine"],
         **{name: setup.get(name) for name in _ABOUT},
         "done": run.summary["done"],
-        "cases": run.summary["cases"],
+        "samples": run.summary["samples"],
     }
 
 
-def took(run: Kept, cases: Sequence[Case], place: int) -> dict[str, Any]:
+def run_costs(run: SavedRun, cases: Sequence[ComparedSample], place: int) -> dict[str, Any]:
     """What the run took, and of the common cases what was recalled and how long answers took.
 
     ``cost`` is of the agent's own calls, for a case; None where a price is unknown.
     """
-    items = [case.items[place] for case in cases]
+    items = [case.results[place] for case in cases]
     seconds = sorted(run.seconds[case.id] for case in cases if case.id in run.seconds)
     spent = run.summary["spent"]
     costs = [spent[what]["cost"] for what in ("remembering", "answering") if what in spent]
@@ -227,14 +230,14 @@ def took(run: Kept, cases: Sequence[Case], place: int) -> dict[str, Any]:
     }
 
 
-def _case(items: tuple[Item, ...]) -> Case:
-    first, *others = (item.measures for item in items)
+def _case(items: tuple[SampleResult, ...]) -> ComparedSample:
+    first, *others = (item.scores for item in items)
     names = [name for name in first if all(name in other for other in others)]
-    measures = tuple({name: item.measures[name] for name in names} for item in items)
-    return Case(items[0].id, items, measures)
+    measures = tuple({name: item.scores[name] for name in names} for item in items)
+    return ComparedSample(items[0].id, items, measures)
 
 
-def _warnings(runs: Sequence[Kept]) -> list[str]:
+def _warnings(runs: Sequence[SavedRun]) -> list[str]:
     found: list[str] = []
     judged = [run for run in runs if run.settings["models"]["judge"]]
     for what, told in (("bench", "benches"), ("data", "data"), ("theanine", "versions")):
@@ -244,10 +247,10 @@ def _warnings(runs: Sequence[Kept]) -> list[str]:
     if len({str(run.settings["models"]["judge"]) for run in judged}) > 1:
         found.append("different models judged them: what judges say can't be compared")
     for run in runs:
-        done, total = run.summary["done"], run.summary["cases"]
+        done, total = run.summary["done"], run.summary["samples"]
         if not run.finished:
             found.append(f"{run.name} is not finished: {done} of {total} cases")
-        if failed := sum(bool(set(item.failures) - {ANSWER}) for item in run.items.values()):
+        if failed := sum(bool(set(item.failures) - {ANSWER}) for item in run.results.values()):
             found.append(
                 f"{run.name}: measures failed in {failed} cases, which are left out of them in all"
             )

@@ -88,7 +88,7 @@ def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any
     """
     if settings["bench"] != table.bench:
         return None
-    setup = settings["setup"]
+    setup = settings["config"]
     label = f"ours: {setup['method']}, {setup['model']}"
     if table.bench == "pairwise":
         label = "ours: " + " against ".join(map(str, setup["settings"].values()))
@@ -103,7 +103,7 @@ def missing_inputs(
     wanted = (table.category,) if table.category else table.mean_of
     if absent := [name for name in wanted if name not in summary["categories"]]:
         return [f"no {', '.join(absent)} in the run"]
-    asked: Sequence[str] = settings["measures"]
+    asked: Sequence[str] = settings["metrics"]
     found: list[str] = []
     for column in table.columns:
         name = column.measure.partition("/")[0]
@@ -136,7 +136,7 @@ def _value(column: Column, table: Table, summary: Mapping[str, Any]) -> float | 
 
 def _measured(name: str, category: str, summary: Mapping[str, Any]) -> float | None:
     """A run's figure of the cases of a category, or of all."""
-    measures, corpus = summary["measures"], name
+    measures, corpus = summary["metrics"], name
     if category:
         measures = summary["categories"].get(category, {})
         if set(summary["categories"]) != {category}:  # else what is of all is of it

@@ -124,10 +124,10 @@ def _read(data: Path) -> tuple[list[LabeledHistory], str]:
     """The labelled conversations, and the hash of where they come from."""
     from theanine_bench.datasets.evidence import read_evidence
     from theanine_bench.datasets.registry import resolve_data_path
-    from theanine_bench.runs.setup import hash_of
+    from theanine_bench.files import hash_files
 
     path = resolve_data_path(data)
-    return read_evidence(path), hash_of(path)
+    return read_evidence(path), hash_files(path)
 
 
 def _write_page(file: Path, run: Run, other: Run | None) -> None:

@@ -125,12 +125,12 @@ def _read(path: Path) -> list[SegmentedDialogue]:
 
 def _about(path: Path, asked: ModelRun | None) -> dict[str, str]:
     import theanine
-    from theanine_bench.runs.setup import hash_of
+    from theanine_bench.files import hash_files
 
     known = {} if asked is None else {"model": asked.model, **asked.counts}
     return {
         **{name.replace("_", " ").capitalize(): str(value) for name, value in known.items()},
-        "Data, SHA-256": hash_of(path)[:16],
+        "Data, SHA-256": hash_files(path)[:16],
         "Seed of the intervals": "0",
         "theanine": theanine.__version__,
     }

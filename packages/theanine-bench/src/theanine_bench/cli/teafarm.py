@@ -17,7 +17,7 @@ from theanine_bench.cli.runs.options import RunOptions, with_run_options
 
 if TYPE_CHECKING:
     from theanine.llm.base import ChatModel
-    from theanine_bench.targets.external import Known
+    from theanine_bench.targets.external import HistoryMode
     from theanine_bench.teafarm.make import Made
     from theanine_bench.teafarm.report import Report
 
@@ -200,21 +200,21 @@ def run(
     import anyio
 
     from theanine_bench.cli.runs.common import perform_and_show, setup_of
-    from theanine_bench.runs.perform import default_folder
-    from theanine_bench.runs.setup import open_models, settings_of
+    from theanine_bench.runs.runner import default_folder
+    from theanine_bench.runs.task import open_models, run_settings
 
-    known: Known | None = history if agent_url else None
+    known: HistoryMode | None = history if agent_url else None
     if agent_url:
         options = _of_outside(options, agent_url, agent_model, history)
-    farm = anyio.run(_farm, file, options, data, store, known)
+    task = anyio.run(_farm, file, options, data, store, known)
     if options.out is None and not options.replay:
         setup = setup_of(options)
-        settings = settings_of(farm.plan, setup, open_models(setup))
-        place = default_folder(farm.plan.bench, setup.method, settings).path
+        settings = run_settings(task, setup, open_models(setup))
+        place = default_folder(task.bench, setup.method, settings).path
         options = replace(options, out=place)
     least = None if options.replay else min_success
     try:
-        perform_and_show(farm.plan, options, tested=farm.tested, show=_show_run)
+        perform_and_show(task, options, show=_show_run)
     except typer.Exit as left:
         if least is not None and left.exit_code == 1:  # it is said even so
             _hold(Path(str(options.out)), least)
@@ -224,15 +224,19 @@ def run(
 
 
 def _of_outside(options: RunOptions, url: str, model: str, history: str) -> RunOptions:
-    from theanine_bench.targets.external import OUTSIDE
+    from theanine_bench.targets.external import EXTERNAL
 
     name = model if ":" in model else f"openai:{model}"
     settings = [f"history={history}"]
-    return replace(options, method=OUTSIDE, model=name, base_url=url, settings=settings)
+    return replace(options, method=EXTERNAL, model=name, base_url=url, settings=settings)
 
 
 async def _farm(
-    file: Path, options: RunOptions, data: Path | None, store: Path | None, known: Known | None
+    file: Path,
+    options: RunOptions,
+    data: Path | None,
+    store: Path | None,
+    known: HistoryMode | None,
 ) -> Any:
     from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.teafarm.run import farm_of
@@ -252,7 +256,7 @@ def _show_run(summary: dict[str, Any]) -> None:
     from theanine_bench.teafarm.verdicts import RULED
 
     show_summary(summary)
-    if RULED in summary["measures"]:
+    if RULED in summary["metrics"]:
         print("success by rule: the questions' own phrases decided, no judge read the replies")
 
 
@@ -328,9 +332,9 @@ def _read(folder: Path) -> Report:
     settings = place.settings()
     if settings["bench"] != "teafarm":
         raise BadInput(f"it holds a run of {settings['bench']}", str(folder))
-    items = list(place.items().values())
-    method = settings["setup"]["method"]
-    return Report(items=items, total=settings["cases"], folder=str(folder), method=method)
+    items = list(place.results().values())
+    method = settings["config"]["method"]
+    return Report(items=items, total=settings["samples"], folder=str(folder), method=method)
 
 
 def _as_json(found: Report) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from theanine.errors import BadInput
 from theanine_bench.datasets.reading import load_json
-from theanine_bench.samples import Case, Group, Stage
+from theanine_bench.samples import Group, Sample, Stage
 
 REJECTED = "questions that the answer key rejects"
 PUBLISHED = "published"
@@ -87,7 +87,7 @@ def apply_answer_key(groups: Sequence[Group], key: Iterable[KeyEntry]) -> list[G
             answer=case.reference,
         )
         for group in groups
-        for case in group.cases
+        for case in group.samples
     ]
     answers = match_answers(asked, key)
     return [_group(group, answers) for group in groups]
@@ -182,18 +182,20 @@ def _group(group: Group, answers: Mapping[str, str | None]) -> Group:
     stages = [
         Stage(
             histories=stage.histories,
-            cases=tuple(
-                _case(case, answers) for case in stage.cases if answers.get(case.id, "") is not None
+            samples=tuple(
+                _case(case, answers)
+                for case in stage.samples
+                if answers.get(case.id, "") is not None
             ),
         )
         for stage in group.stages
     ]
-    rejected = sum(case.id in answers and answers[case.id] is None for case in group.cases)
+    rejected = sum(case.id in answers and answers[case.id] is None for case in group.samples)
     dropped = {**group.dropped, **({REJECTED: rejected} if rejected else {})}
     return Group(id=group.id, stages=tuple(stages), dropped=dropped)
 
 
-def _case(case: Case, answers: Mapping[str, str | None]) -> Case:
+def _case(case: Sample, answers: Mapping[str, str | None]) -> Sample:
     answer = answers.get(case.id)
     if answer is None or answer == case.reference:
         return case

@@ -85,9 +85,9 @@ def _of_groups(bench: str, groups: Sequence[Group]) -> DatasetReport:
     odd = sum((Counter(history.notes) for history in histories), Counter[str]())
     asked = Counter[str]()
     for group in groups:
-        texts = Counter(case.dialogue[-1].text.casefold() for case in group.cases)
-        odd["questions asked twice"] += len(group.cases) - len(texts) if bench == "qa" else 0
-        for case in group.cases:
+        texts = Counter(case.dialogue[-1].text.casefold() for case in group.samples)
+        odd["questions asked twice"] += len(group.samples) - len(texts) if bench == "qa" else 0
+        for case in group.samples:
             asked[case.category or "uncategorized"] += 1
             answerable = case.extra.get("answerable", True)
             odd["questions without a reference answer"] += answerable and not case.reference

@@ -69,7 +69,7 @@ def _group(what: str, number: int, file: Path) -> Group:
         )
         for place, (asks, says) in enumerate(_pairs(turns, dropped), 1)
     )
-    stage = Stage(histories=(history,), cases=cases)
+    stage = Stage(histories=(history,), samples=cases)
     return Group(id=name, stages=(stage,), dropped=dict(+dropped))
 
 

@@ -57,7 +57,7 @@ def _group(place: int, rows: Sequence[Record], stories: Sequence[list[tuple[int,
     dropped = Counter[str]()
     asked = _asked(rows[place], own, stories[place], dropped)
     cases = tuple(build_sample(one, [history]) for one in asked)
-    stage = Stage(histories=(history,), cases=cases)
+    stage = Stage(histories=(history,), samples=cases)
     return Group(id=own, stages=(stage,), dropped=dict(+dropped))
 
 

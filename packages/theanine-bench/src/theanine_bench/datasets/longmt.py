@@ -68,7 +68,7 @@ def _group(row: Record, number: int) -> Group:
         if str(text).strip()
     )
     dropped = Counter({"questions without words": len(texts) - len(cases)})
-    stage = Stage(histories=(history,), cases=cases)
+    stage = Stage(histories=(history,), samples=cases)
     return Group(id=name, stages=(stage,), dropped=dict(+dropped))
 
 

@@ -40,7 +40,7 @@ def read_memorybank(bank: Path) -> list[Group]:
         "questions of users who are not there": sum(map(len, asked.values())),
         "turns or days that can't be read": len(reading.rejected),
     }
-    found = [group for group in groups if group.cases]
+    found = [group for group in groups if group.samples]
     if not found:
         raise BadInput("it has no question of a user who is there", str(beside))
     first, *rest = found
@@ -80,4 +80,4 @@ def _group(history: History, asked: list[str]) -> Group:
         )
         for place, text in enumerate(texts, 1)
     )
-    return Group(id=history.name, stages=(Stage(histories=(noted,), cases=cases),))
+    return Group(id=history.name, stages=(Stage(histories=(noted,), samples=cases),))

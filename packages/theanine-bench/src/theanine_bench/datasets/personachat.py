@@ -22,7 +22,7 @@ from theanine_bench.datasets.reading import (
     build_sample,
     surrounding_indices,
 )
-from theanine_bench.samples import Case, Group, Stage
+from theanine_bench.samples import Group, Sample, Stage
 
 OTHERS = 5
 FIRST, SECOND = "User 1", "User 2"
@@ -53,7 +53,7 @@ def read_personachat(path: Path) -> list[Group]:
     except (OSError, ValueError, csv.Error) as error:
         raise BadInput(f"can't be read as a table: {error}", str(path)) from None
     groups = [_group(place, chats) for place in range(len(chats))]
-    groups = [group for group in groups if group.cases]
+    groups = [group for group in groups if group.samples]
     if not groups:
         raise BadInput(f"no chat in it; it needs the columns {', '.join(_COLUMNS)}", str(path))
     first, *rest = groups
@@ -92,7 +92,7 @@ def _group(place: int, chats: Sequence[_Chat]) -> Group:
     history = build_history(own.id, [(chat.id, chat.lines) for chat in near])
     if not history.transcripts:
         return Group(id=own.id, stages=())
-    cases: list[Case] = []
+    cases: list[Sample] = []
     personas = {name: persona for name, persona in own.personas.items() if persona}
     opening = [PlainTurn(speaker=name, text=" ".join(said)) for name, said in personas.items()]
     for number in range(1, len(own.lines)):
@@ -110,4 +110,4 @@ def _group(place: int, chats: Sequence[_Chat]) -> Group:
             extra={"persona": personas},
         )
         cases.append(build_sample(asked, [history]))
-    return Group(id=own.id, stages=(Stage(histories=(history,), cases=tuple(cases)),))
+    return Group(id=own.id, stages=(Stage(histories=(history,), samples=tuple(cases)),))

@@ -19,7 +19,7 @@ from theanine_bench.datasets.longmt import is_longmt, read_longmt
 from theanine_bench.datasets.memorybank import bank_of, read_memorybank
 from theanine_bench.datasets.questions import read_questions
 from theanine_bench.datasets.reading import load_json
-from theanine_bench.samples import Case, Group, Stage
+from theanine_bench.samples import Group, Sample, Stage
 
 
 def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
@@ -73,15 +73,15 @@ def _own(path: Path, file: Path) -> list[Group]:
 def _group(one: LabeledHistory) -> Group:
     asked = sorted([*one.questions, *one.unlabeled], key=lambda question: question.id)
     cases = tuple(_case(question, one.history) for question in asked)
-    stage = Stage(histories=(one.history,), cases=cases)
+    stage = Stage(histories=(one.history,), samples=cases)
     dropped = {why: count for why, count in one.dropped.items() if why != UNLABELED}  # asked here
     return Group(id=one.history.name, stages=(stage,), dropped=dropped)
 
 
-def _case(question: Question, history: History) -> Case:
+def _case(question: Question, history: History) -> Sample:
     last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
     at = question.asked_at or last + timedelta(minutes=1)
-    return Case(
+    return Sample(
         id=question.id,
         category=question.category,
         dialogue=(Utterance(text=question.text, speaker=_asker(history), at=at),),

@@ -18,7 +18,7 @@ from theanine.importers import read_histories
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory, TurnRef
-from theanine_bench.stored_histories import kept_histories
+from theanine_bench.stored_histories import read_stored_histories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def read_questions(
 
     Raises BadInput for a file that can't be read, or when nothing is left to ask.
     """
-    histories = kept_histories(data)
+    histories = read_stored_histories(data)
     labelled = [] if histories else _labelled(data)
     if histories is None:
         histories = [one.history for one in labelled] or list(read_histories(data).histories)

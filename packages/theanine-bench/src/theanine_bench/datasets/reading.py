@@ -13,7 +13,7 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers.dates import Calendar
 from theanine.types import History, Role, Transcript, Utterance
-from theanine_bench.samples import Case, Group
+from theanine_bench.samples import Group, Sample
 
 Record = Mapping[str, Any]
 USER, ASSISTANT = "user", "assistant"
@@ -100,11 +100,11 @@ class PlainQuestion:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def build_sample(asked: PlainQuestion, histories: Iterable[History]) -> Case:
+def build_sample(asked: PlainQuestion, histories: Iterable[History]) -> Sample:
     """The question as a case, a minute after the histories' last turn."""
     last = max(turn.at for one in histories for t in one.transcripts for turn in t.turns)
     said = [*asked.before, PlainTurn(speaker=asked.speaker, text=asked.text)]
-    return Case(
+    return Sample(
         id=asked.id,
         category=asked.category,
         dialogue=tuple(
@@ -122,12 +122,12 @@ def keep_askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
 
     Raises BadInput, with ``where``, when there is none. ``what`` names a group, in the plural.
     """
-    found = [group for group in groups if group.cases]
+    found = [group for group in groups if group.samples]
     if not found:
         raise BadInput(f"none of its {what} has both words and a question", where)
     lost = Counter({f"{what} that can't be asked": len(groups) - len(found)})
     for group in groups:
-        lost.update({} if group.cases else group.dropped)
+        lost.update({} if group.samples else group.dropped)
     first, *rest = found
     return [replace(first, dropped=dict(+(Counter(first.dropped) + lost))), *rest]
 

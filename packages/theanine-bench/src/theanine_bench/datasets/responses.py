@@ -12,7 +12,7 @@ from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.personachat import is_personachat, read_personachat
-from theanine_bench.samples import Case, Group, Stage
+from theanine_bench.samples import Group, Sample, Stage
 
 SESSIONS = (3, 4, 5)
 """Theanine (section 3.3) and LLM-Rsum (section 4.1) test these: before, methods hardly differ."""
@@ -29,7 +29,7 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
         return read_personachat(path)
     reading = read_histories(path, keep_going=True)
     groups = [_group(history, sessions) for history in reading.histories]
-    found = [group for group in groups if group.cases]
+    found = [group for group in groups if group.samples]
     if not found:
         raise BadInput(
             f"no history in it has a session {min(sessions)} with two turns or more", str(path)
@@ -47,16 +47,16 @@ def _group(history: History, sessions: Collection[int]) -> Group:
     for number, transcript in enumerate(history.transcripts, 1):
         if number in sessions:
             known = (History(name=history.name, transcripts=before, notes=notes),) if before else ()
-            stages.append(Stage(histories=known, cases=tuple(_cases(transcript, number))))
+            stages.append(Stage(histories=known, samples=tuple(_cases(transcript, number))))
             before, notes = [], dict[str, int]()
         before.append(transcript)
     return Group(id=history.name, stages=tuple(stages))
 
 
-def _cases(transcript: Transcript, number: int) -> Iterator[Case]:
+def _cases(transcript: Transcript, number: int) -> Iterator[Sample]:
     for place in range(1, len(transcript.turns)):
         turn = transcript.turns[place]
-        yield Case(
+        yield Sample(
             id=f"{transcript.key}/{place + 1}",
             category=f"session {number}",
             dialogue=tuple(_plain(said) for said in transcript.turns[:place]),

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import one_line
-from theanine_bench.judges.judge import PROMPTS, Form, Judge, Unjudged, always
-from theanine_bench.judges.showing import (
+from theanine_bench.judges.judge import PROMPTS, Judge, JudgePrompt, Unjudged, always
+from theanine_bench.judges.rendering import (
     NOTHING,
     answer,
     answerable,
@@ -19,7 +19,7 @@ from theanine_bench.judges.showing import (
     reference,
 )
 from theanine_bench.metrics.ordering import order_score
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 from theanine_bench.teafarm.verdicts import CORRECT, INCORRECT
 from theanine_bench.teafarm.verdicts import JUDGE as TEAFARM
 
@@ -83,15 +83,15 @@ ORDER = load_prompt(PROMPTS, "judge-order", 1, Order)
 _MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
 
 
-def _asked(item: Item) -> dict[str, str]:
+def _asked(item: SampleResult) -> dict[str, str]:
     return {"conversation": conversation(item), "answer": answer(item)}
 
 
-def _compared(item: Item) -> dict[str, str]:
+def _compared(item: SampleResult) -> dict[str, str]:
     return {**_asked(item), "reference": reference(item)}
 
 
-def grounds(item: Item) -> dict[str, str]:
+def grounds(item: SampleResult) -> dict[str, str]:
     """The reference and, where the case has them, the past turns that hold the answer.
 
     Raises Unjudged where the item has neither.
@@ -105,15 +105,15 @@ def grounds(item: Item) -> dict[str, str]:
         return {"reference": NOTHING, "evidence": shown}
 
 
-def _farmed(item: Item) -> dict[str, str]:
-    return {"question": one_line(item.asked), "answer": reference(item), "reply": answer(item)}
+def _farmed(item: SampleResult) -> dict[str, str]:
+    return {"question": one_line(item.question), "answer": reference(item), "reply": answer(item)}
 
 
-def _rubric(item: Item) -> list[str]:
+def _rubric(item: SampleResult) -> list[str]:
     return [one_line(str(point)) for point in item.extra.get("rubric") or ()]
 
 
-def _pointed(item: Item) -> dict[str, str]:
+def _pointed(item: SampleResult) -> dict[str, str]:
     """Raises Unjudged where the case has no points."""
     lines = [f"{number}. {point}" for number, point in enumerate(_rubric(item), 1)]
     if not lines:
@@ -121,17 +121,17 @@ def _pointed(item: Item) -> dict[str, str]:
     return {**_asked(item), "points": "\n".join(lines)}
 
 
-def _each_once(item: Item, points: Iterable[int]) -> str | None:
+def _each_once(item: SampleResult, points: Iterable[int]) -> str | None:
     """What is wrong with the numbers of a verdict's points, or None."""
     wanted, given = list(range(1, len(_rubric(item)) + 1)), sorted(points)
     return None if given == wanted else f"it needs the points {wanted}, each once, not {given}"
 
 
-def _unmet(item: Item, verdict: Points) -> str | None:
+def _unmet(item: SampleResult, verdict: Points) -> str | None:
     return _each_once(item, (one.point for one in verdict.points))
 
 
-def _unordered(item: Item, verdict: Order) -> str | None:
+def _unordered(item: SampleResult, verdict: Order) -> str | None:
     named = [one.point for one in verdict.events if one.point is not None]
     return _each_once(item, [*named, *verdict.missing])
 
@@ -151,70 +151,72 @@ def _in_order(verdict: Order) -> dict[str, float]:
     return {"right": order_score(named + len(verdict.missing), events)}
 
 
-_BY_REFERENCE = Form(step=RIGHT, values=_compared, score=_right)
-_BY_SILENCE = Form(step=ABSTAINS, values=_asked, score=_right)
-_BY_POINTS = Form(
-    step=RUBRIC, values=_pointed, score=lambda said: {"right": _share(said)}, check=_unmet
+_BY_REFERENCE = JudgePrompt(step=RIGHT, values=_compared, to_scores=_right)
+_BY_SILENCE = JudgePrompt(step=ABSTAINS, values=_asked, to_scores=_right)
+_BY_POINTS = JudgePrompt(
+    step=RUBRIC, values=_pointed, to_scores=lambda said: {"right": _share(said)}, check=_unmet
 )
-_BY_ORDER = Form(step=ORDER, values=_pointed, score=_in_order, check=_unordered)
-POINTED = Form(
-    step=RUBRIC, values=_pointed, score=lambda said: {"points": _share(said)}, check=_unmet
+_BY_ORDER = JudgePrompt(step=ORDER, values=_pointed, to_scores=_in_order, check=_unordered)
+POINTED = JudgePrompt(
+    step=RUBRIC, values=_pointed, to_scores=lambda said: {"points": _share(said)}, check=_unmet
 )
 
 
-def _form_of_right(item: Item) -> Form[Order] | Form[Points] | Form[Right]:
+def _form_of_right(
+    item: SampleResult,
+) -> JudgePrompt[Order] | JudgePrompt[Points] | JudgePrompt[Right]:
     if _rubric(item):
         return _BY_ORDER if item.extra.get("ordered") else _BY_POINTS
     return _BY_REFERENCE if answerable(item) else _BY_SILENCE
 
 
-GROUNDED = Form(
+GROUNDED = JudgePrompt(
     step=GPT4SCORE,
     values=lambda item: {**grounds(item), **_asked(item)},
-    score=lambda said: {"gpt4score": float(said.score)},
+    to_scores=lambda said: {"gpt4score": float(said.score)},
 )
-COVERED = Form(
-    step=GPT_SCORE, values=_compared, score=lambda said: {"gpt-score": float(said.score)}
+COVERED = JudgePrompt(
+    step=GPT_SCORE, values=_compared, to_scores=lambda said: {"gpt-score": float(said.score)}
 )
-FARMED = Form(
+FARMED = JudgePrompt(
     step=TEAFARM,
     values=_farmed,
-    score=lambda said: {"teafarm": float(said.verdict == CORRECT)},
+    to_scores=lambda said: {"teafarm": float(said.verdict == CORRECT)},
 )
 
 ANSWER_JUDGES = (
     Judge(
         name="gpt4score",
         worst={"gpt4score": 0.0},
-        form=always(GROUNDED),
+        prompt=always(GROUNDED),
         labels=range(101),
         source="GPT4Score of SeCom (section 3.1) and MemoChat: 0 to 100",
     ),
     Judge(
         name="gpt-score",
         worst={"gpt-score": 0.0},
-        form=always(COVERED),
+        prompt=always(COVERED),
         labels=range(3),
         source="GPT-score of conditional memory (section 5.2, table 13): 0, 1 or 2",
     ),
     Judge(
         name="right",
         worst={"right": 0.0},
-        form=_form_of_right,
+        prompt=_form_of_right,
         labels=("right", "wrong"),
         source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points and order",
     ),
     Judge(
         name="points",
         worst={"points": 0.0},
-        form=always(POINTED),
+        prompt=always(POINTED),
         labels=("right", "wrong"),
         source="BEAM's points, for questions of order as well: their mean of 1, 0.5 and 0",
     ),
     Judge(
         name="teafarm",
         worst={"teafarm": 0.0},
-        form=always(FARMED),
+        prompt=always(FARMED),
         labels=(CORRECT, INCORRECT),
         source="TeaFarm's judge (Theanine, appendix H, figure 25)",
     ),

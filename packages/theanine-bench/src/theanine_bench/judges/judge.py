@@ -15,8 +15,7 @@ from pydantic import BaseModel
 from theanine.errors import ModelError, SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import PromptTemplate
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult, Score
 
 T = TypeVar("T", bound=BaseModel)
 PROMPTS = "theanine_bench.judges"
@@ -31,7 +30,7 @@ class Unjudged(ModelError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form(Generic[T]):
+class JudgePrompt(Generic[T]):
     """One way to ask.
 
     Attributes:
@@ -42,9 +41,9 @@ class Form(Generic[T]):
     """
 
     step: PromptTemplate[T]
-    values: Callable[[Item], Mapping[str, str]]
-    score: Callable[[T], Mapping[str, float]]
-    check: Callable[[Item, T], str | None] = lambda _item, _verdict: None
+    values: Callable[[SampleResult], Mapping[str, str]]
+    to_scores: Callable[[T], Mapping[str, float]]
+    check: Callable[[SampleResult, T], str | None] = lambda _item, _verdict: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +60,16 @@ class Judge:
 
     name: str
     worst: Mapping[str, float]
-    form: Callable[[Item], Form[Any]]
+    prompt: Callable[[SampleResult], JudgePrompt[Any]]
     labels: Sequence[str] | range
     source: str
 
     @property
-    def judging(self) -> bool:
+    def needs_judge(self) -> bool:
         """It asks a model."""
         return True
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """The verdict on an item that has an answer, its words and who gave it included.
 
         Raises ModelError when the judge fails (Unjudged: it had nothing to go by), and
@@ -78,17 +77,17 @@ class Judge:
         """
         if judge is None:
             raise SettingsError(f"{self.name} is judged by a model: name one with --judge")
-        form = self.form(item)
+        form = self.prompt(result)
         verdict = await judge.ask(
             form.step,
             source_sessions=(),  # the judge's own scope has no sessions
-            check=lambda said: form.check(item, said),
-            **form.values(item),
+            check=lambda said: form.check(result, said),
+            **form.values(result),
         )
         words = {**verdict.model_dump(), "model": judge.model, "prompt": form.step.label}
-        return Scored(values=form.score(verdict), verdict=words)
+        return Score(values=form.to_scores(verdict), verdict=words)
 
 
-def always(form: Form[Any]) -> Callable[[Item], Form[Any]]:
+def always(form: JudgePrompt[Any]) -> Callable[[SampleResult], JudgePrompt[Any]]:
     """The same form for every item."""
     return lambda _: form

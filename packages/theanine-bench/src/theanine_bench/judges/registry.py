@@ -13,7 +13,7 @@ JUDGES: Mapping[str, Judge] = {judge.name: judge for judge in (*ANSWER_JUDGES, *
 """Every judge of a single item."""
 
 
-def judge_named(name: str) -> Judge:
+def find_judge(name: str) -> Judge:
     """The judge of that name, such as ``gpt4score``. Raises SettingsError for an unknown one."""
     try:
         return JUDGES[name]

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import load_prompt
 from theanine_bench.judges.answers import REASON
-from theanine_bench.judges.judge import PROMPTS, Form, Judge, always
-from theanine_bench.judges.showing import conversation, past, recalled, reply
-from theanine_bench.runs.item import Item
+from theanine_bench.judges.judge import PROMPTS, Judge, JudgePrompt, always
+from theanine_bench.judges.rendering import conversation, past, recalled, reply
+from theanine_bench.samples import SampleResult
 
 QUALITIES = {
     "fluency": "Fluency: it reads naturally, as a person would put it, varied and without "
@@ -65,20 +65,20 @@ HELPFULNESS = load_prompt(PROMPTS, "judge-helpfulness", 1, Agreement)
 FIVE = load_prompt(PROMPTS, "judge-perspectives", 1, Perspectives)
 
 
-def _shown(item: Item) -> dict[str, str]:
+def _shown(item: SampleResult) -> dict[str, str]:
     return {"past": past(item), "conversation": conversation(item), "reply": reply(item)}
 
 
 def _quality(name: str) -> Judge:
-    form = Form(
+    form = JudgePrompt(
         step=QUALITY,
         values=lambda item: {**_shown(item), "quality": QUALITIES[name]},
-        score=lambda said: {name: float(said.score)},
+        to_scores=lambda said: {name: float(said.score)},
     )
     return Judge(
         name=name,
         worst={name: 1.0},
-        form=always(form),
+        prompt=always(form),
         labels=range(1, 101),
         source="single model evaluation of LLM-Rsum (section 4 and appendix): 1 to 100",
     )
@@ -88,16 +88,16 @@ def _stance(verdict: Stance) -> dict[str, float]:
     return {f"entailment/{label}": float(verdict.label == label) for label in STANCES}
 
 
-STANCE = Form(step=ENTAILMENT, values=_shown, score=_stance)
-HELP = Form(
+STANCE = JudgePrompt(step=ENTAILMENT, values=_shown, to_scores=_stance)
+HELP = JudgePrompt(
     step=HELPFULNESS,
     values=lambda item: {"recalled": recalled(item), "conversation": conversation(item)},
-    score=lambda said: {"helpfulness": float(said.label.endswith(" agree"))},
+    to_scores=lambda said: {"helpfulness": float(said.label.endswith(" agree"))},
 )
-SEEN_BY_FIVE = Form(
+SEEN_BY_FIVE = JudgePrompt(
     step=FIVE,
     values=_shown,
-    score=lambda said: {
+    to_scores=lambda said: {
         f"perspectives/{name}": float(getattr(said, name)) for name in PERSPECTIVES
     },
 )
@@ -107,21 +107,21 @@ REPLY_JUDGES = (
     Judge(
         name="entailment",
         worst={"entailment/entails": 0.0, "entailment/neutral": 0.0, "entailment/contradicts": 1.0},
-        form=always(STANCE),
+        prompt=always(STANCE),
         labels=STANCES,
         source="the third human evaluation of Theanine (appendix F): shares of each label",
     ),
     Judge(
         name="helpfulness",
         worst={"helpfulness": 0.0},
-        form=always(HELP),
+        prompt=always(HELP),
         labels=AGREEMENTS,
         source="agreement that what was retrieved helps (Theanine, appendix F): share that agrees",
     ),
     Judge(
         name="perspectives",
         worst={f"perspectives/{name}": 0.0 for name in PERSPECTIVES},
-        form=always(SEEN_BY_FIVE),
+        prompt=always(SEEN_BY_FIVE),
         labels=range(4),
         source="the five perspectives of SeCom (appendix A.10) and COMEDY: 0 to 3 each",
     ),

@@ -1,58 +1,53 @@
-"""The port of measures: of one item, by a rule or by a judging model, or over a whole run."""
+"""Ports: a metric scores one result, a corpus metric all results of a run together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from theanine.llm.chat import ScopedChat
-from theanine_bench.runs.item import Item
+from theanine_bench.metrics.intervals import Interval
+from theanine_bench.samples import SampleResult, Score
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """What a measure says of an item: numbers by name, and a judge's words."""
-
-    values: Mapping[str, float]
-    verdict: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-class Measure(Protocol):
-    """Measures one item. A judge is a measure that asks a model.
+class Metric(Protocol):
+    """Scores one result. A judge is a metric that asks a model.
 
     Attributes:
-        name: its own; the names of its values begin with it or are it.
-        judging: whether it asks a model.
-        worst: the least an item can score, by name; for judges, what one without an answer does.
+        name: the name of its score, or the prefix ``NAME/`` of several.
+        needs_judge: whether it asks the judging model.
+        worst: the lowest score by name; what a judge gives a sample without an answer.
     """
 
     @property
     def name(self) -> str: ...
 
     @property
-    def judging(self) -> bool: ...
+    def needs_judge(self) -> bool: ...
 
     @property
     def worst(self) -> Mapping[str, float]: ...
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
-        """Measure an item. A judge is only asked of one that has an answer; for other measures a
-        missing answer says nothing at all. No values where there is nothing to compare with.
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
+        """Return the scores of a result; none where it has nothing to be compared with.
 
-        Raises ModelError when the judge fails: that is recorded beside the score, never as a score.
+        Judges are only asked about results with an answer; other metrics treat a missing answer
+        as an empty one. Raises ModelError if the judge fails, which the run records as a failure
+        and not as a score.
         """
         ...
 
 
-class CorpusMeasure(Protocol):
-    """Measures all items of a run together, answered or not."""
+class CorpusMetric(Protocol):
+    """Scores all results of a run together, answered or not.
+
+    Attributes:
+        name: the name of its score, or the prefix ``NAME/`` of several.
+    """
 
     @property
-    def name(self) -> str:
-        """Its name; the names of its values begin with it or are it."""
-        ...
+    def name(self) -> str: ...
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
-        """Numbers by name. Raises MissingExtra or SettingsError where a part is missing."""
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float | Interval]:
+        """Return scores by name. Raises MissingExtra or SettingsError where a part is missing."""
         ...

@@ -7,13 +7,13 @@ from functools import reduce
 from typing import TypeVar
 
 from theanine_bench.metrics.intervals import Floats
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 
 V = TypeVar("V", float, Floats)
 
 
 def by_category(
-    name: str, items: Sequence[Item], of: Callable[[Sequence[int]], V], fewest: int = 1
+    name: str, items: Sequence[SampleResult], of: Callable[[Sequence[int]], V], fewest: int = 1
 ) -> dict[str, V]:
     """``NAME``, and ``NAME/CATEGORY`` and their mean ``NAME/mean`` where there are several.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from theanine_bench.metrics.neural import NEURAL
 from theanine_bench.metrics.overlap import SacreBleu
 from theanine_bench.metrics.overlap_measures import CORPUS_BLEU, CorpusBleu
 from theanine_bench.metrics.paired import PairedComparison
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.saved_run import Kept
+from theanine_bench.samples import SampleResult
 
 UNTESTED = (
     "no p-value, as it would have to be measured anew for every resample; it is of all cases of "
@@ -32,8 +31,21 @@ UNTESTED = (
 )
 
 
+class FinishedRun(Protocol):
+    """What is compared of a run: its name, and settings and summary as its folder has them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+    @property
+    def summary(self) -> Mapping[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole:
+class CorpusResult:
     """A measure over all answers together.
 
     Attributes:
@@ -53,10 +65,12 @@ class Whole:
         return {"values": list(self.values), "against_first": tested, "why": self.why}
 
 
-def wholes(runs: Sequence[Kept], cases: Sequence[tuple[Item, ...]]) -> dict[str, Whole]:
+def compare_corpus_metrics(
+    runs: Sequence[FinishedRun], cases: Sequence[tuple[SampleResult, ...]]
+) -> dict[str, CorpusResult]:
     """What all runs measure so, by name; BLEU anew over the common cases, the rest as it stands."""
-    found: dict[str, Whole] = {}
-    asked = [{_kind(label): label for label in run.settings["measures"]} for run in runs]
+    found: dict[str, CorpusResult] = {}
+    asked = [{_kind(label): label for label in run.settings["metrics"]} for run in runs]
     for kind in asked[0]:
         if not all(kind in one for one in asked):
             continue
@@ -80,7 +94,9 @@ def _kind(label: str) -> str:
     return label if label in CORPUS_BLEU else label.partition(":")[0]
 
 
-def _standing(kind: str, runs: Sequence[Kept], labels: Sequence[str], why: str) -> dict[str, Whole]:
+def _standing(
+    kind: str, runs: Sequence[FinishedRun], labels: Sequence[str], why: str
+) -> dict[str, CorpusResult]:
     """The values as the runs have them."""
     kept: list[dict[str, Any]] = [run.summary["corpus"] for run in runs]
     names = dict.fromkeys(
@@ -97,7 +113,7 @@ def _standing(kind: str, runs: Sequence[Kept], labels: Sequence[str], why: str) 
     if not names and kind in NEURAL:
         names = {kind: None}
     return {
-        name: Whole(
+        name: CorpusResult(
             values=[value if isinstance(value := one.get(name), float) else None for one in kept],
             why="; ".join(lacking) or why,
         )
@@ -105,7 +121,9 @@ def _standing(kind: str, runs: Sequence[Kept], labels: Sequence[str], why: str) 
     }
 
 
-def _tested(measure: CorpusBleu, cases: Sequence[tuple[Item, ...]]) -> dict[str, Whole]:
+def _tested(
+    measure: CorpusBleu, cases: Sequence[tuple[SampleResult, ...]]
+) -> dict[str, CorpusResult]:
     """Over the cases with a reference. Raises MissingExtra."""
     compared = [items for items in cases if items[0].reference]
     if not compared:
@@ -116,7 +134,7 @@ def _tested(measure: CorpusBleu, cases: Sequence[tuple[Item, ...]]) -> dict[str,
     drawn = [by_category(name, first, partial(_resampled, measure.bleu, one)) for one in each]
     sizes = Counter(f"{name}/{item.category}" for item in first)
     return {
-        row: Whole(
+        row: CorpusResult(
             values=[one[row] for one in found],
             against=[
                 _comparison(row, found, drawn, run, sizes[row] or len(first))

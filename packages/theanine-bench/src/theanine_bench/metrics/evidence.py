@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from theanine.llm.chat import ScopedChat
 from theanine.text.formatting import one_line
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult, Score
 
 EVIDENCE = "evidence"
 
@@ -22,14 +21,14 @@ class EvidenceRecalled:
     """
 
     name: str = EVIDENCE
-    judging: bool = False
+    needs_judge: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {EVIDENCE: 0.0})
 
-    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
         """The share; no value for a question that names no evidence."""
-        wanted = {_words(one) for one in item.extra.get("evidence", ()) if one["speaker"]}
-        have = {_words(source) for part in item.recalled for source in part["sources"]}
-        return Scored(values={EVIDENCE: len(wanted & have) / len(wanted)} if wanted else {})
+        wanted = {_words(one) for one in result.extra.get("evidence", ()) if one["speaker"]}
+        have = {_words(source) for part in result.recalled for source in part["sources"]}
+        return Score(values={EVIDENCE: len(wanted & have) / len(wanted)} if wanted else {})
 
 
 def _words(turn: Mapping[str, str]) -> tuple[str, str]:

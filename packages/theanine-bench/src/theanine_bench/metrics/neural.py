@@ -16,7 +16,7 @@ from theanine.embeddings.on_device import require
 from theanine.errors import SettingsError
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.library import library
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 
 EXTRA = "eval-neural"
 BERTSCORE, MAUVE = "bertscore", "mauve"
@@ -60,7 +60,7 @@ class BertScore:
             return BERTSCORE
         return f"{BERTSCORE}:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """``bertscore`` over all; where there are several categories, ``bertscore/CATEGORY`` and
         ``bertscore/mean``, the mean of those.
 
@@ -74,7 +74,7 @@ class BertScore:
                 f"bert-score knows no model {folder.name!r}: say which layer's vectors are "
                 f"compared, as in bertscore={folder}@17"
             )
-        compared = [item for item in items if item.reference.strip()]
+        compared = [item for item in results if item.reference.strip()]
         scores = dict.fromkeys((item.id for item in compared), 0.0)
         said = [item for item in compared if (item.answer or "").strip()]
         if said:
@@ -116,7 +116,7 @@ class Mauve:
         """With the model's, for the run's record; the values are named ``mauve`` alone."""
         return MAUVE if self.folder is None else f"{MAUVE}:{self.folder.name}"
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """``mauve`` over all; where there are several categories, of 20 texts each or more,
         ``mauve/CATEGORY`` and ``mauve/mean``, the mean of those.
 
@@ -128,7 +128,7 @@ class Mauve:
             raise SettingsError(
                 f"mauve-text tells models by their path: {folder} must have gpt2 or bert in it"
             )
-        compared = [item for item in items if item.reference.strip()]
+        compared = [item for item in results if item.reference.strip()]
         if len(compared) < FEWEST:
             raise SettingsError(
                 f"MAUVE compares clouds of texts: {len(compared)} answers are too few, it takes "

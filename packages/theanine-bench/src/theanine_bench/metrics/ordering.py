@@ -15,8 +15,7 @@ from itertools import combinations
 
 from theanine.llm.chat import ScopedChat
 from theanine.text.words import content_words, sentences
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult, Score
 
 ORDER = "order:words"
 MIN_SIMILARITY = 0.2
@@ -100,17 +99,17 @@ class OrderByWords:
     """
 
     name: str = ORDER
-    judging: bool = False
+    needs_judge: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {ORDER: 0.0, f"{ORDER}/found": 0.0})
 
-    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
         """Both values, or none for another question."""
-        points = [str(point) for point in item.extra.get("rubric") or ()]
-        if not points or not item.extra.get("ordered"):
-            return Scored(values={})
-        events = align(points, split_events(item.answer or ""))
+        points = [str(point) for point in result.extra.get("rubric") or ()]
+        if not points or not result.extra.get("ordered"):
+            return Score(values={})
+        events = align(points, split_events(result.answer or ""))
         scores = (order_score(len(points), events), event_f1(len(points), events))
-        return Scored(values=dict(zip(self.worst, scores, strict=True)))
+        return Score(values=dict(zip(self.worst, scores, strict=True)))
 
 
 def _sign(a: float, b: float) -> int:

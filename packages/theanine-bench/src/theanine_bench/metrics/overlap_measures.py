@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from theanine.embeddings.on_device import require
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
-from theanine_bench.metrics.base import CorpusMeasure, Measure, Scored
+from theanine_bench.metrics.base import Metric
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.library import EXTRA
 from theanine_bench.metrics.overlap import (
@@ -26,7 +26,7 @@ from theanine_bench.metrics.overlap import (
     rouge,
     token_f1,
 )
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult, Score
 
 Compare = Callable[[str, str], float]
 """An answer and its reference to a number from 0 to 1."""
@@ -44,12 +44,12 @@ class OverlapMeasure:
     """
 
     name: str
-    score: Callable[[Item], float | None]
+    compute: Callable[[SampleResult], float | None]
     library: str = ""
     source: str = ""
 
     @property
-    def judging(self) -> bool:
+    def needs_judge(self) -> bool:
         """It asks no model."""
         return False
 
@@ -58,10 +58,10 @@ class OverlapMeasure:
         """An item without an answer scores 0."""
         return {self.name: 0.0}
 
-    async def of(self, item: Item, judge: ScopedChat | None = None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
         """The value under the measure's name, or none."""
-        score = self.score(item)
-        return Scored(values={} if score is None else {self.name: score})
+        score = self.compute(result)
+        return Score(values={} if score is None else {self.name: score})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,9 @@ class CorpusBleu:
     library: str = ""
     source: str = ""
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """``NAME`` over all, ``NAME/CATEGORY`` where there are several, ``NAME/mean`` of those."""
-        compared = [item for item in items if item.reference]
+        compared = [item for item in results if item.reference]
         answers = [item.answer or "" for item in compared]
         references = [item.reference for item in compared]
 
@@ -87,12 +87,12 @@ class CorpusBleu:
 
         return by_category(self.name, compared, of)
 
-    def counts(self, items: Iterable[Item]) -> NDArray[np.int64]:
+    def counts(self, items: Iterable[SampleResult]) -> NDArray[np.int64]:
         """``(n, k)``: what each item adds; each has a reference. Raises MissingExtra."""
         return np.array([self.bleu.counts(item.answer or "", item.reference) for item in items])
 
 
-def overlap_measures(names: Iterable[str] | None = None) -> list[Measure]:
+def overlap_measures(names: Iterable[str] | None = None) -> list[Metric]:
     """The measures of these names, or the common ones: ``f1``, ``exact``, BLEU and ROUGE.
 
     Raises SettingsError for an unknown name, and MissingExtra where a library of the extra
@@ -102,7 +102,7 @@ def overlap_measures(names: Iterable[str] | None = None) -> list[Measure]:
     return [_ready(_named(name, OVERLAP)) for name in wanted]
 
 
-def corpus_bleus(names: Iterable[str]) -> list[CorpusMeasure]:
+def corpus_bleus(names: Iterable[str]) -> list[CorpusBleu]:
     """BLEU over the whole run, by name; raises as :func:`overlap_measures` does."""
     return [_ready(_named(name, CORPUS_BLEU)) for name in names]
 
@@ -120,16 +120,16 @@ def _ready(measure: M) -> M:
     return measure
 
 
-def _compared(compare: Compare) -> Callable[[Item], float | None]:
+def _compared(compare: Compare) -> Callable[[SampleResult], float | None]:
     """Of the answer and the reference, where there is one."""
 
-    def score(item: Item) -> float | None:
+    def score(item: SampleResult) -> float | None:
         return compare(item.answer or "", item.reference) if item.reference else None
 
     return score
 
 
-def _locomo(item: Item) -> float | None:
+def _locomo(item: SampleResult) -> float | None:
     """LoCoMo gives its unanswerable questions no reference, and a rule of their own."""
     answerable = item.extra.get("answerable", True) is not False
     if answerable and not item.reference:
@@ -138,42 +138,42 @@ def _locomo(item: Item) -> float | None:
 
 
 def _measures() -> Iterable[OverlapMeasure]:
-    yield OverlapMeasure(name="f1", score=_compared(token_f1), source="SQuAD 2.0")
-    yield OverlapMeasure(name="exact", score=_compared(exact_match), source="SQuAD 2.0")
+    yield OverlapMeasure(name="f1", compute=_compared(token_f1), source="SQuAD 2.0")
+    yield OverlapMeasure(name="exact", compute=_compared(exact_match), source="SQuAD 2.0")
     for order in _ORDERS:
         yield OverlapMeasure(
             name=f"bleu-{order}",
-            score=_compared(SacreBleu(order=order).sentence),
+            compute=_compared(SacreBleu(order=order).sentence),
             library="sacrebleu",
             source="sacrebleu: sentence, 13a, exp, effective order",
         )
     for kind in ("1", "2", "L"):
         yield OverlapMeasure(
             name=f"rouge-{kind.lower()}",
-            score=_compared(lambda answer, reference, kind=kind: rouge(answer, reference, kind)),
+            compute=_compared(lambda answer, reference, kind=kind: rouge(answer, reference, kind)),
             library="rouge_score",
             source="rouge-score: F, no stemming",
         )
         yield OverlapMeasure(
             name=f"rouge-{kind.lower()}:stemmed",
-            score=_compared(
+            compute=_compared(
                 lambda answer, reference, kind=kind: rouge(answer, reference, kind, stem=True)
             ),
             library="rouge_score",
             source="rouge-score: F, stemming",
         )
     yield OverlapMeasure(
-        name="f1:locomo", score=_locomo, library="nltk", source="LoCoMo, task_eval/evaluation.py"
+        name="f1:locomo", compute=_locomo, library="nltk", source="LoCoMo, task_eval/evaluation.py"
     )
     yield OverlapMeasure(
         name="f1:parlai",
-        score=_compared(lambda answer, reference: token_f1(answer, reference, "parlai")),
+        compute=_compared(lambda answer, reference: token_f1(answer, reference, "parlai")),
         source="ParlAI, parlai/core/metrics.py",
     )
     for order in _ORDERS:
         yield OverlapMeasure(
             name=f"bleu-{order}:parlai",
-            score=_compared(NltkBleu(order=order, tokens="parlai", epsilon=1e-12).sentence),
+            compute=_compared(NltkBleu(order=order, tokens="parlai", epsilon=1e-12).sentence),
             library="nltk",
             source="ParlAI, parlai/core/metrics.py: sentence, nltk's method 1",
         )

@@ -14,9 +14,10 @@ from theanine.errors import BadInput, SettingsError
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
 from theanine.types import Memory, Scope, Turn
+from theanine_bench.files import write_atomically
 from theanine_bench.rating.forms import RatingForm
-from theanine_bench.runs.folder import RunFolder, write_whole
-from theanine_bench.runs.item import Item
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.samples import SampleResult
 
 TASKS_FILE = "tasks.json"
 
@@ -68,7 +69,9 @@ async def draw_tasks(
     rng = Random(seed)
     kept = rng.sample(found, min(sample, len(found)))
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps([asdict(task) for task in kept], ensure_ascii=False, indent=1))
+    write_atomically(
+        file, json.dumps([asdict(task) for task in kept], ensure_ascii=False, indent=1)
+    )
     return kept
 
 
@@ -89,7 +92,7 @@ def _task(read: Mapping[str, Any]) -> RatingTask:
 async def _made(
     runs: Sequence[RunFolder], form: RatingForm, seed: int
 ) -> AsyncIterator[RatingTask]:
-    items = runs[0].items()
+    items = runs[0].results()
     if form.name == "linking":
         async for task in _links(runs[0]):
             yield task
@@ -97,7 +100,7 @@ async def _made(
         async for task in _refinements(runs[0], items):
             yield task
     elif form.name == "helpfulness":
-        for task in _pairs(items, runs[1].items(), [str(run.path) for run in runs], seed):
+        for task in _pairs(items, runs[1].results(), [str(run.path) for run in runs], seed):
             yield task
     else:
         for item in items.values():
@@ -108,7 +111,7 @@ async def _made(
 
 
 async def _links(run: RunFolder) -> AsyncIterator[RatingTask]:
-    method = run.settings()["setup"]["method"]
+    method = run.settings()["config"]["method"]
     async with _opened(run) as store:
         for scope in await store.scopes():
             memories = {one.id: one for one in await store.memories(scope, method=method)}
@@ -126,9 +129,11 @@ async def _memory(store: Store, scope: Scope, memory: Memory, place: int) -> Blo
     return Block(title=title, lines=(memory.text, *(f"↳ {_said(turn)}" for turn in turns)))
 
 
-async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterator[RatingTask]:
+async def _refinements(
+    run: RunFolder, items: Mapping[str, SampleResult]
+) -> AsyncIterator[RatingTask]:
     """Parts that rest on several memories: before them the memories, after them the words."""
-    method = run.settings()["setup"]["method"]
+    method = run.settings()["config"]["method"]
     async with _opened(run) as store:
         for group in dict.fromkeys(item.group for item in items.values()):
             memories = {one.id: one for one in await store.memories(Scope(group), method=method)}
@@ -148,7 +153,10 @@ async def _refinements(run: RunFolder, items: Mapping[str, Item]) -> AsyncIterat
 
 
 def _pairs(
-    ours: Mapping[str, Item], theirs: Mapping[str, Item], names: Sequence[str], seed: int
+    ours: Mapping[str, SampleResult],
+    theirs: Mapping[str, SampleResult],
+    names: Sequence[str],
+    seed: int,
 ) -> Iterator[RatingTask]:
     """Cases that both recalled something for, each run first as often as second, by chance."""
     for id, item in ours.items():
@@ -168,19 +176,19 @@ def _pairs(
         yield RatingTask(id=id, blocks=(_dialogue(item), *recalled), sides=sides)
 
 
-def _remembered(item: Item) -> Block:
+def _remembered(item: SampleResult) -> Block:
     turns = {source["turn"]: source for part in item.recalled for source in part["sources"]}
     ordered = sorted(turns.values(), key=lambda source: (source["at"], source["turn"]))
     lines = tuple(f"{one['at'][:10]} {one['speaker']}: {one['text']}" for one in ordered)
     return Block(title="What is remembered, oldest first", lines=lines or ("(nothing)",))
 
 
-def _dialogue(item: Item) -> Block:
+def _dialogue(item: SampleResult) -> Block:
     lines = tuple(f"{one['speaker']}: {one['text']}" for one in item.dialogue)
     return Block(title="Dialogue", lines=lines)
 
 
-def _reply(item: Item) -> Block:
+def _reply(item: SampleResult) -> Block:
     return Block(title=f"Reply of {item.speaker}", lines=(item.answer or "",))
 
 

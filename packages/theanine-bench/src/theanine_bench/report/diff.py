@@ -11,8 +11,8 @@ from theanine_bench.report.run import about
 from theanine_bench.report.run_items import Packed
 
 if TYPE_CHECKING:
-    from theanine_bench.analysis.diff import Case, Diff
-    from theanine_bench.runs.item import Item
+    from theanine_bench.analysis.diff import ComparedSample, Diff
+    from theanine_bench.samples import SampleResult
 
 
 def diff_page(found: Diff) -> str:
@@ -38,7 +38,7 @@ def diff_page(found: Diff) -> str:
             category: {name: list(map(asdict, means)) for name, means in of.items()}
             for category, of in found.categories().items()
         },
-        "cases": [_case(case, packed) for case in found.cases],
+        "cases": [_case(case, packed) for case in found.samples],
         **packed.rows(),
     }
     title = ", ".join(run.name for run in found.runs)
@@ -53,23 +53,23 @@ def _settings(found: Diff) -> list[tuple[str, list[str]]]:
     return [(name, each) for name, each in values if any(each)]
 
 
-def _case(case: Case, packed: Packed) -> dict[str, Any]:
-    first = case.items[0]
+def _case(case: ComparedSample, packed: Packed) -> dict[str, Any]:
+    first = case.results[0]
     return {
         "id": case.id,
         "group": first.group,
         "category": first.category,
-        "asked": first.asked,
+        "asked": first.question,
         "reference": first.reference,
         "dialogue": packed.dialogue(first),
-        "runs": [_answered(item, packed) for item in case.items],
+        "runs": [_answered(item, packed) for item in case.results],
     }
 
 
-def _answered(item: Item, packed: Packed) -> dict[str, Any]:
+def _answered(item: SampleResult, packed: Packed) -> dict[str, Any]:
     return {
         "answer": item.answer,
-        "measures": item.measures,
+        "measures": item.scores,
         "failures": item.failures or None,
         "tokens": item.recalled_tokens,
         "recalled": packed.recalled(item),

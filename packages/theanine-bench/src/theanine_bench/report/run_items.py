@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from theanine.text.words import format_date
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 
 
 class Packed:
@@ -25,7 +25,7 @@ class Packed:
         """The rows: ``said`` (speaker, time, words), ``turns`` and ``parts``."""
         return {"utterances": self._said.rows, "turns": self._turns.rows, "parts": self._parts.rows}
 
-    def dialogue(self, item: Item) -> list[int]:
+    def dialogue(self, item: SampleResult) -> list[int]:
         """Where the dialogue's turns are; their times are left out where sessions have no dates."""
         dated = not self._undated.get(item.group)
         return [
@@ -33,7 +33,7 @@ class Packed:
             for one in item.dialogue
         ]
 
-    def recalled(self, item: Item) -> list[int]:
+    def recalled(self, item: SampleResult) -> list[int]:
         """Where the recalled parts are: words, numbers of memories, places of source turns."""
         return [
             self._parts.place(

@@ -1,30 +1,35 @@
-"""A run's folder: its settings, its store with the journal, and its items as they come."""
+"""A run's folder: its settings, its store with the journal, its results and summary."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
+from theanine_bench.files import write_atomically
 from theanine_bench.jsonl import append_line, read_lines
-from theanine_bench.runs.item import Item
+from theanine_bench.runs.legacy import upgrade_result, upgrade_settings, upgrade_summary
+from theanine_bench.samples import SampleResult
 
-SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND = (
+SETTINGS, ITEMS, SUMMARY, REPORT, STORE, COMMAND, TIMES, FACTS = (
     "settings.json",
     "items.jsonl",
     "summary.json",
     "report.html",
     "memory.db",
     "command.txt",
+    "times.jsonl",
+    "facts.jsonl",
 )
+STORES = "stores"
+"""Folder of the stores of targets that need several."""
 
 
 class RunFolder:
-    """Where one run lives. Items are appended, each whole; a run that was cut off goes on."""
+    """The files of one run. Results are appended one by one, so an interrupted run resumes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,140 +39,164 @@ class RunFolder:
         """The run's store."""
         return self.path / STORE
 
-    def begin(self, settings: Mapping[str, Any]) -> None:
-        """Make the folder, or go on with a run of the same settings.
+    @property
+    def stores(self) -> list[Path]:
+        """All stores of the run that exist, each with a journal."""
+        return [
+            file
+            for file in (self.store, *sorted((self.path / STORES).glob("*.db")))
+            if file.exists()
+        ]
 
-        Raises SettingsError, naming what differs, for the folder of another run, and where there
-        can be no folder.
+    def begin(self, settings: Mapping[str, Any]) -> None:
+        """Create the folder, or check that it holds a run with the same settings.
+
+        Raises SettingsError, naming what differs, for the folder of another run, and where no
+        folder can be made.
         """
         try:
-            self._begin(settings)
+            self.path.mkdir(parents=True, exist_ok=True)
+            wanted = json.loads(json.dumps(dict(settings)))
+            file = self.path / SETTINGS
+            if not file.exists():
+                if strangers := sorted(entry.name for entry in self.path.iterdir()):
+                    raise SettingsError(
+                        f"{self.path} contains {strangers[0]} and no run; name an empty or new "
+                        "folder"
+                    )
+                write_atomically(file, _pretty(wanted))
+                return
+            existing = upgrade_settings(_read_object(file))
         except OSError as error:
             raise SettingsError(
                 f"{self.path} can't be a run's folder: {error.strerror}; name another"
             ) from None
-
-    def _begin(self, settings: Mapping[str, Any]) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        wanted = json.loads(json.dumps(dict(settings)))
-        file = self.path / SETTINGS
-        if not file.exists():
-            if strangers := sorted(one.name for one in self.path.iterdir()):
-                raise SettingsError(
-                    f"{self.path} holds {strangers[0]} and no run; name an empty or a new folder"
-                )
-            write_whole(file, _pretty(wanted))
-            return
-        for name, old, new in _differences(_record(file, ()), wanted):
+        for name, old, new in _differences(existing, wanted):
             raise SettingsError(
-                f"{self.path} holds a run with other settings ({name}: {old!r}, now {new!r}); give "
-                "the same ones to go on with it, or name a new folder"
+                f"{self.path} contains a run with other settings ({name}: {old!r}, now {new!r}); "
+                "use the same settings to resume it, or name a new folder"
             )
 
     def settings(self) -> dict[str, Any]:
-        """What the run was begun with. Raises BadInput where there is no run."""
+        """Return the run's settings. Raises BadInput where there is no run."""
         file = self.path / SETTINGS
         if not file.exists():
-            raise BadInput("it holds no run: settings.json is missing", str(self.path))
-        found = _record(file, ("bench", "cases", "measures", "setup"))
-        if not isinstance(found["setup"], dict) or "method" not in found["setup"]:
-            raise BadInput("it is not what a run writes: its setup names no method", str(file))
-        return found
+            raise BadInput("not a run's folder: settings.json is missing", str(self.path))
+        settings = upgrade_settings(_read_object(file))
+        _require(settings, ("bench", "samples", "metrics", "config"), file)
+        config = settings["config"]
+        if not isinstance(config, dict) or "method" not in config:
+            raise BadInput("not written by a run: its config names no method", str(file))
+        return settings
 
-    def items(self) -> dict[str, Item]:
-        """What is done so far, by id; the last one counts. A line cut off by a kill is dropped.
+    def results(self) -> dict[str, SampleResult]:
+        """Return the results so far, by sample id; the last of each counts.
 
-        Raises BadInput for a damaged line that is not the last.
+        A last line that a kill cut off is skipped. Raises BadInput for any other damaged line.
         """
-        found = (read_item(*line) for line in read_lines(self.path / ITEMS))
-        return {item.id: item for item in found}
+        results = (parse_result(*line) for line in read_lines(self.path / ITEMS))
+        return {result.id: result for result in results}
 
-    def items_of(self, ids: Collection[str]) -> dict[str, Item]:
-        """The same, of a run that asks these. Raises BadInput where it holds others."""
-        found = self.items()
-        if others := [id for id in found if id not in ids]:
+    def results_for(self, ids: Collection[str]) -> dict[str, SampleResult]:
+        """Return :meth:`results`. Raises BadInput if there are any of other samples."""
+        results = self.results()
+        if others := [id for id in results if id not in ids]:
             raise BadInput(
-                f"it holds {len(others)} items that this run doesn't ask for, such as "
-                f"{others[0]!r}; name another folder, or move {ITEMS} away",
+                f"it contains {len(others)} results of samples that this run doesn't have, such "
+                f"as {others[0]!r}; name another folder, or move {ITEMS} away",
                 str(self.path),
             )
-        return found
+        return results
 
-    def add(self, item: Item) -> None:
-        """Append an item, durably; a line that a kill cut off goes."""
-        append_line(self.path / ITEMS, lines_of([item])[:-1])
+    def append(self, result: SampleResult) -> None:
+        """Append a result durably."""
+        append_line(self.path / ITEMS, results_to_jsonl([result])[:-1])
 
-    def arrange(self, order: Iterable[str]) -> list[Item]:
-        """Put the items in the plan's order, once each; gives them."""
-        known = self.items()
-        items = [known[id] for id in order if id in known]
-        write_whole(self.path / ITEMS, lines_of(items))
-        return items
+    def sort_results(self, order: Iterable[str]) -> list[SampleResult]:
+        """Rewrite the results in the order of these ids, each once, and return them."""
+        by_id = self.results()
+        results = [by_id[id] for id in order if id in by_id]
+        write_atomically(self.path / ITEMS, results_to_jsonl(results))
+        return results
+
+    def append_time(self, sample: str, seconds: float) -> None:
+        """Record how long an answer took; apart from the results, as replays take other times."""
+        line = {"id": sample, "seconds": round(seconds, 6)}
+        append_line(self.path / TIMES, json.dumps(line))
+
+    def times(self) -> dict[str, float]:
+        """Return the seconds each answer took, by sample id. Raises BadInput."""
+        return {line["id"]: line["seconds"] for line, _ in read_lines(self.path / TIMES)}
+
+    def append_facts(self, group: str, facts: Mapping[str, Any]) -> None:
+        """Record what the target reports about a group."""
+        append_line(self.path / FACTS, json.dumps({"group": group, **facts}))
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Return what the target reported, by group. Raises BadInput."""
+        lines: Iterator[dict[str, Any]] = (line for line, _ in read_lines(self.path / FACTS))
+        return {line.pop("group"): line for line in lines}
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file of the folder, whole or not at all."""
-        write_whole(self.path / name, text)
+        """Write a file of the folder atomically, and return its path."""
+        write_atomically(self.path / name, text)
         return self.path / name
 
     def summary(self) -> dict[str, Any]:
-        """The summary. Raises BadInput where the run isn't finished."""
+        """Return the summary. Raises BadInput where the run isn't finished."""
         file = self.path / SUMMARY
         if not file.exists():
             raise BadInput("the run is not finished: summary.json is missing", str(self.path))
-        return _record(file, ("cases", "done", "measures", "categories", "corpus"))
+        summary = upgrade_summary(_read_object(file))
+        _require(summary, ("samples", "done", "metrics", "categories", "corpus"), file)
+        return summary
+
+
+def parse_result(record: object, where: str) -> SampleResult:
+    """Return a result from its JSON. Raises BadInput, with the place, if it is malformed."""
+    if not isinstance(record, dict):
+        raise BadInput("not a result: it is no object", where)
+    values = upgrade_result(cast("dict[str, Any]", record))
+    known = {field.name for field in fields(SampleResult)}
+    if wrong := ({"id", "group", "question"} - set(values)) | (set(values) - known):
+        raise BadInput(f"not a result: {', '.join(sorted(wrong))} missing or unknown", where)
+    return SampleResult(**values)
+
+
+def results_to_jsonl(results: Iterable[SampleResult]) -> str:
+    """Return results as JSON Lines; equal results give equal bytes."""
+    return "".join(
+        json.dumps(result.record(), ensure_ascii=False, sort_keys=True) + "\n" for result in results
+    )
 
 
 def _differences(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
-    """Each setting that differs, the innermost name alone."""
+    """Yield each setting that differs, under its innermost name."""
     for name in dict.fromkeys((*old, *new)):
-        one, two = old.get(name), new.get(name)
-        if isinstance(one, dict) and isinstance(two, dict):
-            yield from _differences(cast("dict[str, Any]", one), cast("dict[str, Any]", two))
-        elif one != two:
-            yield name, one, two
-
-
-def read_item(record: object, where: str) -> Item:
-    """An item from its JSON. Raises BadInput, naming the place, for one that is malformed."""
-    known = {field.name for field in fields(Item)}
-    if not isinstance(record, dict):
-        raise BadInput("it is no item", where)
-    values = cast("dict[str, Any]", record)
-    if wrong := ({"id", "group", "asked"} - set(values)) | (set(values) - known):
-        raise BadInput(f"it is no item: {', '.join(sorted(wrong))} missing or unknown", where)
-    return Item(**values)
-
-
-def lines_of(items: Iterable[Item]) -> str:
-    """Items as JSON Lines, the same for the same items."""
-    return "".join(
-        json.dumps(item.record(), ensure_ascii=False, sort_keys=True) + "\n" for item in items
-    )
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Replace a file in one step: a kill leaves the old one or the new one."""
-    part = file.with_name(f".{file.name}.part")
-    with part.open("w", encoding="utf-8") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(file)
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _differences(cast("dict[str, Any]", before), cast("dict[str, Any]", after))
+        elif before != after:
+            yield name, before, after
 
 
 def _pretty(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
 
 
-def _record(file: Path, names: Collection[str]) -> dict[str, Any]:
-    """The object in a file. Raises BadInput where it lacks one of these names."""
+def _read_object(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file. Raises BadInput for anything else."""
     try:
-        found = json.loads(file.read_text("utf-8"))
+        value = json.loads(file.read_text("utf-8"))
     except ValueError as error:
-        raise BadInput(f"no JSON ({error})", str(file)) from None
-    record = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    if lacking := [name for name in names if name not in record]:
-        raise BadInput(f"it is not what a run writes: it lacks {', '.join(lacking)}", str(file))
-    return record
+        raise BadInput(f"invalid JSON ({error})", str(file)) from None
+    if not isinstance(value, dict):
+        raise BadInput("not written by a run: it is no JSON object", str(file))
+    return cast("dict[str, Any]", value)
+
+
+def _require(record: Mapping[str, Any], names: Collection[str], file: Path) -> None:
+    if missing := [name for name in names if name not in record]:
+        raise BadInput(f"not written by a run: it lacks {', '.join(missing)}", str(file))

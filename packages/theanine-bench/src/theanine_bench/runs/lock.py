@@ -1,4 +1,4 @@
-"""One process at a time in a run's folder: two would pay for the same answers."""
+"""A lock on a run's folder: two processes at once would pay for the same answers twice."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ LOCK = "lock.db"
 
 
 @contextmanager
-def locked(folder: Path) -> Generator[None]:
-    """Keep others out until it is left, or this process dies: the lock goes with it.
+def lock_folder(folder: Path) -> Generator[None]:
+    """Lock the folder; the lock is released on exit or when this process dies.
 
-    Raises SettingsError, naming the process, where another is in it.
+    Raises SettingsError, naming the process, where another one holds it.
     """
     with closing(sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)) as lock:
-        _take(lock, folder)
+        _begin(lock, folder)
         lock.execute("CREATE TABLE IF NOT EXISTS holder (name TEXT)")
         lock.execute("DELETE FROM holder")
         lock.execute("INSERT INTO holder VALUES (?)", (process_holder(),))
-        lock.execute("COMMIT")
-        _take(lock, folder)
+        lock.execute("COMMIT")  # so that others can read the holder's name
+        _begin(lock, folder)
         yield
 
 
-def _take(lock: sqlite3.Connection, folder: Path) -> None:
-    """Others can still read who holds it."""
+def _begin(lock: sqlite3.Connection, folder: Path) -> None:
+    """Begin the write transaction that is the lock."""
     try:
         lock.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise SettingsError(f"{folder} can't be written to: {error}") from None
+            raise SettingsError(f"{folder} is not writable: {error}") from None
         raise SettingsError(
-            f"{folder} holds a run that another process is at work on{_holder(lock)}; wait until "
-            "it is done, or name another folder"
+            f"{folder} is in use by another process{_holder(lock)}; wait until it has finished, "
+            "or name another folder"
         ) from None
 
 
 def _holder(lock: sqlite3.Connection) -> str:
-    """Its process in brackets, as that wrote it down, or nothing."""
+    """Return the holder's name in parentheses, or an empty text."""
     try:
         row = lock.execute("SELECT name FROM holder").fetchone()
-    except sqlite3.OperationalError:  # it has not written it yet
+    except sqlite3.OperationalError:  # not written yet
         return ""
     return f" ({row[0]})" if row else ""

@@ -1,75 +1,72 @@
-"""Doing a run again from its journal alone: the same items, to the byte, with no model."""
+"""Repeating a run from its journal alone: the same results, to the byte, without a model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from theanine.errors import BadInput
 from theanine.store import open_store
-from theanine_bench.runs.folder import RunFolder, lines_of
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.runner import Opener, Running, ours
-from theanine_bench.runs.setup import Plan, Setup, recorded_models, settings_of
+from theanine_bench.config import RunConfig
+from theanine_bench.runs.folder import RunFolder, results_to_jsonl
+from theanine_bench.runs.runner import Runner
+from theanine_bench.runs.task import Task, recorded_models, run_settings
+from theanine_bench.samples import SampleResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a replay gave: all items, and the ids of those that differ from the run's."""
+    """The results of a replay, and the ids of those that differ from the run's."""
 
-    items: Sequence[Item]
+    results: Sequence[SampleResult]
     different: Sequence[str]
 
 
-async def replay(
-    plan: Plan,
-    setup: Setup,
-    folder: RunFolder,
-    *,
-    tested: Opener = ours,
-) -> Replay:
-    """Run the plan anew in an empty store that holds the run's journal and nothing else.
+async def replay(task: Task, config: RunConfig, folder: RunFolder) -> Replay:
+    """Repeat a run in empty stores that contain the run's journal and nothing else.
 
-    What failed in the run has no reply in the journal: where the replay fails in the same place,
-    the run's own words for it are kept. Raises BadInput where the plan is not the run's.
+    A call that failed in the run has no reply in the journal, so it fails in the replay as well,
+    with another message; the run's own message is then kept. Raises BadInput if the task or the
+    configuration is not the run's.
     """
     settings = folder.settings()
     models = recorded_models(settings)
-    if settings_of(plan, setup, models) != settings:
+    if run_settings(task, config, models) != settings:
         raise BadInput("the data or the settings are not those of this run", str(folder.path))
-    if not folder.items():
-        raise BadInput("the run has no items yet: let it run first", str(folder.path))
-    with TemporaryDirectory() as place:
-        copy = RunFolder(Path(place) / "run")
+    original = folder.results()
+    if not original:
+        raise BadInput("the run has no results yet", str(folder.path))
+    with TemporaryDirectory() as temporary:
+        copy = RunFolder(Path(temporary) / "run")
         copy.begin(settings)
-        await _copy_journal(folder.store, copy.store)
-        running = Running(plan=plan, setup=setup, models=models, folder=copy, tested=tested)
-        items = await running.run()
-    known = folder.items()
-    same = [_with_its_words(item, known.get(item.id)) for item in items]
-    return Replay(items=same, different=_different(same, folder))
+        for store in folder.stores:
+            await _copy_journal(store, copy.path / store.relative_to(folder.path))
+        repeated = await Runner(task=task, config=config, models=models, folder=copy).run()
+    results = [_with_original_failures(result, original.get(result.id)) for result in repeated]
+    return Replay(results=results, different=_differing_ids(results, original.values()))
 
 
 async def _copy_journal(source: Path, target: Path) -> None:
-    one, two = open_store(str(source)), open_store(str(target))
-    await one.open()
-    await two.open()
+    target.parent.mkdir(exist_ok=True)
+    old, new = open_store(str(source)), open_store(str(target))
+    await old.open()
+    await new.open()
     try:
-        await two.restore([record async for record in one.export() if record["type"] == "journal"])
+        await new.restore([record async for record in old.export() if record["type"] == "journal"])
     finally:
-        await one.close()
-        await two.close()
+        await old.close()
+        await new.close()
 
 
-def _with_its_words(item: Item, known: Item | None) -> Item:
-    if known is None or set(known.failures) != set(item.failures):
-        return item
-    return replace(item, failures=known.failures)
+def _with_original_failures(result: SampleResult, original: SampleResult | None) -> SampleResult:
+    if original is None or set(original.failures) != set(result.failures):
+        return result
+    return replace(result, failures=original.failures)
 
 
-def _different(items: Sequence[Item], folder: RunFolder) -> list[str]:
-    lines = {item.id: lines_of([item]) for item in items}
-    known = {item.id: lines_of([item]) for item in folder.items().values()}
-    return sorted(id for id in {*lines, *known} if lines.get(id) != known.get(id))
+def _differing_ids(results: Iterable[SampleResult], original: Iterable[SampleResult]) -> list[str]:
+    lines = {result.id: results_to_jsonl([result]) for result in results}
+    originals = {result.id: results_to_jsonl([result]) for result in original}
+    return sorted(id for id in {*lines, *originals} if lines.get(id) != originals.get(id))

@@ -1,39 +1,49 @@
-"""Running a plan: import, remember, ask, measure; resumed where it was cut off."""
+"""The runner: remembers histories, runs samples and scores them, and resumes interrupted runs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
 
-import theanine
-from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
-from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable
+from theanine.errors import BudgetExceeded, ModelError, ModelUnavailable, SettingsError
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.limits import Limits
-from theanine.methods.base import Reply
-from theanine.remembering.remember import RememberReport
 from theanine.store import Store, open_store
-from theanine.types import Scope
-from theanine_bench.jsonl import append_line, read_lines
-from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.item import ANSWER, Item, of_case
-from theanine_bench.runs.setup import Models, Plan, Setup
-from theanine_bench.runs.spending import Spending
-from theanine_bench.samples import Case, Group, Stage
-from theanine_bench.targets.target import Tested
+from theanine.tokenizer import count_tokens
+from theanine.types import LOCAL_MODEL
+from theanine_bench.config import RunConfig
+from theanine_bench.runs.cost_limit import CostLimit
+from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
+from theanine_bench.runs.lock import lock_folder
+from theanine_bench.runs.summary import Summary, summarize_folder
+from theanine_bench.runs.task import JUDGE_SCOPE, RunModels, Task, open_models, run_settings
+from theanine_bench.samples import ANSWER, Group, Sample, SampleResult, Stage, count_samples
+from theanine_bench.targets.target import Output, Target, TargetContext
 
-JUDGE = Scope("judge", agent="bench", tenant="bench")
-"""The scope under which the journal keeps what judges were asked."""
-TIMES = "times.jsonl"
 NOT_REMEMBERED = "not remembered"
-PASSING = (ModelUnavailable.__name__, BudgetExceeded.__name__, NOT_REMEMBERED)
-"""How failures begin that the next run may not meet: what failed so is asked again."""
+TRANSIENT_FAILURES = (ModelUnavailable.__name__, BudgetExceeded.__name__, NOT_REMEMBERED)
+"""Prefixes of failures that may pass: the next run repeats samples that failed like this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """How fast and how far a run may go.
+
+    Attributes:
+        concurrency: samples, and model calls, at once.
+        max_cost: US dollars at which no further call starts, or None.
+    """
+
+    concurrency: int = 8
+    max_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,216 +51,287 @@ class Progress:
     """How far a run is.
 
     Attributes:
-        done: cases, of ``total``.
-        spent: dollars; None where a price is unknown.
-        items: what is done.
+        done: finished samples, of ``total``.
+        spent: US dollars; None where a price is unknown.
+        results: the finished samples' results.
     """
 
     done: int
     total: int
     spent: float | None
-    items: Collection[Item]
+    results: Collection[SampleResult]
 
 
-Opener = Callable[["Running", Store], Tested]
-"""Makes the agent that a run asks, over the run's store."""
+async def run_task(
+    task: Task,
+    config: RunConfig,
+    folder: RunFolder | None = None,
+    *,
+    limits: RunLimits | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+    command: str = "",
+) -> tuple[RunFolder, Summary]:
+    """Start or resume a run, and write its summary; return its folder and summary.
 
+    Without a folder it is one in ``runs``, named after the data and the settings, so that the same
+    call resumes the same run. ``command`` is saved with the run.
 
-def agent_of(running: Running, store: Store) -> AsyncClient:
-    """The agent that the run's set-up describes."""
-    setup, model = running.setup, running.models.agent
-    return theanine.aopen(
-        store,
-        method=setup.method,
-        config=dict(setup.settings) or None,
-        embedder=setup.embedder,
-        model=running.spending.watch(model) if model else "local",
-        limits=running.limits,
-        seed=setup.seed,
+    Raises SettingsError for the folder of another run or process, where a metric needs a judge and
+    the configuration names none, and for a cost limit where a model's price is unknown.
+    """
+    limits = limits or RunLimits()
+    if config.judge == LOCAL_MODEL and (judges := [m.name for m in task.metrics if m.needs_judge]):
+        raise SettingsError(f"{judges[0]} needs a judging model: name one with --judge")
+    models = open_models(config)
+    cost_limit = CostLimit(limits.max_cost)
+    cost_limit.check(models.agent, models.judge)
+    settings = run_settings(task, config, models)
+    folder = folder or default_folder(task.bench, config.method, settings)
+    runner = Runner(
+        task=task,
+        config=config,
+        models=models,
+        folder=folder,
+        concurrency=limits.concurrency,
+        limits=Limits(concurrency=limits.concurrency),
+        progress=progress,
+        cost_limit=cost_limit,
     )
+    target = runner.make_target()  # raises for settings that make no sense
+    folder.begin(settings)
+    with lock_folder(folder.path):
+        if command:
+            folder.write(COMMAND, command + "\n")
+        results = await runner.run(target)
+        stopped = cost_limit.exceeded if len(results) < count_samples(task.groups) else ""
+        summary = await summarize_folder(folder, task, results, stopped)
+        folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    return folder, summary
 
 
-def ours(running: Running, store: Store) -> Tested:
-    """That agent, asked as it is."""
-    return Tested(agent_of(running, store))
+def default_folder(bench: str, method: str, settings: Mapping[str, object]) -> RunFolder:
+    """Return ``runs/BENCH-METHOD-HASH``, with a hash of all settings."""
+    text = json.dumps(settings, sort_keys=True).encode()
+    return RunFolder(Path("runs") / f"{bench}-{method}-{hashlib.sha256(text).hexdigest()[:8]}")
 
 
 @dataclass(slots=True)
-class Running:
-    """One run under way.
+class Runner:
+    """Executes one task in one folder.
 
     Attributes:
-        folder: where it lives.
-        tested: makes the agent that is asked, over the run's store.
-        concurrency: cases that are asked at once.
-        progress: told after each case.
-        spending: dollars so far and their bound; what asks a model of the run has it watched.
+        concurrency: samples that run at once.
+        limits: of the chat models.
+        progress: called after each sample.
+        cost_limit: adds up what target and judge cost.
     """
 
-    plan: Plan
-    setup: Setup
-    models: Models
+    task: Task
+    config: RunConfig
+    models: RunModels
     folder: RunFolder
     concurrency: int = 8
     limits: Limits = field(default_factory=Limits)
     progress: Callable[[Progress], None] = lambda _: None
-    tested: Opener = ours
-    spending: Spending = field(default_factory=Spending)
-    _done: dict[str, Item] = field(default_factory=dict[str, Item])
-    _total: int = 0
+    cost_limit: CostLimit = field(default_factory=CostLimit)
+    _store: Store = field(init=False)
+    _judge: Chat | None = field(init=False, default=None)
+    _results: dict[str, SampleResult] = field(init=False, default_factory=dict[str, SampleResult])
 
-    async def run(self) -> list[Item]:
-        """Do what is not done yet; gives all items so far, in the plan's order."""
-        order = [case.id for group in self.plan.groups for case in group.cases]
-        self._done, self._total = self.folder.items_of(set(order)), len(order)
-        store = open_store(str(self.folder.store))
-        agent = self.tested(self, store)
-        async with agent:
-            await self.spending.resume(store)
-            chat = None
+    def __post_init__(self) -> None:
+        self._store = open_store(str(self.folder.store))
+
+    def make_target(self) -> Target:
+        """Make the task's target. Raises SettingsError for settings that make no sense."""
+        return self.task.target(
+            TargetContext(
+                config=self.config,
+                store=self._store,
+                folder=self.folder.path,
+                model=self.models.agent,
+                limits=self.limits,
+                meter=self.cost_limit.wrap,
+            )
+        )
+
+    async def run(self, target: Target | None = None) -> list[SampleResult]:
+        """Run what is not done yet; return all results so far, in the task's order."""
+        order = [sample.id for group in self.task.groups for sample in group.samples]
+        self._results = self.folder.results_for(set(order))
+        target = target or self.make_target()
+        async with AsyncExitStack() as stack:
+            if self.task.uses_store or self.models.agent or self.models.judge:
+                await self._store.open()
+                stack.push_async_callback(self._store.close)
+                await self.cost_limit.load(self._store)
+            await stack.enter_async_context(target)
             if self.models.judge:
-                # The journal keeps calls of known scopes alone: those of others were forgotten.
-                await store.start_session(JUDGE, system_clock(), key=JUDGE.user)
-                judge = self.spending.watch(self.models.judge)
-                chat = Chat(judge, store, system_clock, self.limits)
-            desk = _Desk(self, agent, chat)
+                # The journal only keeps calls of known scopes.
+                await self._store.start_session(JUDGE_SCOPE, system_clock(), key=JUDGE_SCOPE.user)
+                model = self.cost_limit.wrap(self.models.judge)
+                self._judge = Chat(model, self._store, system_clock, self.limits)
+                stack.push_async_callback(self._judge.close)
+            gate = anyio.Semaphore(self.concurrency)
             async with anyio.create_task_group() as tasks:
-                gate = anyio.Semaphore(self.concurrency)
-                for group in self.plan.groups:
+                for group in self.task.groups:
                     await gate.acquire()
-                    tasks.start_soon(desk.ask_all, group, gate)
-            if chat:
-                await chat.close()
-        return self.folder.arrange(order)
+                    tasks.start_soon(self._run_group, target, group, gate)
+        return self.folder.sort_results(order)
 
-    def known(self, case: Case) -> Item | None:
-        """What became of the case in an earlier run, if that stands."""
-        item = self._done.get(case.id)
-        if item is None or item.failures.get(ANSWER, "").startswith(PASSING):
-            return None
-        return item
-
-    def keep(self, item: Item) -> None:
-        """Keep an item and tell of it."""
-        self.folder.add(item)
-        self._done[item.id] = item
-        items, spent = self._done.values(), self.spending.total
-        self.progress(Progress(done=len(items), total=self._total, spent=spent, items=items))
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    """Asks the cases of a run of one agent."""
-
-    running: Running
-    agent: Tested
-    chat: Chat | None
-
-    async def ask_all(self, group: Group, gate: anyio.Semaphore) -> None:
-        """The stages in order. What may pass holds up the stages after it, as they'd know more."""
+    async def _run_group(self, target: Target, group: Group, gate: anyio.Semaphore) -> None:
+        """Run the stages in order. A transient failure stops the group, because later stages must
+        not run with sessions that its samples should not know."""
         try:
             for stage in group.stages:
-                if not await self._stage(group, stage):
+                if not await self._run_stage(target, group, stage):
                     return
+            if facts := await target.facts(group.id):
+                self.folder.append_facts(group.id, facts)
         finally:
             gate.release()
 
-    async def _stage(self, group: Group, stage: Stage) -> bool:
-        """Whether nothing of it is left for another run."""
-        waiting = [case for case in stage.cases if not self._finished(case)]
-        spending = self.running.spending
-        if spending.over and (waiting or stage.histories):
+    async def _run_stage(self, target: Target, group: Group, stage: Stage) -> bool:
+        """Run a stage; return whether nothing of it is left for another run."""
+        waiting = [sample for sample in stage.samples if not self._finished(sample)]
+        if self.cost_limit.exceeded and (waiting or stage.histories):
             return False
-        if failure := await self._remember(group.id, stage):
-            for case in () if spending.over else waiting:
-                item = await self._measured(of_case(case, group.id, None, failure))
-                self.running.keep(item)
+        if failure := await target.remember(group.id, stage.histories):
+            if not self.cost_limit.exceeded:
+                for sample in waiting:
+                    failed = make_result(sample, group.id, None, f"{NOT_REMEMBERED}: {failure}")
+                    self._save(await self._score(failed))
             return False
-        slots = anyio.CapacityLimiter(self.running.concurrency)
+        capacity = anyio.CapacityLimiter(self.concurrency)
         left: list[str] = []
 
-        async def one(case: Case) -> None:
-            async with slots:
-                if spending.over or not await self._case(group.id, case):
-                    left.append(case.id)
+        async def run(sample: Sample) -> None:
+            async with capacity:
+                if self.cost_limit.exceeded or not await self._run_sample(target, group, sample):
+                    left.append(sample.id)
 
         async with anyio.create_task_group() as tasks:
-            for case in waiting:
-                tasks.start_soon(one, case)
+            for sample in waiting:
+                tasks.start_soon(run, sample)
         return not left
 
-    def _finished(self, case: Case) -> bool:
-        item = self.running.known(case)
-        return item is not None and not (set(item.failures) - {ANSWER})
+    def _finished(self, sample: Sample) -> bool:
+        result = self._earlier_result(sample)
+        return result is not None and not (set(result.failures) - {ANSWER})
 
-    async def _remember(self, user: str, stage: Stage) -> str | None:
-        """Why a session of the stage is not remembered, or None."""
-        for history in stage.histories:
-            await self.agent.log(history, user)
-        waiting = await self.agent.pending(user)
-        reports: Sequence[RememberReport] = await self.agent.remember(user) if waiting else ()
-        failed = next((report for report in reports if report.failure), None)
-        return f"{NOT_REMEMBERED}: session {failed.session}: {failed.failure}" if failed else None
+    def _earlier_result(self, sample: Sample) -> SampleResult | None:
+        """Return the sample's result of an earlier run, unless it failed transiently."""
+        result = self._results.get(sample.id)
+        if result is None or result.failures.get(ANSWER, "").startswith(TRANSIENT_FAILURES):
+            return None
+        return result
 
-    async def _case(self, user: str, case: Case) -> bool:
-        """Answer and measure; whether that stands, whatever came of it."""
-        item = self.running.known(case) or self.running.plan.ready.get(case.id)
-        if item is None:
+    async def _run_sample(self, target: Target, group: Group, sample: Sample) -> bool:
+        """Answer and score a sample; return whether the result is final."""
+        result = self._earlier_result(sample) or self.task.answered.get(sample.id)
+        if result is None:
+            output, failure = None, None
             started = time.perf_counter()
-            reply, why = await self._answer(user, case)
-            item = of_case(case, user, reply, why)
-            _note_time(self.running.folder.path, case.id, time.perf_counter() - started)
-        item = await self._measured(item)
-        if self._cut_off(item):
-            return False
-        self.running.keep(item)
-        return not any(why.startswith(PASSING) for why in item.failures.values())
+            try:
+                output = await target.answer(sample, group.id)
+            except ModelError as error:
+                failure = _message(error)
+            seconds = time.perf_counter() - started
+            if output is not None and output.seconds is not None:
+                seconds = output.seconds
+            result = make_result(sample, group.id, output, failure)
+            self.folder.append_time(sample.id, seconds)
+        result = await self._score(result)
+        failures = result.failures.values()
+        if self.cost_limit.exceeded and any(
+            why.startswith(BudgetExceeded.__name__) for why in failures
+        ):
+            return False  # cut off by the cost limit: the next run resumes it from the journal
+        self._save(result)
+        return not any(why.startswith(TRANSIENT_FAILURES) for why in failures)
 
-    def _cut_off(self, item: Item) -> bool:
-        """Whether the money ended before it was done: what was paid for it is in the journal."""
-        whys = item.failures.values()
-        over = self.running.spending.over
-        return bool(over) and any(why.startswith(BudgetExceeded.__name__) for why in whys)
-
-    async def _answer(self, user: str, case: Case) -> tuple[Reply | None, str | None]:
-        try:
-            return await self.agent.reply(case, user, self.running.setup.budget), None
-        except ModelError as error:
-            return None, _said(error)
-
-    async def _measured(self, item: Item) -> Item:
-        """With every measure that it lacks, or why it can't be had."""
-        measures, verdicts = dict(item.measures), dict(item.verdicts)
-        failures = {name: why for name, why in item.failures.items() if name == ANSWER}
-        for measure in self.running.plan.measures:
-            if item.answer is None and measure.judging:  # there is nothing to judge
-                measures |= measure.worst
+    async def _score(self, result: SampleResult) -> SampleResult:
+        """Add the scores that the result lacks."""
+        scores, verdicts = dict(result.scores), dict(result.verdicts)
+        failures = {name: why for name, why in result.failures.items() if name == ANSWER}
+        for metric in self.task.metrics:
+            if result.answer is None and metric.needs_judge:
+                scores |= metric.worst
                 continue
-            if set(measure.worst) <= set(measures):
+            if set(metric.worst) <= set(scores):
                 continue
             try:
-                scored = await measure.of(item, self._judge())
+                score = await metric.score(result, self._scoped_judge())
             except ModelError as error:
-                failures[measure.name] = _said(error)
+                failures[metric.name] = _message(error)
                 continue
-            measures |= scored.values
-            if scored.verdict:
-                verdicts[measure.name] = scored.verdict
-        return replace(item, measures=measures, verdicts=verdicts, failures=failures)
+            scores |= score.values
+            if score.verdict:
+                verdicts[metric.name] = score.verdict
+        return replace(result, scores=scores, verdicts=verdicts, failures=failures)
 
-    def _judge(self) -> ScopedChat | None:
-        return self.chat.for_scope(JUDGE) if self.chat else None
+    def _scoped_judge(self) -> ScopedChat | None:
+        return self._judge.for_scope(JUDGE_SCOPE) if self._judge else None
+
+    def _save(self, result: SampleResult) -> None:
+        self.folder.append(result)
+        self._results[result.id] = result
+        self.progress(
+            Progress(
+                done=len(self._results),
+                total=count_samples(self.task.groups),
+                spent=self.cost_limit.total,
+                results=self._results.values(),
+            )
+        )
 
 
-def _said(error: Exception) -> str:
+def make_result(
+    sample: Sample, group: str, output: Output | None, failure: str | None
+) -> SampleResult:
+    """Return the result of a sample that was answered or failed, without scores."""
+    recollection = output.recollection if output else None
+    return SampleResult(
+        id=sample.id,
+        group=group,
+        category=sample.category,
+        question=sample.dialogue[-1].full_text,
+        dialogue=[
+            {
+                "speaker": turn.speaker,
+                "role": turn.role,
+                "text": turn.full_text,
+                "at": turn.at.isoformat(),
+            }
+            for turn in sample.dialogue
+        ],
+        speaker=sample.speaker,
+        reference=sample.reference,
+        extra=dict(sample.extra),
+        answer=output.text if output else None,
+        rationale=output.rationale if output else "",
+        made_by=output.made_by if output else LOCAL_MODEL,
+        recalled=[
+            {
+                "text": part.text,
+                "memories": [memory.id for memory in part.memories],
+                "sources": [
+                    {
+                        "turn": turn.id,
+                        "session": turn.session,
+                        "speaker": turn.speaker,
+                        "at": turn.at.isoformat(),
+                        "text": turn.full_text,
+                    }
+                    for turn in part.source_turns
+                ],
+            }
+            for part in (recollection.parts if recollection else ())
+        ],
+        recalled_tokens=count_tokens(recollection.text) if recollection else 0,
+        output=dict(output.data) if output else {},
+        failures={ANSWER: failure} if failure else {},
+    )
+
+
+def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _note_time(folder: Path, case: str, seconds: float) -> None:
-    """Beside the items: a replay takes another time and is the same run all the same."""
-    append_line(folder / TIMES, json.dumps({"id": case, "seconds": round(seconds, 6)}))
-
-
-def times(folder: Path) -> dict[str, float]:
-    """Seconds that each answer took, by case; the last one counts. Raises BadInput."""
-    return {one["id"]: one["seconds"] for one, _ in read_lines(folder / TIMES)}

@@ -1,131 +1,133 @@
-"""Runs as their folders have them, finished or not, and the cases that several have in common."""
+"""Runs as their folders have them, finished or not."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.store import open_store
-from theanine.store.values import CostLine
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.runner import times
-from theanine_bench.runs.summary import Summary, summarize_run
+from theanine_bench.runs.summary import Summary, read_costs, summarize_run
+from theanine_bench.samples import SampleResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """A run that was made.
+class SavedRun:
+    """A run read from its folder.
 
     Attributes:
-        name: the folder's, or its whole path where several runs are read of the same name.
-        settings: what it was begun with.
-        items: its items so far, by case.
-        summary: as :func:`theanine_bench.runs.summary.summarize_run` gives it.
-        seconds: what each answer took, by case.
-        undated: by group, numbers of its sessions whose times only keep their order.
-        command: what repeats it; empty where a program made it.
+        name: the folder's name, or its path where several runs with the same name are read.
+        settings: see :func:`theanine_bench.runs.task.run_settings`.
+        results: by sample id.
+        summary: see :func:`theanine_bench.runs.summary.summarize_run`.
+        seconds: latency of each answer, by sample id.
+        undated: ids of sessions whose times only keep their order, by group.
+        facts: what the target reported, by group.
+        command: the command line that repeats the run; empty where a program made it.
     """
 
     name: str
     path: Path
     settings: Mapping[str, Any]
-    items: Mapping[str, Item]
+    results: Mapping[str, SampleResult]
     summary: Summary
     seconds: Mapping[str, float]
     undated: Mapping[str, frozenset[int]]
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     command: str = ""
 
     @property
+    def bench(self) -> str:
+        """The bench's name."""
+        return self.settings["bench"]
+
+    @property
     def finished(self) -> bool:
-        """Whether every case is done."""
-        return self.summary["done"] >= self.summary["cases"]
+        """Whether every sample is done."""
+        return self.summary["done"] >= self.summary["samples"]
 
 
-async def read_run(path: Path, name: str = "") -> Kept:
-    """The run in a folder. Raises BadInput where there is none.
+async def read_run(path: Path, name: str = "") -> SavedRun:
+    """Read the run in a folder. Raises BadInput where there is none.
 
-    Of a run that was cut off, which has no summary or an old one, it is made of what there is:
-    measures over the whole run and dropped labels are not known then.
+    An interrupted run, with an old summary or none, is summarized from what there is, without
+    corpus scores and dropped labels.
     """
     folder = RunFolder(path)
-    settings, items = folder.settings(), folder.items()
-    seconds, command = times(path), path / COMMAND
-    costs, undated = await _stored(folder, settings["setup"]["method"])
+    settings, results, seconds = folder.settings(), folder.results(), folder.times()
+    facts, command = folder.facts(), path / COMMAND
     summary = folder.summary() if (path / SUMMARY).exists() else None
-    if summary is None or summary["done"] != len(items):
+    if summary is None or summary["done"] != len(results):
         summary = summarize_run(
-            list(items.values()),
-            total=settings["cases"],
-            costs=costs,
+            list(results.values()),
+            total=settings["samples"],
+            costs=await read_costs(folder),
             seconds=list(seconds.values()),
-            stopped="it was cut off",
+            facts=facts,
+            stopped="it was interrupted",
         )
-    return Kept(
-        name=name or _name(path),
+    return SavedRun(
+        name=name or run_names([path])[0],
         path=path,
         settings=settings,
-        items=items,
+        results=results,
         summary=summary,
         seconds=seconds,
-        undated=undated,
+        undated=await _undated_sessions(folder, settings["config"]["method"]),
+        facts=facts,
         command=command.read_text("utf-8").strip() if command.exists() else "",
     )
 
 
-async def read_runs(folders: Sequence[Path]) -> list[Kept]:
-    """Two runs or more. Raises BadInput for a folder without one, SettingsError for too few."""
+async def read_runs(folders: Sequence[Path]) -> list[SavedRun]:
+    """Read two or more runs. Raises BadInput for a folder without one, SettingsError for fewer."""
     if len(folders) < 2:
         raise SettingsError("name two runs or more to compare")
-    names = [_name(folder) for folder in folders]
-    if len(set(names)) < len(names):
-        names = [str(folder) for folder in folders]
-    return [await read_run(folder, name) for folder, name in zip(folders, names, strict=True)]
+    return [
+        await read_run(folder, name)
+        for folder, name in zip(folders, run_names(folders), strict=True)
+    ]
 
 
-def common(runs: Sequence[Mapping[str, Item]]) -> tuple[list[tuple[Item, ...]], dict[str, int]]:
-    """Each common case's items, a run each, and how many cases are left out, by reason."""
-    found: list[tuple[Item, ...]] = []
-    left: Counter[str] = Counter()
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """Return the folders' names, or their paths if two names are the same."""
+    names = [folder.resolve().name for folder in folders]
+    return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
+
+
+def common_samples(
+    runs: Sequence[Mapping[str, SampleResult]],
+) -> tuple[list[tuple[SampleResult, ...]], dict[str, int]]:
+    """Return the results of each common sample, one per run, and counts of what was left out."""
+    common: list[tuple[SampleResult, ...]] = []
+    left_out: Counter[str] = Counter()
     for id in dict.fromkeys(id for run in runs for id in run):
-        items = tuple(run[id] for run in runs if id in run)
-        if len(items) < len(runs):
-            left["cases that not every run has"] += 1
-        elif len({(one.asked, len(one.dialogue), one.reference) for one in items}) > 1:
-            left["cases that the runs put in other words"] += 1
+        results = tuple(run[id] for run in runs if id in run)
+        if len(results) < len(runs):
+            left_out["samples that some runs lack"] += 1
+        elif len({(r.question, len(r.dialogue), r.reference) for r in results}) > 1:
+            left_out["samples that differ between the runs"] += 1
         else:
-            found.append(items)
-    return found, dict(left)
+            common.append(results)
+    return common, dict(left_out)
 
 
-def ordered(names: Iterable[str], measures: Sequence[str]) -> list[str]:
-    """Names of values in the order of the measures that they are of."""
-    places = {name: place for place, name in enumerate(measures)}
-    return sorted(names, key=lambda name: places.get(name, places.get(name.split("/")[0], -1)))
-
-
-def _name(folder: Path) -> str:
-    return folder.resolve().name
-
-
-async def _stored(
-    folder: RunFolder, method: str
-) -> tuple[Sequence[CostLine], dict[str, frozenset[int]]]:
-    """What the run's calls cost, and which sessions have no dates."""
+async def _undated_sessions(folder: RunFolder, method: str) -> dict[str, frozenset[int]]:
     if not folder.store.exists():
-        return (), {}
+        return {}
     store = open_store(str(folder.store))
     await store.open()
     try:
-        found = {scope.user: await store.sessions(scope, method) for scope in await store.scopes()}
-        undated = {
-            user: frozenset(session.id for session in sessions if not session.dated)
-            for user, sessions in found.items()
+        sessions = {
+            scope.user: await store.sessions(scope, method) for scope in await store.scopes()
         }
-        return await store.costs(), undated
     finally:
         await store.close()
+    return {
+        user: frozenset(session.id for session in known if not session.dated)
+        for user, known in sessions.items()
+    }

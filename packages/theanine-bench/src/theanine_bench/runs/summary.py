@@ -1,99 +1,165 @@
-"""What a run comes to: each measure with its interval, what failed, what it took."""
+"""The summary of a run: scores with intervals, failures, tokens, cost and latency."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theanine.errors import MissingExtra, SettingsError
+from theanine.store import open_store
 from theanine.store.values import CostLine
 from theanine.types import Usage
-from theanine_bench.metrics.base import CorpusMeasure
-from theanine_bench.metrics.intervals import bootstrap_interval
-from theanine_bench.runs.item import Item, value_names
-from theanine_bench.runs.runner import JUDGE
+from theanine_bench.metrics.base import CorpusMetric
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
+from theanine_bench.runs.task import JUDGE_SCOPE
+from theanine_bench.samples import SampleResult, count_samples, score_names
+
+if TYPE_CHECKING:
+    from theanine_bench.runs.folder import RunFolder
+    from theanine_bench.runs.task import Task
 
 Summary = dict[str, Any]
-"""JSON-ready: see :func:`summarize_run`."""
+"""JSON-ready; see :func:`summarize_run`."""
 NO_MEAN = {"mean": None, "low": None, "high": None, "n": 0}
-"""Of a measure that failed for all."""
+"""The mean of a metric that failed for all samples."""
+
+
+async def summarize_folder(
+    folder: RunFolder, task: Task, results: Sequence[SampleResult], stopped: str = ""
+) -> Summary:
+    """Return the summary of a run of ``task``; ``stopped`` says why it ended early."""
+    dropped: Counter[str] = Counter()
+    for group in task.groups:
+        dropped.update(group.dropped)
+    return summarize_run(
+        results,
+        total=count_samples(task.groups),
+        corpus_metrics=task.corpus_metrics,
+        costs=await read_costs(folder),
+        seconds=list(folder.times().values()),
+        facts=folder.facts(),
+        dropped=dropped,
+        stopped=stopped,
+    )
+
+
+async def read_costs(folder: RunFolder) -> list[CostLine]:
+    """Return the costs in the journals of a run."""
+    lines: list[CostLine] = []
+    for path in folder.stores:
+        store = open_store(str(path))
+        await store.open()
+        try:
+            lines += await store.costs()
+        finally:
+            await store.close()
+    return lines
 
 
 def summarize_run(
-    items: Sequence[Item],
+    results: Sequence[SampleResult],
     *,
     total: int,
-    corpus: Sequence[CorpusMeasure] = (),
+    corpus_metrics: Sequence[CorpusMetric] = (),
     costs: Iterable[CostLine] = (),
     seconds: Sequence[float] = (),
+    facts: Mapping[str, Mapping[str, Any]] | None = None,
     dropped: Mapping[str, int] | None = None,
     stopped: str = "",
 ) -> Summary:
-    """The run as one record.
+    """Return a run's figures as one record.
 
-    ``measures`` and ``categories`` hold ``{mean, low, high, n, failed}`` by name: the mean over the
-    items that have the measure, its 95 % bootstrap interval, and for how many the judge failed;
-    where it failed for all, n is 0 and the three are None. Items without an answer are in the
-    mean, with the worst value. ``spent`` has what remembering, answering and judging took;
-    ``seconds`` are of one answer.
+    - ``metrics`` and ``categories`` hold ``{mean, low, high, n, failed}`` by score name: the mean
+      over the samples that have the score, its 95 % bootstrap interval, and the number of samples
+      for which the metric failed. If it failed for all, n is 0 and the three are None. Samples
+      without an answer count with the lowest score.
+    - ``corpus`` holds scores over all results, or a message where a part is missing;
+      ``corpus_intervals`` the intervals of those that have one.
+    - ``spent`` holds calls, tokens and US dollars of remembering, answering and judging;
+      ``seconds`` the latency of an answer; ``facts`` what the target reported, summed over groups.
     """
-    names = value_names(items)
-    return {
-        "cases": total,
-        "done": len(items),
+    names = score_names(results)
+    corpus, intervals = _corpus_scores(results, corpus_metrics)
+    summary: Summary = {
+        "samples": total,
+        "done": len(results),
         "stopped": stopped,
-        "unanswered": sum(item.answer is None for item in items),
-        "failures": _failures(items),
+        "unanswered": sum(result.answer is None for result in results),
+        "failures": _failures(results),
         "dropped": dict(dropped or {}),
-        "measures": _measures(items, names),
+        "metrics": _mean_scores(results, names),
         "categories": {
-            name: _measures([item for item in items if item.category == name], names)
-            for name in sorted({item.category for item in items})
+            name: _mean_scores([r for r in results if r.category == name], names)
+            for name in sorted({result.category for result in results})
         },
-        "corpus": _corpus(items, corpus),
-        "recalled_tokens": _mean([item.recalled_tokens for item in items]),
-        "seconds": _spread(seconds),
+        "corpus": corpus,
+        "recalled_tokens": _mean([result.recalled_tokens for result in results]),
+        "seconds": _percentiles(seconds),
         "spent": _spent(costs),
     }
+    if intervals:
+        summary["corpus_intervals"] = intervals
+    if facts:
+        summary["facts"] = sum_facts(facts.values())
+    return summary
 
 
-def _measures(items: Sequence[Item], names: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def sum_facts(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum the numbers of several groups by name; of other values, the last one counts."""
+    sums: dict[str, Any] = {}
+    for group in facts:
+        for name, value in group.items():
+            number = isinstance(value, int | float)
+            sums[name] = sums.get(name, 0) + value if number else value
+    return sums
+
+
+def _mean_scores(results: Sequence[SampleResult], names: Sequence[str]) -> dict[str, Any]:
+    means: dict[str, Any] = {}
     for name in names:
-        values = [item.measures[name] for item in items if name in item.measures]
-        failed = sum(item.failed(name) for item in items)
+        values = [result.scores[name] for result in results if name in result.scores]
+        failed = sum(result.failed(name) for result in results)
         if values or failed:
-            found[name] = {
+            means[name] = {
                 **(asdict(bootstrap_interval(values)) if values else NO_MEAN),
                 "failed": failed,
             }
-    return found
+    return means
 
 
-def _corpus(items: Sequence[Item], corpus: Sequence[CorpusMeasure]) -> dict[str, Any]:
-    """Numbers over all items; a text where a part is missing."""
-    found: dict[str, Any] = {}
-    for measure in corpus:
+def _corpus_scores(
+    results: Sequence[SampleResult], metrics: Sequence[CorpusMetric]
+) -> tuple[dict[str, float | str], dict[str, dict[str, float]]]:
+    scores: dict[str, float | str] = {}
+    intervals: dict[str, dict[str, float]] = {}
+    for metric in metrics if results else ():
         try:
-            found |= measure.over(items) if items else {}
+            values = metric.score(results)
         except (MissingExtra, SettingsError) as error:
-            found[measure.name] = str(error)
-    return found
+            scores[metric.name] = str(error)
+            continue
+        for name, value in values.items():
+            if isinstance(value, Interval):
+                scores[name] = value.mean
+                intervals[name] = {"low": value.low, "high": value.high, "n": value.n}
+            else:
+                scores[name] = value
+    return scores, intervals
 
 
-def _failures(items: Sequence[Item]) -> dict[str, int]:
-    """How often each thing failed, and why, the most frequent first."""
-    said = Counter(f"{name}: {why}" for item in items for name, why in item.failures.items())
-    return dict(said.most_common(20))
+def _failures(results: Sequence[SampleResult]) -> dict[str, int]:
+    """Count failures by message, the most frequent first, at most 20."""
+    counts = Counter(f"{name}: {why}" for r in results for name, why in r.failures.items())
+    return dict(counts.most_common(20))
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _spread(seconds: Sequence[float]) -> dict[str, float]:
+def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
     ordered = sorted(seconds)
     if not ordered:
         return {}
@@ -104,12 +170,12 @@ def _spread(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def _spent(costs: Iterable[CostLine]) -> dict[str, dict[str, Any]]:
-    """Calls, tokens and dollars by what they were for."""
+    """Sum calls, tokens and dollars by purpose; ``cost`` is None as soon as a price is unknown."""
     sums: defaultdict[str, Usage] = defaultdict(Usage)
     for line in costs:
         purpose = "answering" if line.session is None else "remembering"
-        sums["judging" if line.scope == JUDGE else purpose] += line
-    fields = ("calls", "failed", "input_tokens", "output_tokens", "cost")
+        sums["judging" if line.scope == JUDGE_SCOPE else purpose] += line
+    names = ("calls", "failed", "input_tokens", "output_tokens", "cost")
     return {
-        purpose: {name: getattr(usage, name) for name in fields} for purpose, usage in sums.items()
+        purpose: {name: getattr(usage, name) for name in names} for purpose, usage in sums.items()
     }

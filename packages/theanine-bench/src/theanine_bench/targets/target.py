@@ -1,31 +1,131 @@
-"""What a run asks: an agent of ours, and the base of all that take its place."""
+"""Systems under test: the port, and the memory client as a target."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import theanine
 from theanine.client.client import AsyncClient
+from theanine.errors import SettingsError
+from theanine.llm.base import ChatModel
+from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
-from theanine.remembering.remember import RememberReport
 from theanine.store import Store
-from theanine.types import History
-from theanine_bench.samples import Case
+from theanine.types import LOCAL_MODEL, History, Recollection
+from theanine_bench.config import RunConfig
+from theanine_bench.samples import Sample
 
 
-class Tested:
-    """Passes everything on to an agent of ours; what takes its place overrides what differs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a target made of a sample.
 
-    Entering it opens the run's store.
+    Attributes:
+        text: its answer; empty for a target that answers otherwise.
+        made_by: the model that answered, or ``local``.
+        data: what else it produced, JSON-ready; kept as ``SampleResult.output``.
+        seconds: the time that counts; None for the duration of :meth:`Target.answer`.
     """
 
-    def __init__(self, agent: AsyncClient) -> None:
-        self._agent = agent
+    text: str = ""
+    rationale: str = ""
+    made_by: str = LOCAL_MODEL
+    recollection: Recollection | None = None
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    seconds: float | None = None
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> Self:
+        """Return a client's reply as output."""
+        return cls(
+            text=reply.text,
+            rationale=reply.rationale,
+            made_by=reply.made_by,
+            recollection=reply.recollection,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetContext:
+    """What a run provides to its target.
+
+    Attributes:
+        store: the run's store, which holds the journal.
+        folder: the run's folder, for files of the target's own.
+        model: the target's language model, or None.
+        meter: wraps a model so that its cost counts towards the run's limit.
+    """
+
+    config: RunConfig
+    store: Store
+    folder: Path
+    model: ChatModel | None = None
+    limits: Limits = field(default_factory=Limits)
+    meter: Callable[[ChatModel], ChatModel] = lambda model: model
+
+    def open_client(self) -> AsyncClient:
+        """Return the memory client that the run's configuration describes."""
+        config = self.config
+        return theanine.aopen(
+            self.store,
+            method=config.method,
+            config=dict(config.settings) or None,
+            embedder=config.embedder,
+            model=self.meter(self.model) if self.model else LOCAL_MODEL,
+            limits=self.limits,
+            seed=config.seed,
+        )
+
+    def open_log(self) -> AsyncClient:
+        """Return a client that only logs sessions, for a target with a memory of its own."""
+        return theanine.aopen(self.store, method="no-memory")
+
+
+class Target:
+    """Base class of systems under test. A run enters it before the first sample."""
 
     async def __aenter__(self) -> Self:
-        await self._agent.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    async def remember(self, user: str, histories: Sequence[History]) -> str | None:
+        """Learn the histories of a group; return the error message if that failed.
+
+        A resumed run calls it again with the same histories, which must change nothing.
+        """
+        return None
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return the output for a sample of the group ``user``. Raises ModelError."""
+        raise NotImplementedError
+
+    async def facts(self, user: str) -> Mapping[str, Any]:
+        """Return figures about a finished group, such as seconds or bytes; JSON-ready."""
+        return {}
+
+
+TargetFactory = Callable[[TargetContext], Target]
+
+
+class ClientTarget(Target):
+    """A memory client, by default the one that the run's configuration describes."""
+
+    def __init__(self, context: TargetContext, client: AsyncClient | None = None) -> None:
+        self.client = client or context.open_client()
+        self._budget = context.config.budget
+
+    async def __aenter__(self) -> Self:
+        await self.client.__aenter__()
         return self
 
     async def __aexit__(
@@ -34,27 +134,33 @@ class Tested:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._agent.__aexit__(kind, error, trace)
+        await self.client.__aexit__(kind, error, trace)
 
-    async def log(self, history: History, user: str) -> None:
-        """Take in the sessions; the same ones again change nothing."""
-        await self._agent.log(history, user)
+    async def remember(self, user: str, histories: Sequence[History]) -> str | None:
+        """Log the histories and remember every pending session."""
+        memory = self.client.user(user)
+        for history in histories:
+            await memory.log(history)
+        if not await memory.pending():
+            return None
+        for report in await memory.remember():
+            if report.failure:
+                return f"session {report.session}: {report.failure}"
+        return None
 
-    async def pending(self, user: str) -> Sequence[object]:
-        """What of the user is not remembered yet."""
-        return await self._agent.pending(user)
-
-    async def remember(self, user: str) -> Sequence[RememberReport]:
-        """Remember what is pending; a failure is in its report."""
-        return await self._agent.remember(user)
-
-    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
-        """What the agent, as the case's speaker, says next. Raises ModelError."""
-        return await self._agent.user(user).reply(
-            case.dialogue, speaker=case.speaker, budget=budget
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return the client's reply in the place of the sample's speaker."""
+        reply = await self.client.user(user).reply(
+            sample.dialogue, speaker=sample.speaker, budget=self._budget
         )
+        return Output.from_reply(reply)
 
 
-def log_alone(store: Store) -> AsyncClient:
-    """An agent that keeps the log and remembers nothing, for what answers in its own way."""
-    return theanine.aopen(store, method="no-memory")
+class NullTarget(Target):
+    """The target of tasks whose samples are all answered already."""
+
+    def __init__(self, context: TargetContext) -> None: ...
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Raises SettingsError."""
+        raise SettingsError(f"{sample.id} has no answer, and this bench asks no target for one")

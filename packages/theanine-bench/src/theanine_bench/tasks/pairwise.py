@@ -10,22 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine_bench.judges.comparing import (
-    FLIP,
-    LETTERS,
-    TIE,
-    Comparison,
-    criterion_named,
-)
-from theanine_bench.judges.showing import past_lines
-from theanine_bench.metrics.intervals import binomial_p_value
-from theanine_bench.metrics.significance import WinRate, win_rate
-from theanine_bench.runs.folder import RunFolder, lines_of
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.saved_run import common
-from theanine_bench.runs.setup import Plan
-from theanine_bench.samples import count, limited
-from theanine_bench.targets.null import group_of
+from theanine_bench.judges.pairwise import FLIP, LETTERS, TIE, PairwiseMetric, find_criterion
+from theanine_bench.judges.rendering import past_lines
+from theanine_bench.metrics.significance import WinRate, binomial_p_value, win_rate
+from theanine_bench.runs.folder import RunFolder, results_to_jsonl
+from theanine_bench.runs.saved_run import common_samples
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import SampleResult, count_samples, group_of_results, limit_samples
+from theanine_bench.targets.target import NullTarget
 
 BENCH = "pairwise"
 G_EVAL = ("specificity", "memorability", "consistency")
@@ -41,7 +33,7 @@ class Entry:
     """One run that takes part: its name, and its items by case."""
 
     name: str
-    items: Mapping[str, Item]
+    items: Mapping[str, SampleResult]
 
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
@@ -62,41 +54,42 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
             raise SettingsError(
                 f"{folder} holds a run of {bench}; what {', '.join(COMPARED)} answered is compared"
             )
-        found.append(Entry(name=name, items=run.items()))
+        found.append(Entry(name=name, items=run.results()))
     return found
 
 
-def pairwise_plan(
+def pairwise_task(
     entries: Sequence[Entry], criteria: Sequence[str] = G_EVAL, limit: int | None = None
-) -> Plan:
+) -> Task:
     """What is compared, by which criteria; cases that not every run has are counted as dropped.
 
     Raises SettingsError for an unknown criterion, or one that takes fewer runs, and where the runs
     have no case in common.
     """
     runs = len(entries)
-    comparisons = [Comparison(criterion=criterion_named(n, runs), runs=runs) for n in criteria]
-    cases, dropped = common([entry.items for entry in entries])
+    comparisons = [PairwiseMetric(criterion=find_criterion(n, runs), runs=runs) for n in criteria]
+    cases, dropped = common_samples([entry.items for entry in entries])
     items = [_together(case, [entry.name for entry in entries]) for case in cases]
     if not items:
         raise SettingsError(
             "these runs have no case in common: " + ", ".join(e.name for e in entries)
         )
-    groups = limited([group_of(items, BENCH, dropped)], limit)
-    kept = {case.id for group in groups for case in group.cases}
+    groups = limit_samples([group_of_results(items, BENCH, dropped)], limit)
+    kept = {case.id for group in groups for case in group.samples}
     ready = {item.id: item for item in items if item.id in kept}
-    assert len(ready) == count(groups)
-    return Plan(
+    assert len(ready) == count_samples(groups)
+    return Task(
         bench=BENCH,
-        data=hashlib.sha256(lines_of(items).encode()).hexdigest(),
+        data=hashlib.sha256(results_to_jsonl(items).encode()).hexdigest(),
         groups=groups,
-        measures=comparisons,
-        corpus=[Standing(comparison) for comparison in comparisons],
-        ready=ready,
+        target=NullTarget,
+        metrics=comparisons,
+        corpus_metrics=[Standing(comparison) for comparison in comparisons],
+        answered=ready,
     )
 
 
-def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
+def _together(items: Sequence[SampleResult], names: Sequence[str]) -> SampleResult:
     first = items[0]
     candidates = [
         {
@@ -108,11 +101,11 @@ def _together(items: Sequence[Item], names: Sequence[str]) -> Item:
         for name, item in zip(names, items, strict=True)
     ]
     extra = {name: first.extra[name] for name in _KEPT if name in first.extra}
-    return Item(
+    return SampleResult(
         id=first.id,
         group=first.group,
         category=first.category,
-        asked=first.asked,
+        question=first.question,
         dialogue=first.dialogue,
         speaker=first.speaker,
         reference=first.reference,
@@ -131,20 +124,20 @@ class Standing:
     first: a half where the order does not matter to it.
     """
 
-    comparison: Comparison
+    comparison: PairwiseMetric
 
     @property
     def name(self) -> str:
         """The criterion's."""
         return self.comparison.name
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """The numbers by name; none where nothing was compared. Raises MissingExtra."""
-        told = standing(items, self.name, self.comparison.runs)
+        told = standing(results, self.name, self.comparison.runs)
         return {f"{self.name}/{what}": value for what, value in told.items()}
 
 
-def standing(items: Sequence[Item], criterion: str, runs: int = 2) -> dict[str, float]:
+def standing(items: Sequence[SampleResult], criterion: str, runs: int = 2) -> dict[str, float]:
     """The numbers of :class:`Standing`; empty where nothing was compared. Raises MissingExtra.
 
     Of more than two runs each has a ``p``: whether it wins more or less than its share by luck,

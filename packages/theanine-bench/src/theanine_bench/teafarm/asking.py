@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import anyio
 from anyio.from_thread import start_blocking_portal
 
 from theanine.client.sync import Client
-from theanine.errors import SettingsError
-from theanine.methods.base import Reply
-from theanine.store import Store
-from theanine.types import LOCAL_MODEL, Recollection, Scope, Utterance
+from theanine.types import LOCAL_MODEL
+from theanine_bench.config import RunConfig
 from theanine_bench.runs.folder import RunFolder
-from theanine_bench.runs.perform import Bounds, perform
-from theanine_bench.runs.runner import Running
-from theanine_bench.runs.setup import Setup
-from theanine_bench.samples import Case
-from theanine_bench.targets.external import OUTSIDE, Known
-from theanine_bench.targets.target import Tested, log_alone
+from theanine_bench.runs.runner import RunLimits, run_task
+from theanine_bench.targets.callable import AgentFunction, CallableTarget
+from theanine_bench.targets.external import EXTERNAL, HistoryMode
 from theanine_bench.teafarm.report import Report
-from theanine_bench.teafarm.run import Farm, farm_of
-
-Function = Callable[[Sequence[Utterance]], str | Awaitable[str]]
-"""Any agent: it is given the new session, whose last turn is the question, and says its reply."""
+from theanine_bench.teafarm.run import farm_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +41,7 @@ class Way:
     embedder: str = LOCAL_MODEL
     judge: str = LOCAL_MODEL
     judge_base_url: str | None = None
-    history: Known = "sent"
+    history: HistoryMode = "sent"
     agent_model: str = "agent"
     limit: int | None = None
     concurrency: int = 8
@@ -60,7 +50,7 @@ class Way:
 def ask_agent(
     file: Path,
     folder: Path,
-    agent: Function | Client | str | None = None,
+    agent: AgentFunction | Client | str | None = None,
     *,
     data: Path | None = None,
     store: str | None = None,
@@ -90,33 +80,32 @@ def ask_agent(
 async def _ask(
     file: Path,
     folder: Path,
-    agent: Function | Client | str | None,
+    agent: AgentFunction | Client | str | None,
     data: Path | None,
     store: str | None,
     way: Way,
 ) -> Report:
-    known: Known | None = None
+    known: HistoryMode | None = None
     if agent is not None:
         known = way.history if isinstance(agent, str) else "none"
-    farm = await farm_of(
+    task = await farm_of(
         file, judge=way.judge, data=data, store=store, limit=way.limit, known=known
     )
     if agent is not None and not isinstance(agent, str):
-        farm = Farm(plan=farm.plan, tested=partial(InProcess, agent))
-    place, summary = await perform(
-        farm.plan,
+        task = replace(task, target=partial(CallableTarget, agent=agent))
+    place, summary = await run_task(
+        task,
         _setup(agent, way),
         RunFolder(folder),
-        bounds=Bounds(concurrency=way.concurrency),
-        tested=farm.tested,
+        limits=RunLimits(concurrency=way.concurrency),
     )
-    items = list(place.items().values())
-    method = way.method if agent is None else OUTSIDE
-    return Report(items=items, total=summary["cases"], folder=str(place.path), method=method)
+    items = list(place.results().values())
+    method = way.method if agent is None else EXTERNAL
+    return Report(items=items, total=summary["samples"], folder=str(place.path), method=method)
 
 
-def _setup(agent: Function | Client | str | None, way: Way) -> Setup:
-    judged = Setup(judge=way.judge, judge_base_url=way.judge_base_url)
+def _setup(agent: AgentFunction | Client | str | None, way: Way) -> RunConfig:
+    judged = RunConfig(judge=way.judge, judge_base_url=way.judge_base_url)
     if agent is None:
         return replace(
             judged,
@@ -129,40 +118,9 @@ def _setup(agent: Function | Client | str | None, way: Way) -> Setup:
     if isinstance(agent, str):
         name = way.agent_model if ":" in way.agent_model else f"openai:{way.agent_model}"
         settings = {"history": way.history}
-        return replace(judged, method=OUTSIDE, settings=settings, model=name, base_url=agent)
+        return replace(judged, method=EXTERNAL, settings=settings, model=name, base_url=agent)
     name = agent.location if isinstance(agent, Client) else getattr(agent, "__qualname__", "")
-    return replace(judged, method=OUTSIDE, settings={"agent": str(name)})
-
-
-class InProcess(Tested):
-    """An agent in this process, in the place of ours: a function, or one of ours with its store.
-
-    It has its own past: it is told of no sessions.
-    """
-
-    def __init__(self, asked: Function | Client, running: Running, store: Store) -> None:
-        super().__init__(log_alone(store))
-        self._asked = asked
-        self._turn = anyio.Lock()
-
-    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
-        """What it says; a function is called once at a time, and what it gives awaited aside."""
-        if isinstance(self._asked, Client):
-            agent = self._asked
-            say = partial(
-                agent.inner.reply, case.dialogue, Scope(user), case.speaker, budget=budget
-            )
-            return cast("Reply", await anyio.to_thread.run_sync(agent.portal.call, say))
-        async with self._turn:  # nobody promised that it may be called by two threads at once
-            said: Any = await anyio.to_thread.run_sync(self._asked, case.dialogue)
-        if inspect.isawaitable(said):
-            said = await said
-        if not isinstance(said, str):
-            raise SettingsError(
-                f"the agent must give its reply as a str, not {type(said).__name__}"
-            )
-        empty = Recollection(query=case.dialogue[-1].full_text)
-        return Reply(text=said, recollection=empty, made_by=OUTSIDE)
+    return replace(judged, method=EXTERNAL, settings={"agent": str(name)})
 
 
 def _only(group: BaseException) -> BaseException:

@@ -1,4 +1,4 @@
-"""The agent under test on a copy of a store: its memory as it is, and the store left alone."""
+"""A memory client on a copy of a store, which is left unchanged."""
 
 from __future__ import annotations
 
@@ -6,32 +6,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from theanine.errors import EmbedderMismatch
-from theanine.store import Store
-from theanine_bench.runs.runner import Running, agent_of
-from theanine_bench.targets.target import Tested
+from theanine_bench.targets.target import ClientTarget, TargetContext
 
 
-class Copied(Tested):
-    """The agent that the run's set-up describes, with memories that were made elsewhere.
+class Copied(ClientTarget):
+    """The client that the run's configuration describes, with memories made elsewhere.
 
-    The run's store is given these ``records`` before the agent is asked.
+    ``records``, an export, are restored into the run's store before the first sample.
     """
 
-    def __init__(
-        self, records: Sequence[Mapping[str, Any]], running: Running, store: Store
-    ) -> None:
-        super().__init__(agent_of(running, store))
-        self._store, self._records = store, records
+    def __init__(self, context: TargetContext, records: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(context)
+        self._store, self._records = context.store, records
 
     async def __aenter__(self) -> Self:
-        """Raises EmbedderMismatch where the vectors are of another embedder."""
+        """Raises EmbedderMismatch if the vectors are of another embedder."""
         await super().__aenter__()
         await self._store.restore([dict(record) for record in self._records])
-        held = await self._store.active_embedder()
-        if held and held[0] != self._agent.embedder_name:
-            await self._agent.close()
+        embedder = await self._store.active_embedder()
+        if embedder and embedder[0] != self.client.embedder_name:
+            await self.client.close()
             raise EmbedderMismatch(
-                f"the store's vectors are of {held[0]}, and {self._agent.embedder_name} is to "
-                f"search them: name its own with --embedder {held[0]}"
+                f"the store's vectors are of {embedder[0]}, but {self.client.embedder_name} is "
+                f"configured: use --embedder {embedder[0]}"
             )
         return self

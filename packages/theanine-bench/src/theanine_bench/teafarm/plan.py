@@ -12,8 +12,8 @@ from theanine.errors import BadInput, SettingsError
 from theanine.importers.dates import DEFAULT_START
 from theanine.types import LOCAL_MODEL, Utterance
 from theanine_bench.metrics.evidence import EvidenceRecalled
-from theanine_bench.runs.setup import Plan
-from theanine_bench.samples import Case, Group, Stage, limited
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import Group, Sample, Stage, limit_samples
 from theanine_bench.teafarm.question import Question, Sheet
 from theanine_bench.teafarm.sources import Past
 from theanine_bench.teafarm.verdicts import Judged, Ruled
@@ -23,9 +23,9 @@ LATER = timedelta(days=7)
 TURN = timedelta(minutes=1)
 
 
-def plan_of(
+def teafarm_task(
     sheet: Sheet, past: Past, judge: str, limit: int | None = None, *, recalls: bool = True
-) -> Plan:
+) -> Task:
     """What a run asks: success by the judge, or by each question's own phrases without one.
 
     Of an agent of ours (``recalls``) also how much of the evidence it recalled.
@@ -33,16 +33,16 @@ def plan_of(
     Raises BadInput for a question whose user has no sessions, SettingsError where there is neither
     a judge nor a phrase to check by.
     """
-    groups = limited(list(_groups(sheet.questions, past)), limit)
-    asked = {case.id for group in groups for case in group.cases}
+    groups = limit_samples(list(_groups(sheet.questions, past)), limit)
+    asked = {case.id for group in groups for case in group.samples}
     if judge == LOCAL_MODEL:
         _check_rules([one for one in sheet.questions if one.id in asked])
     told = repr([asdict(question) | {"where": ""} for question in sheet.questions])
-    return Plan(
+    return Task(
         bench="teafarm",
         data=hashlib.sha256(f"{told}\0{past.hash}".encode()).hexdigest(),
         groups=groups,
-        measures=[
+        metrics=[
             *([Ruled()] if judge == LOCAL_MODEL else [Judged()]),
             *([EvidenceRecalled()] * recalls),
         ],
@@ -66,7 +66,7 @@ def _groups(questions: Sequence[Question], past: Past) -> Iterator[Group]:
     for user, own in by_user.items():
         known = (histories[user],) if user in histories else ()
         cases = tuple(case_of(question, past.ends.get(user)) for question in own)
-        yield Group(id=user, stages=(Stage(histories=known, cases=cases),))
+        yield Group(id=user, stages=(Stage(histories=known, samples=cases),))
 
 
 def _user(question: Question, past: Past) -> str:
@@ -83,11 +83,11 @@ def _user(question: Question, past: Past) -> str:
     return question.user
 
 
-def case_of(question: Question, end: Any = None) -> Case:
+def case_of(question: Question, end: Any = None) -> Sample:
     """The new session up to the question; ``end`` is when the last one was over."""
     start = question.at or (end or DEFAULT_START) + LATER
     said = [*question.session, (question.asks, question.text)]
-    return Case(
+    return Sample(
         id=question.id,
         category=question.data_set,
         dialogue=tuple(

@@ -8,8 +8,8 @@ from typing import Any
 
 from theanine_bench.metrics.evidence import EVIDENCE
 from theanine_bench.metrics.intervals import Interval, bootstrap_interval
-from theanine_bench.runs.item import ANSWER, Item
-from theanine_bench.targets.external import OUTSIDE
+from theanine_bench.samples import ANSWER, SampleResult
+from theanine_bench.targets.external import EXTERNAL
 from theanine_bench.teafarm.run import measure_of, success_of
 from theanine_bench.teafarm.verdicts import RULED
 
@@ -45,7 +45,7 @@ class Report:
         method: who was asked; of an agent from elsewhere nobody knows what it recalled.
     """
 
-    items: Sequence[Item]
+    items: Sequence[SampleResult]
     total: int
     folder: str = ""
     method: str = ""
@@ -61,13 +61,13 @@ class Report:
         return measure_of(self.items) == RULED
 
     @property
-    def fooled(self) -> list[Item]:
+    def fooled(self) -> list[SampleResult]:
         """The questions that were answered wrongly, or not at all."""
         name = measure_of(self.items)
-        return [item for item in self.items if item.measures.get(name) == 0]
+        return [item for item in self.items if item.scores.get(name) == 0]
 
     @property
-    def failed(self) -> list[Item]:
+    def failed(self) -> list[SampleResult]:
         """The questions on which the agent or the judge failed."""
         return [item for item in self.items if item.failures]
 
@@ -90,9 +90,9 @@ class Report:
         lines = [self._line(n, [i for i in self.items if _data_set(i) == n]) for n in names]
         return [*lines, self._line("Avg.", self.items)] if len(lines) > 1 else lines
 
-    def _line(self, of: str, items: Sequence[Item]) -> Line:
+    def _line(self, of: str, items: Sequence[SampleResult]) -> Line:
         name = measure_of(self.items)
-        values = [item.measures[name] for item in items if name in item.measures]
+        values = [item.scores[name] for item in items if name in item.scores]
         return Line(
             of=of,
             success=bootstrap_interval(values) if values else None,
@@ -113,13 +113,13 @@ class Report:
     def __str__(self) -> str:
         told = [self.heading]
         for item in {item.id: item for item in (*self.fooled, *self.failed)}.values():
-            told += ["", *story(item, outside=self.method == OUTSIDE)]
+            told += ["", *story(item, outside=self.method == EXTERNAL)]
         return "\n".join([*told, *([f"\n{self.folder}"] if self.folder else [])])
 
 
-def story(item: Item, *, outside: bool = False, recalled: int = 3) -> Iterator[str]:
+def story(item: SampleResult, *, outside: bool = False, recalled: int = 3) -> Iterator[str]:
     """A question with what was said, what is right, why, and what was recalled for it."""
-    yield f"[{item.id}] {item.extra.get('asks', '')} asked {item.speaker}: {item.asked}"
+    yield f"[{item.id}] {item.extra.get('asks', '')} asked {item.speaker}: {item.question}"
     if item.extra.get("assumes"):
         yield f"  falsely assumed: {item.extra['assumes']}"
     yield f"  right answer: {item.reference}"
@@ -131,8 +131,8 @@ def story(item: Item, *, outside: bool = False, recalled: int = 3) -> Iterator[s
         yield f"  failed ({name}): {why}"
     for one in item.extra.get("evidence", ()):
         yield f"  evidence: {_evidence(one)}"
-    if EVIDENCE in item.measures:
-        yield f"  {item.measures[EVIDENCE]:.0%} of the evidence was recalled"
+    if EVIDENCE in item.scores:
+        yield f"  {item.scores[EVIDENCE]:.0%} of the evidence was recalled"
     for part in item.recalled[:recalled]:
         yield f"  recalled: {_short(part['text'])}"
         yield from (f"    from {_source(source)}" for source in part["sources"][:recalled])
@@ -142,11 +142,11 @@ def story(item: Item, *, outside: bool = False, recalled: int = 3) -> Iterator[s
         yield "  nothing was recalled"
 
 
-def _data_set(item: Item) -> str:
+def _data_set(item: SampleResult) -> str:
     return item.category
 
 
-def _asks(item: Item) -> str:
+def _asks(item: SampleResult) -> str:
     asks = item.extra.get("asks", "")
     return f"{asks} asks" if asks else ""
 

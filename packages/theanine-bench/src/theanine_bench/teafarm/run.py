@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from theanine.errors import BadInput
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.runner import Opener, ours
-from theanine_bench.runs.setup import Plan
-from theanine_bench.targets.external import Known, OutsideAgent
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import SampleResult
+from theanine_bench.targets.external import ExternalTarget, HistoryMode
+from theanine_bench.targets.target import ClientTarget, TargetFactory
 from theanine_bench.teafarm.copied import Copied
-from theanine_bench.teafarm.plan import plan_of
+from theanine_bench.teafarm.plan import teafarm_task
 from theanine_bench.teafarm.question import Sheet
 from theanine_bench.teafarm.sheet import read_sheet
 from theanine_bench.teafarm.sources import (
@@ -27,14 +27,6 @@ from theanine_bench.teafarm.teabag import is_teabag, read_teabag
 from theanine_bench.teafarm.verdicts import JUDGED, RULED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Farm:
-    """What is asked, and who is asked."""
-
-    plan: Plan
-    tested: Opener
-
-
 async def farm_of(
     file: Path,
     *,
@@ -42,8 +34,8 @@ async def farm_of(
     data: Path | None = None,
     store: str | None = None,
     limit: int | None = None,
-    known: Known | None = None,
-) -> Farm:
+    known: HistoryMode | None = None,
+) -> Task:
     """Questions and the sessions before them, ready for a run.
 
     Args:
@@ -58,25 +50,26 @@ async def farm_of(
     sheet, past = await _read(file, data, store, known)
     if known == "none":  # only when the sessions were matters then
         past = Past(ends=past.ends, hash=past.hash)
-    plan = plan_of(sheet, past, judge, limit, recalls=known is None)
-    return Farm(plan=plan, tested=_tested(plan, past, known))
+    task = teafarm_task(sheet, past, judge, limit, recalls=known is None)
+    return replace(task, target=_target(task, past, known))
 
 
-def _tested(plan: Plan, past: Past, known: Known | None) -> Opener:
-    if known is not None:
-        return partial(OutsideAgent, known, speakers_of(plan))
-    return partial(Copied, past.records) if past.records else ours
+def _target(task: Task, past: Past, mode: HistoryMode | None) -> TargetFactory:
+    if mode is not None:
+        return partial(ExternalTarget, mode=mode, speakers=speakers_of(task))
+    return partial(Copied, records=past.records) if past.records else ClientTarget
 
 
-def speakers_of(plan: Plan) -> Mapping[str, Sequence[str]]:
-    """In whose place the agent answers, by user."""
+def speakers_of(task: Task) -> Mapping[str, Sequence[str]]:
+    """The speakers whom the agent answers for, by user."""
     return {
-        group.id: list(dict.fromkeys(case.speaker for case in group.cases)) for group in plan.groups
+        group.id: list(dict.fromkeys(sample.speaker for sample in group.samples))
+        for group in task.groups
     }
 
 
 async def _read(
-    file: Path, data: Path | None, store: str | None, known: Known | None
+    file: Path, data: Path | None, store: str | None, known: HistoryMode | None
 ) -> tuple[Sheet, Past]:
     if is_teabag(file):
         bag = read_teabag(file)
@@ -107,16 +100,16 @@ def _users(sheet: Sheet) -> list[str]:
     return list(dict.fromkeys(one.user for one in sheet.questions))
 
 
-def measure_of(items: Sequence[Item]) -> str:
+def measure_of(items: Sequence[SampleResult]) -> str:
     """Which of the two measures the items have."""
-    return RULED if any(RULED in item.measures for item in items) else JUDGED
+    return RULED if any(RULED in item.scores for item in items) else JUDGED
 
 
-def success_of(items: Sequence[Item], total: int) -> float:
+def success_of(items: Sequence[SampleResult], total: int) -> float:
     """Right answers of all questions: what was not answered, judged or asked is no success.
 
     Raises ValueError where there are no questions.
     """
     if not total:
         raise ValueError("a share of no questions is no figure")
-    return sum(item.measures.get(measure_of(items), 0.0) for item in items) / total
+    return sum(item.scores.get(measure_of(items), 0.0) for item in items) / total

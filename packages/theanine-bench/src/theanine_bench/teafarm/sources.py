@@ -18,7 +18,7 @@ from theanine.errors import BadInput, NotFound
 from theanine.importers import read_histories
 from theanine.store import Store, open_store
 from theanine.types import History, Scope, Transcript, Turn, Utterance
-from theanine_bench.runs.setup import hash_of
+from theanine_bench.files import hash_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Past:
 
 def past_of_data(path: Path) -> Past:
     """The histories of a file or folder. Raises BadInput."""
-    return past_of(read_histories(path).histories, hash_of(path))
+    return past_of(read_histories(path).histories, hash_files(path))
 
 
 def past_of(histories: Sequence[History], hash: str) -> Past:

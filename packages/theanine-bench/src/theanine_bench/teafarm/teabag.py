@@ -26,7 +26,7 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.runs.setup import hash_of
+from theanine_bench.files import hash_files
 from theanine_bench.teafarm.question import Question, Sheet
 
 Turns = list[tuple[str, str]]
@@ -74,7 +74,9 @@ def read_teabag(file: Path) -> TeaBag:
         user = name or _first(fields, _NAMES) or f"episode {number}"
         histories.append(_history(user, fields, where))
         questions += _questions(user, _data_set(fields, file), fields, where)
-    return TeaBag(sheet=Sheet(questions=tuple(questions)), histories=histories, hash=hash_of(file))
+    return TeaBag(
+        sheet=Sheet(questions=tuple(questions)), histories=histories, hash=hash_files(file)
+    )
 
 
 def _episodes(file: Path) -> Iterator[tuple[str, Record]]:

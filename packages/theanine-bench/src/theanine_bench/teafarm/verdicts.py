@@ -14,8 +14,7 @@ from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import one_line
 from theanine.text.words import is_unspaced
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult, Score
 
 CORRECT, INCORRECT = "Correct", "Incorrect"
 JUDGED = "success"
@@ -39,20 +38,20 @@ class Judged:
     """Success by a judge that sees the question, the right answer and the reply (Figure 25)."""
 
     name: str = JUDGED
-    judging: bool = True
+    needs_judge: bool = True
     worst: Mapping[str, float] = field(default_factory=lambda: {JUDGED: 0.0})
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """1 for Correct. Raises ModelError when the judge fails."""
         assert judge  # a run with a judging measure is refused without one
         said = await judge.ask(
             JUDGE,
             check=lambda verdict: None if verdict.reason.strip() else "the reason is empty",
-            question=one_line(item.asked),
-            answer=one_line(item.reference),
-            reply=one_line(item.answer or ""),
+            question=one_line(result.question),
+            answer=one_line(result.reference),
+            reply=one_line(result.answer or ""),
         )
-        return Scored(values={JUDGED: float(said.verdict == CORRECT)}, verdict=said.model_dump())
+        return Score(values={JUDGED: float(said.verdict == CORRECT)}, verdict=said.model_dump())
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +63,19 @@ class Ruled:
     """
 
     name: str = RULED
-    judging: bool = False
+    needs_judge: bool = False
     worst: Mapping[str, float] = field(default_factory=lambda: {RULED: 0.0})
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """1 when a reply has all that it must have and nothing that it must not."""
         faults = faults_of(
-            item.answer or "", item.extra.get("must_say", ()), item.extra.get("must_not_say", ())
+            result.answer or "",
+            result.extra.get("must_say", ()),
+            result.extra.get("must_not_say", ()),
         )
         verdict = INCORRECT if faults else CORRECT
         reason = "; ".join(faults) or "it says what it must, and nothing that it must not"
-        return Scored(
+        return Score(
             values={RULED: float(not faults)}, verdict={"reason": reason, "verdict": verdict}
         )
 

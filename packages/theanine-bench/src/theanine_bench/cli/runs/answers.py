@@ -77,17 +77,17 @@ def qa(
     from theanine_bench.datasets.answer_key import apply_answer_key, read_answer_key
     from theanine_bench.datasets.qa import read_qa
     from theanine_bench.datasets.registry import resolve_data_path
-    from theanine_bench.samples import limited, merged
-    from theanine_bench.tasks.plans import plan_of
+    from theanine_bench.samples import limit_samples, merge_groups
+    from theanine_bench.tasks.answers import answer_task
 
     data = resolve_data_path(data)
     groups = read_qa(data, questions)
     if answers is not None:
         groups = apply_answer_key(groups, read_answer_key(answers))
-    groups = limited(_spread(groups, histories), options.limit)
-    groups = merged(groups, merge) if merge > 1 else groups
+    groups = limit_samples(_spread(groups, histories), options.limit)
+    groups = merge_groups(groups, merge) if merge > 1 else groups
     beside = [file for file in (questions, answers) if file is not None]
-    perform_and_show(plan_of("qa", data, groups, measure, options.judge, beside), options)
+    perform_and_show(answer_task("qa", data, groups, measure, options.judge, beside), options)
 
 
 @with_run_options
@@ -117,12 +117,14 @@ def responses(
     from theanine_bench.cli.runs.common import perform_and_show
     from theanine_bench.datasets.registry import resolve_data_path
     from theanine_bench.datasets.responses import read_responses
-    from theanine_bench.samples import limited
-    from theanine_bench.tasks.plans import plan_of
+    from theanine_bench.samples import limit_samples
+    from theanine_bench.tasks.answers import answer_task
 
     data = resolve_data_path(data)
-    groups = limited(_spread(read_responses(data, _range(sessions)), histories), options.limit)
-    perform_and_show(plan_of("responses", data, groups, measure, options.judge), options)
+    groups = limit_samples(
+        _spread(read_responses(data, _range(sessions)), histories), options.limit
+    )
+    perform_and_show(answer_task("responses", data, groups, measure, options.judge), options)
 
 
 def _spread(groups: list[Group], histories: int | None) -> list[Group]:

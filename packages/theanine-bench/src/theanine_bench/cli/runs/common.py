@@ -14,24 +14,24 @@ from theanine.cli.rendering import console, pluralize, show_table
 
 if TYPE_CHECKING:
     from theanine_bench.cli.runs.options import JudgingOptions, RunOptions
+    from theanine_bench.config import RunConfig
     from theanine_bench.runs.folder import RunFolder
-    from theanine_bench.runs.runner import Opener
-    from theanine_bench.runs.setup import Plan, Setup
+    from theanine_bench.runs.task import Task
 
 
 def setup_of(
     options: RunOptions | JudgingOptions, about: Mapping[str, object] | None = None
-) -> Setup:
+) -> RunConfig:
     """The agent and the judge that the options name; ``about`` joins the settings."""
     from theanine_bench.cli.runs.options import JudgingOptions
-    from theanine_bench.runs.setup import NOBODY, Setup
+    from theanine_bench.config import NO_METHOD, RunConfig
 
     if isinstance(options, JudgingOptions):
         base_url = options.judge_base_url
-        return Setup(
-            method=NOBODY, settings=about or {}, judge=options.judge, judge_base_url=base_url
+        return RunConfig(
+            method=NO_METHOD, settings=about or {}, judge=options.judge, judge_base_url=base_url
         )
-    return Setup(
+    return RunConfig(
         method=options.method,
         settings={**(parse_settings(options.settings or []) or {}), **(about or {})},
         model=options.model,
@@ -45,38 +45,34 @@ def setup_of(
 
 
 def perform_and_show(
-    plan: Plan,
+    plan: Task,
     options: RunOptions | JudgingOptions,
     *,
-    tested: Opener | None = None,
     show: Callable[[dict[str, Any]], None] | None = None,
     about: Mapping[str, object] | None = None,
 ) -> None:
     """Run the plan, or replay it, with live progress; exit with 1 when it is not complete.
 
-    ``tested`` makes the agent that is asked, in the place of ours; ``show`` shows the summary;
-    ``about`` is what the run's settings say beside the options.
+    ``show`` prints the summary; ``about`` joins the settings of the run.
     """
     from theanine_bench.cli.runs.live import Live
     from theanine_bench.cli.runs.report import write_report
     from theanine_bench.runs.folder import RunFolder
-    from theanine_bench.runs.perform import Bounds, perform
-    from theanine_bench.runs.runner import ours
+    from theanine_bench.runs.runner import RunLimits, run_task
 
     setup = setup_of(options, about or {})
     folder = None if options.out is None else RunFolder(options.out)
     if options.replay:
-        _replay(plan, setup, folder, tested or ours)
+        _replay(plan, setup, folder)
         return
     with Live(plan) as live:
         run = partial(
-            perform,
+            run_task,
             plan,
             setup,
             folder,
-            bounds=Bounds(concurrency=options.concurrency, money=options.max_cost),
+            limits=RunLimits(concurrency=options.concurrency, max_cost=options.max_cost),
             progress=live.tell,
-            tested=tested or ours,
             command=options.command,
         )
         folder, summary = _unless_stopped(run)
@@ -103,15 +99,14 @@ def _unless_stopped(
 
 def _exit(summary: Mapping[str, Any]) -> None:
     """With 1 where something is left or failed."""
-    if summary["done"] < summary["cases"] or summary["failures"]:
+    if summary["done"] < summary["samples"] or summary["failures"]:
         raise typer.Exit(1)
 
 
 def _replay(
-    plan: Plan,
-    setup: Setup,
+    plan: Task,
+    setup: RunConfig,
     folder: RunFolder | None,
-    tested: Opener,
 ) -> None:
     import anyio
 
@@ -120,12 +115,12 @@ def _replay(
 
     if folder is None:
         raise SettingsError("name the folder of the run to replay with --out")
-    done = anyio.run(partial(replay, plan, setup, folder, tested=tested))
+    done = anyio.run(partial(replay, plan, setup, folder))
     if done.different:
-        print(f"{len(done.different)} of {pluralize(len(done.items), 'items')} differ, the first "
+        print(f"{len(done.different)} of {pluralize(len(done.results), 'items')} differ, the first "
               f"is {done.different[0]}")  # fmt: skip
         raise typer.Exit(1)
-    print(f"{pluralize(len(done.items), 'items')}, all the same to the byte; no model was asked")
+    print(f"{pluralize(len(done.results), 'items')}, all the same to the byte; no model was asked")
 
 
 def show_summary(summary: Mapping[str, Any]) -> None:
@@ -133,7 +128,7 @@ def show_summary(summary: Mapping[str, Any]) -> None:
     categories = {name: of for name, of in summary["categories"].items() if name}
     if len(categories) < 2:
         categories = {}
-    measures: Mapping[str, Mapping[str, Any]] = summary["measures"]
+    measures: Mapping[str, Mapping[str, Any]] = summary["metrics"]
     show_table(
         ["measure", "mean", "95 %", "n", "failed", *categories],
         (
@@ -166,9 +161,9 @@ def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
         console().print(f"failed {count} ×: {why}", markup=False)
     for reason, count in summary["dropped"].items():
         console().print(f"dropped: {pluralize(count, reason)}", markup=False)
-    if summary["done"] < summary["cases"]:
+    if summary["done"] < summary["samples"]:
         console().print(
-            f"done: {summary['done']} of {pluralize(summary['cases'], 'cases')}"
+            f"done: {summary['done']} of {pluralize(summary['samples'], 'cases')}"
             + (f": {summary['stopped']}" if summary["stopped"] else "")
             + "; the same command goes on",
             markup=False,

@@ -67,13 +67,13 @@ def diff(
     """
     import anyio
 
-    from theanine_bench.analysis.diff import diff_runs, losses
+    from theanine_bench.analysis.diff import diff_runs, regressions
     from theanine_bench.report import diff_page
     from theanine_bench.runs.saved_run import read_runs
 
     bounds = _bounds(fail_below or [])
     found = diff_runs(anyio.run(read_runs, runs))
-    lost = losses(found, bounds)
+    lost = regressions(found, bounds)
     changes = _changes(found, measure)
     if page is not None:
         write_text(page, diff_page(found))
@@ -139,15 +139,15 @@ def _told(changes: Changes, show: int) -> dict[str, Any]:
 
 
 def _case(one: Change) -> dict[str, Any]:
-    first = one.case.items[0]
+    first = one.sample.results[0]
     return {
-        "id": one.case.id,
+        "id": one.sample.id,
         "category": first.category,
-        "asked": first.asked,
+        "asked": first.question,
         "reference": first.reference,
         "before": one.before,
         "after": one.after,
-        "answers": [item.answer for item in one.case.items],
+        "answers": [item.answer for item in one.sample.results],
     }
 
 
@@ -160,7 +160,7 @@ def _show(found: Diff) -> None:
             [
                 letter,
                 run["name"],
-                f"{run['done']} of {run['cases']}",
+                f"{run['done']} of {run['samples']}",
                 f"{run['recalled_tokens']:,.0f}",
                 "–" if run["seconds"] is None else f"{run['seconds']:.3f}",
                 "unknown" if run["cost"] is None else f"${run['cost']:,.4f}",
@@ -171,12 +171,12 @@ def _show(found: Diff) -> None:
     )
     for one in found.warnings:
         console().print(f"careful: {one}", markup=False)
-    for reason, count in found.left.items():
+    for reason, count in found.left_out.items():
         console().print(f"left out: {pluralize(count, reason)}", markup=False)
-    console().print(f"\n{pluralize(len(found.cases), 'common cases')}")
+    console().print(f"\n{pluralize(len(found.samples), 'common cases')}")
     heads = [words for letter in letters[1:] for words in (letter, f"{letter} − A", "p")]
     show_table(["measure", "A", *heads, "n"], _rows(found))
-    if found.wholes:
+    if found.corpus:
         show_table(["over all answers", "A", *heads, "n"], _whole_rows(found))
     for why, names in _untested(found).items():
         console().print(f"{', '.join(names)}: {why}", markup=False)
@@ -209,7 +209,7 @@ def _whole_rows(found: Diff) -> list[list[object]]:
             one.against,
             one.against[0].n if one.against else "–",
         )
-        for name, one in found.wholes.items()
+        for name, one in found.corpus.items()
     ]
 
 
@@ -231,7 +231,7 @@ def _tested(one: PairedComparison) -> tuple[str, str]:
 def _untested(found: Diff) -> dict[str, list[str]]:
     """Measures over all answers that have no test, by why."""
     told: dict[str, dict[str, None]] = {}
-    for name, one in found.wholes.items():
+    for name, one in found.corpus.items():
         if one.why:
             told.setdefault(one.why, {})[name.split("/")[0]] = None
     return {why: list(names) for why, names in told.items()}
@@ -247,15 +247,15 @@ def _show_changes(found: Diff, changes: Changes, show: int) -> None:
         )
         for kind, some in _split(all_, show).items():
             for one in some:
-                first = one.case.items[0]
+                first = one.sample.results[0]
                 console().print(
-                    f"  {kind}, {one.before:.3f} → {one.after:.3f}: {_short(first.asked)} "
-                    f"[{one.case.id}]",
+                    f"  {kind}, {one.before:.3f} → {one.after:.3f}: {_short(first.question)} "
+                    f"[{one.sample.id}]",
                     markup=False,
                 )
                 console().print(f"    A: {_short(first.answer)}", markup=False)
                 console().print(
-                    f"    {chr(ord('A') + place)}: {_short(one.case.items[place].answer)}",
+                    f"    {chr(ord('A') + place)}: {_short(one.sample.results[place].answer)}",
                     markup=False,
                 )
 

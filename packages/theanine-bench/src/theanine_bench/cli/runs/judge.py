@@ -42,11 +42,10 @@ def judge(
     theanine bench judge pairs.jsonl --judge openai:gpt-4o --as memorability
     """
     from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.judges.meta_eval import check_plan
-    from theanine_bench.targets.null import Nobody
+    from theanine_bench.tasks.judge import agreement_task
 
-    plan = check_plan(labelled, as_, options.limit)
-    perform_and_show(plan, options, tested=Nobody, show=_show, about={"as": as_})
+    plan = agreement_task(labelled, as_, options.limit)
+    perform_and_show(plan, options, show=_show, about={"as": as_})
 
 
 def _show(summary: Mapping[str, Any]) -> None:
@@ -72,7 +71,7 @@ def _show(summary: Mapping[str, Any]) -> None:
         ]
         + [
             [name, "–", "–", 0, one["failed"]]
-            for name, one in summary["measures"].items()
+            for name, one in summary["metrics"].items()
             if not one["n"]
         ],
     )

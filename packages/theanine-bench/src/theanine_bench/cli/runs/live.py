@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live as Shown
 
-    from theanine_bench.runs.item import Item
     from theanine_bench.runs.runner import Progress
-    from theanine_bench.runs.setup import Plan
+    from theanine_bench.runs.task import Task
+    from theanine_bench.samples import SampleResult
 
 ALL = "all"
 SHOWN = 6
@@ -23,8 +23,8 @@ SHOWN = 6
 class Live:
     """A table on standard error while it is entered; nothing where that is no terminal."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._totals = Counter(case.category for group in plan.groups for case in group.cases)
+    def __init__(self, plan: Task) -> None:
+        self._totals = Counter(case.category for group in plan.groups for case in group.samples)
         self._started = time.monotonic()
         self._first: tuple[float, int] | None = None
         self._told: Progress | None = None
@@ -57,8 +57,8 @@ class Live:
         from rich.console import Group
         from rich.table import Table
 
-        items = tuple(self._told.items) if self._told else ()
-        names = list(dict.fromkeys(name for item in items for name in item.measures))[:SHOWN]
+        items = tuple(self._told.results) if self._told else ()
+        names = list(dict.fromkeys(name for item in items for name in item.scores))[:SHOWN]
         table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
         for heading in ("", "done", *names, "failed"):
             table.add_column(heading, justify="right" if heading else "left")
@@ -87,9 +87,9 @@ class Live:
         return (time.monotonic() - since) / (told.done - before) * (told.total - told.done)
 
 
-def _row(name: str, items: Sequence[Item], total: int, names: Iterable[str]) -> list[str]:
+def _row(name: str, items: Sequence[SampleResult], total: int, names: Iterable[str]) -> list[str]:
     failed = sum(not item.complete for item in items)
-    means = [_mean([i.measures[one] for i in items if one in i.measures]) for one in names]
+    means = [_mean([i.scores[one] for i in items if one in i.scores]) for one in names]
     return [name, f"{len(items)} of {total}", *means, str(failed or "")]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -45,11 +44,11 @@ def memory(
     from theanine_bench.cli.runs.common import perform_and_show
     from theanine_bench.datasets.gold import read_gold
     from theanine_bench.datasets.registry import resolve_data_path
-    from theanine_bench.tasks.memory_quality import ReadOut, data_hash, memory_plan
+    from theanine_bench.tasks.memory import data_hash, memory_task
 
     kinds = kind or []
     data = resolve_data_path(data)
-    plan = memory_plan(
+    plan = memory_task(
         read_gold(data, gold), data_hash(data, gold), options.judge, kinds, options.limit
     )
-    perform_and_show(plan, options, tested=partial(ReadOut, kinds=kinds))
+    perform_and_show(plan, options)

@@ -35,16 +35,14 @@ def pairwise(
     theanine bench pairwise runs/a runs/b runs/c --judge openai:gpt-4o --criteria choice
     """
     from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.targets.null import Nobody
-    from theanine_bench.tasks.pairwise import pairwise_plan, read_entries
+    from theanine_bench.tasks.pairwise import pairwise_task, read_entries
 
     entries = read_entries(runs)
     names = [name for one in criteria.split(",") if (name := one.strip())]
-    plan = pairwise_plan(entries, names, options.limit)
+    plan = pairwise_task(entries, names, options.limit)
     perform_and_show(
         plan,
         options,
-        tested=Nobody,
         show=lambda summary: _show(summary, names, [entry.name for entry in entries]),
         about={letter: entry.name for letter, entry in zip("ABCDEFGH", entries, strict=False)},
     )
@@ -70,7 +68,7 @@ def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[st
     ]
     rows: list[list[str]] = []
     for name in criteria:
-        measures, corpus = summary["measures"], summary["corpus"]
+        measures, corpus = summary["metrics"], summary["corpus"]
         if f"{name}/tie" not in measures:
             rows.append([name, *["–"] * (len(heads) - 2), "0", str(summary["done"])])
             continue
@@ -85,7 +83,7 @@ def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[st
 
 def _share(summary: Mapping[str, Any], name: str, run: str) -> str:
     """How often a run wins; among several with the p-value that it is luck."""
-    share = f"{summary['measures'][f'{name}/{run}']['mean']:.1%}"
+    share = f"{summary['metrics'][f'{name}/{run}']['mean']:.1%}"
     p = summary["corpus"].get(f"{name}/p {run}")
     return share if p is None else f"{share} (p {p:.4f})"
 

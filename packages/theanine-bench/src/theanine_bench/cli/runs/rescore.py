@@ -31,8 +31,7 @@ def rescore(
     theanine bench rescore runs/qa-theanine-1a2b3c4d --measure rouge-l --measure f1:parlai
     """
     from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.targets.null import Nobody
-    from theanine_bench.tasks.rescoring import rescore_plan
+    from theanine_bench.tasks.rescore import rescore_task
 
-    plan = rescore_plan(run, answers, measure, options.judge, options.limit)
-    perform_and_show(plan, options, tested=Nobody, about={"run": run.name})
+    plan = rescore_task(run, answers, measure, options.judge, options.limit)
+    perform_and_show(plan, options, about={"run": run.name})

@@ -22,7 +22,7 @@ const ROWS = [
   ["Tokens, remembering", (run) => spent(run, "remembering")],
   ["Tokens, answering", (run) => spent(run, "answering")],
   ["Tokens, judging", (run) => spent(run, "judging")],
-  ["Samples done", (run) => (run.done < run.cases ? `${number(run.done)} of ${number(run.cases)}` : number(run.done))],
+  ["Samples done", (run) => (run.done < run.samples ? `${number(run.done)} of ${number(run.samples)}` : number(run.done))],
   ["Common samples without an answer", (run) => number(run.unanswered)],
 ];
 facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));

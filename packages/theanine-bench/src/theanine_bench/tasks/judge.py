@@ -14,17 +14,16 @@ from pydantic import BaseModel, Field, ValidationError
 from theanine.errors import BadInput
 from theanine.importers.dates import DEFAULT_START
 from theanine.llm.chat import ScopedChat
-from theanine_bench.judges.comparing import CRITERIA, LETTERS, TIE, Comparison
+from theanine_bench.files import hash_files
 from theanine_bench.judges.judge import Judge
-from theanine_bench.judges.registry import judge_named
+from theanine_bench.judges.pairwise import CRITERIA, LETTERS, TIE, PairwiseMetric
+from theanine_bench.judges.registry import find_judge
 from theanine_bench.judges.replies import PERSPECTIVES
 from theanine_bench.metrics.agreement import cohen_kappa, observed_agreement
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.folder import read_item
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.setup import Plan, hash_of
-from theanine_bench.samples import limited
-from theanine_bench.targets.null import group_of
+from theanine_bench.runs.folder import parse_result
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import SampleResult, Score, group_of_results, limit_samples
+from theanine_bench.targets.target import NullTarget
 
 BENCH = "judge"
 LABEL = "label"
@@ -35,7 +34,7 @@ _NO = frozenset({"false", "no", "0", "incorrect", "wrong"})
 _EXTRA = {"past", "persona", "evidence", "rubric", "ordered", "answerable"}
 
 
-def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
+def agreement_task(file: Path, name: str, limit: int | None = None) -> Task:
     """The labelled items of a JSON Lines file, judged by the judge or criterion of that name.
 
     A line is an item of a run (of a pairwise run for a criterion) with a ``label``, or short:
@@ -44,20 +43,21 @@ def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
     ``answers``, two of them, in the place of ``answer``. Raises BadInput for a line that can't be
     taken, SettingsError for an unknown judge.
     """
-    judge = Comparison(criterion=CRITERIA[name]) if name in CRITERIA else judge_named(name)
+    judge = PairwiseMetric(criterion=CRITERIA[name]) if name in CRITERIA else find_judge(name)
     items = [_labelled(record, where, judge) for record, where in _records(file)]
     if not items:
         raise BadInput("it holds no labelled item", str(file))
-    groups = limited([group_of(items, BENCH)], limit)
-    kept = {case.id for group in groups for case in group.cases}
+    groups = limit_samples([group_of_results(items, BENCH)], limit)
+    kept = {case.id for group in groups for case in group.samples}
     checked = Checked(judge)
-    return Plan(
+    return Task(
         bench=BENCH,
-        data=hash_of(file),
+        data=hash_files(file),
         groups=groups,
-        measures=[checked],
-        corpus=[Agreement(judge.name)],
-        ready={item.id: item for item in items if item.id in kept},
+        target=NullTarget,
+        metrics=[checked],
+        corpus_metrics=[Agreement(judge.name)],
+        answered={item.id: item for item in items if item.id in kept},
     )
 
 
@@ -65,7 +65,7 @@ def check_plan(file: Path, name: str, limit: int | None = None) -> Plan:
 class Checked:
     """A judge whose verdict is held against each item's label: 1 where they agree."""
 
-    judge: Judge | Comparison
+    judge: Judge | PairwiseMetric
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ class Checked:
         return self.judge.name
 
     @property
-    def judging(self) -> bool:
+    def needs_judge(self) -> bool:
         """It asks a model."""
         return True
 
@@ -82,14 +82,14 @@ class Checked:
         """Its number's name; labelled items always have an answer."""
         return {f"{self.name}/agrees": 0.0}
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """1 where every label is the judge's. Raises as the judge does."""
-        scored = await self.judge.of(item, judge)
+        scored = await self.judge.score(result, judge)
         said = labels_of(self.judge, scored)
-        wanted: Mapping[str, str] = item.extra[LABEL]
+        wanted: Mapping[str, str] = result.extra[LABEL]
         agrees = all(said[name] == label for name, label in wanted.items())
         verdict = {**scored.verdict, LABEL: said}
-        return Scored(values={f"{self.name}/agrees": float(agrees)}, verdict=verdict)
+        return Score(values={f"{self.name}/agrees": float(agrees)}, verdict=verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class Agreement:
 
     name: str
 
-    def over(self, items: Sequence[Item]) -> Mapping[str, float]:
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """The numbers by name."""
-        judged = [item for item in items if self.name in item.verdicts]
+        judged = [item for item in results if self.name in item.verdicts]
         found: dict[str, float] = {}
         for part in dict.fromkeys(part for item in judged for part in item.extra[LABEL]):
             pairs = [
@@ -126,10 +126,10 @@ def _numbers(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
     return {**found, **{f"{part}: {a} → {b}": float(counts[a, b]) for a, b in sorted(counts)}}
 
 
-def labels_of(judge: Judge | Comparison, scored: Scored) -> dict[str, str]:
+def labels_of(judge: Judge | PairwiseMetric, scored: Score) -> dict[str, str]:
     """What a verdict calls an item, in the words in which people label it."""
     verdict = scored.verdict
-    if isinstance(judge, Comparison):
+    if isinstance(judge, PairwiseMetric):
         return {judge.name: str(verdict["outcome"])}
     if judge.name == "perspectives":
         return {part: str(verdict[part]) for part in PERSPECTIVES}
@@ -194,17 +194,17 @@ class _Short(BaseModel, extra="forbid"):
     ordered: bool | None = None
     answerable: bool | None = None
 
-    def item(self) -> Item:
+    def item(self) -> SampleResult:
         """The item that a run would have kept."""
         dialogue = self.dialogue or [_Said(speaker="user", text=self.question)]
         extra = self.model_dump(include=_EXTRA, exclude_none=True)
         if self.answers:
             extra["candidates"] = self._candidates()
-        return Item(
+        return SampleResult(
             id=self.id,
             group="labelled",
             category=self.category,
-            asked=dialogue[-1].text,
+            question=dialogue[-1].text,
             dialogue=[said.model_dump() for said in dialogue],
             speaker=self.speaker,
             reference=self.reference,
@@ -229,21 +229,21 @@ class _Short(BaseModel, extra="forbid"):
         ]
 
 
-def _labelled(record: dict[str, Any], where: str, judge: Judge | Comparison) -> Item:
+def _labelled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
     label = _label(record.pop(LABEL), where, judge)
-    item = read_item(record, where) if "asked" in record else _short(record, where)
+    item = parse_result(record, where) if "asked" in record else _short(record, where)
     two = len(item.extra.get("candidates", ())) == 2
-    if isinstance(judge, Comparison) != two:
-        wanted = '"answers", two of them' if isinstance(judge, Comparison) else 'one "answer"'
+    if isinstance(judge, PairwiseMetric) != two:
+        wanted = '"answers", two of them' if isinstance(judge, PairwiseMetric) else 'one "answer"'
         raise BadInput(f"{judge.name} needs {wanted}", where)
     if item.answer is None:
         raise BadInput("there is nothing to judge without an answer", where)
     extra = {**item.extra, LABEL: label}
     line = where.rpartition(" ")[2]  # two people may have labelled the same item
-    return replace(item, id=f"{line}/{item.id}", extra=extra, measures={}, verdicts={}, failures={})
+    return replace(item, id=f"{line}/{item.id}", extra=extra, scores={}, verdicts={}, failures={})
 
 
-def _short(record: dict[str, Any], where: str) -> Item:
+def _short(record: dict[str, Any], where: str) -> SampleResult:
     """An item from the short form. Raises BadInput, naming what does not fit."""
     try:
         return _Short.model_validate(record).item()
@@ -252,7 +252,7 @@ def _short(record: dict[str, Any], where: str) -> Item:
         raise BadInput(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", where) from None
 
 
-def _label(given: object, where: str, judge: Judge | Comparison) -> dict[str, str]:
+def _label(given: object, where: str, judge: Judge | PairwiseMetric) -> dict[str, str]:
     """The label as the judge would word it, by part. Raises BadInput, naming those there are."""
     if isinstance(given, Mapping):
         parts = cast("Mapping[str, object]", given)
@@ -264,9 +264,9 @@ def _label(given: object, where: str, judge: Judge | Comparison) -> dict[str, st
     return {judge.name: _one(given, where, judge)}
 
 
-def _one(given: object, where: str, judge: Judge | Comparison) -> str:
+def _one(given: object, where: str, judge: Judge | PairwiseMetric) -> str:
     words = str(given).strip().casefold()
-    labels = (*LETTERS[:2], TIE) if isinstance(judge, Comparison) else judge.labels
+    labels = (*LETTERS[:2], TIE) if isinstance(judge, PairwiseMetric) else judge.labels
     if isinstance(labels, range):
         number = int(words) if words.isdigit() else None
         if number is None or number not in labels:

@@ -20,9 +20,8 @@ from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.text.formatting import format_speaker, one_line
 from theanine_bench.judges.answers import REASON, grounds
 from theanine_bench.judges.judge import PROMPTS
-from theanine_bench.judges.showing import NOTHING, conversation, lines, past, reference
-from theanine_bench.metrics.base import Scored
-from theanine_bench.runs.item import Item
+from theanine_bench.judges.rendering import NOTHING, conversation, lines, past, reference
+from theanine_bench.samples import SampleResult, Score
 
 LETTERS = "ABCDEFGH"
 """The runs' names in verdicts and measures, in the order in which they were given."""
@@ -76,14 +75,14 @@ class Criterion:
 
     name: str
     step: PromptTemplate[Any]
-    values: Callable[[Item, Sequence[Candidate]], Mapping[str, str]]
+    values: Callable[[SampleResult, Sequence[Candidate]], Mapping[str, str]]
     source: str
     compared: Callable[[Candidate], str] = lambda one: one_line(one["answer"] or "")
-    most: int = 2
+    max_runs: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class PairwiseMetric:
     """The measure of a criterion: a 1 for the run that wins, by its letter, or for a tie."""
 
     criterion: Criterion
@@ -95,7 +94,7 @@ class Comparison:
         return self.criterion.name
 
     @property
-    def judging(self) -> bool:
+    def needs_judge(self) -> bool:
         """It asks a model."""
         return True
 
@@ -104,7 +103,7 @@ class Comparison:
         """Its numbers' names; compared items always have an answer."""
         return self._values(TIE, flipped=False)
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """The outcome; the judge is not asked where there is nothing to compare.
 
         A run without an answer loses. Of several runs those with the same answer are shown as one,
@@ -114,7 +113,7 @@ class Comparison:
         """
         if judge is None:
             raise SettingsError(f"{self.name} is judged by a model: name one with --judge")
-        candidates: Sequence[Candidate] = item.extra["candidates"]
+        candidates: Sequence[Candidate] = result.extra["candidates"]
         alike: dict[str, list[int]] = {}
         for place, one in enumerate(candidates):
             if one["answer"] is not None:
@@ -124,9 +123,9 @@ class Comparison:
             best = "".join(known.values())
             outcome = best if 0 < len(best) < len(candidates) else TIE
             why = "there is no difference" if outcome == TIE else "the others have no answer"
-            return Scored(values=self._values(outcome, flipped=False), verdict=_told(outcome, why))
-        shown = orders(item.id, [same[0] for same in alike.values()])
-        asked = [await self._ask(item, order, judge) for order in shown]
+            return Score(values=self._values(outcome, flipped=False), verdict=_told(outcome, why))
+        shown = orders(result.id, [same[0] for same in alike.values()])
+        asked = [await self._ask(result, order, judge) for order in shown]
         chosen = {one["chosen"] for one in asked}
         outcome = known[chosen.pop()] if len(chosen) == 1 else TIE
         why = "the order decided" if outcome == TIE else "in both orders"
@@ -134,9 +133,11 @@ class Comparison:
         verdict = {**_told(outcome, why), "asked": asked, **by}
         if merged := [letters for letters in known.values() if len(letters) > 1]:
             verdict["alike"] = merged
-        return Scored(values=self._values(outcome, flipped=outcome == TIE), verdict=verdict)
+        return Score(values=self._values(outcome, flipped=outcome == TIE), verdict=verdict)
 
-    async def _ask(self, item: Item, order: Sequence[int], judge: ScopedChat) -> dict[str, Any]:
+    async def _ask(
+        self, item: SampleResult, order: Sequence[int], judge: ScopedChat
+    ) -> dict[str, Any]:
         shown = [item.extra["candidates"][place] for place in order]
         said = await judge.ask(
             self.criterion.step,
@@ -169,13 +170,13 @@ def _told(outcome: str, why: str) -> dict[str, Any]:
     return {"outcome": outcome, "why": why}
 
 
-def _responses(item: Item, shown: Sequence[Candidate]) -> str:
+def _responses(item: SampleResult, shown: Sequence[Candidate]) -> str:
     speaker = format_speaker(item.speaker)
     answers = [one_line(one["answer"] or "") or NOTHING for one in shown]
     return "\n".join(f"{number}: {speaker}: {words}" for number, words in enumerate(answers, 1))
 
 
-def _plain(criterion: str) -> Callable[[Item, Sequence[Candidate]], Mapping[str, str]]:
+def _plain(criterion: str) -> Callable[[SampleResult, Sequence[Candidate]], Mapping[str, str]]:
     return lambda item, shown: {
         "criterion": criterion,
         "conversation": conversation(item),
@@ -183,22 +184,24 @@ def _plain(criterion: str) -> Callable[[Item, Sequence[Candidate]], Mapping[str,
     }
 
 
-def _by_the_past(criterion: str) -> Callable[[Item, Sequence[Candidate]], Mapping[str, str]]:
+def _by_the_past(
+    criterion: str,
+) -> Callable[[SampleResult, Sequence[Candidate]], Mapping[str, str]]:
     plain = _plain(criterion)
     return lambda item, shown: {**plain(item, shown), "past": past(item)}
 
 
-def _recollections(item: Item, shown: Sequence[Candidate]) -> Mapping[str, str]:
+def _recollections(item: SampleResult, shown: Sequence[Candidate]) -> Mapping[str, str]:
     first, second = (lines(one["recalled"]) for one in shown)
     return {"conversation": conversation(item), "first": first, "second": second}
 
 
-def _grounded(item: Item, shown: Sequence[Candidate]) -> Mapping[str, str]:
+def _grounded(item: SampleResult, shown: Sequence[Candidate]) -> Mapping[str, str]:
     told = {"conversation": conversation(item), "responses": _responses(item, shown)}
     return {**grounds(item), **told}
 
 
-def _options(item: Item, shown: Sequence[Candidate]) -> Mapping[str, str]:
+def _options(item: SampleResult, shown: Sequence[Candidate]) -> Mapping[str, str]:
     answers = [one_line(one["answer"] or "") or NOTHING for one in shown]
     return {
         "reference": reference(item),
@@ -271,20 +274,20 @@ CRITERIA: Mapping[str, Criterion] = {
             step=CHOICE,
             values=_options,
             source="multiple choice of conditional memory (appendix B.3, table 15)",
-            most=len(LETTERS),
+            max_runs=len(LETTERS),
         ),
     )
 }
 """By what runs can be compared, by name."""
 
 
-def criterion_named(name: str, runs: int = 2) -> Criterion:
+def find_criterion(name: str, runs: int = 2) -> Criterion:
     """The criterion of that name. Raises SettingsError for an unknown one, or for too many runs."""
     if name not in CRITERIA:
         raise SettingsError(f"unknown criterion {name!r}; there are: {', '.join(CRITERIA)}")
-    if not 2 <= runs <= CRITERIA[name].most:
+    if not 2 <= runs <= CRITERIA[name].max_runs:
         raise SettingsError(
-            f"{name} compares {'two' if CRITERIA[name].most == 2 else f'2 to {len(LETTERS)}'} "
-            f"runs, not {runs}" + ("; choice takes more" if CRITERIA[name].most < runs else "")
+            f"{name} compares {'two' if CRITERIA[name].max_runs == 2 else f'2 to {len(LETTERS)}'} "
+            f"runs, not {runs}" + ("; choice takes more" if CRITERIA[name].max_runs < runs else "")
         )
     return CRITERIA[name]

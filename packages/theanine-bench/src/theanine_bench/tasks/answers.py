@@ -8,8 +8,9 @@ from pathlib import Path
 
 from theanine.errors import SettingsError
 from theanine.types import LOCAL_MODEL
+from theanine_bench.files import hash_files
 from theanine_bench.judges.registry import JUDGES
-from theanine_bench.metrics.base import CorpusMeasure, Measure
+from theanine_bench.metrics.base import CorpusMetric, Metric
 from theanine_bench.metrics.evidence import EVIDENCE, EvidenceRecalled
 from theanine_bench.metrics.neural import NEURAL, neural_measure
 from theanine_bench.metrics.ordering import ORDER, OrderByWords
@@ -19,7 +20,7 @@ from theanine_bench.metrics.overlap_measures import (
     corpus_bleus,
     overlap_measures,
 )
-from theanine_bench.runs.setup import Plan, hash_of
+from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group
 
 DEFAULTS: Mapping[str, Sequence[str]] = {
@@ -29,14 +30,14 @@ DEFAULTS: Mapping[str, Sequence[str]] = {
 """What is measured where nothing is asked for; judges only where there is one."""
 
 
-def plan_of(
+def answer_task(
     bench: str,
     data: Path,
     groups: Sequence[Group],
     names: Sequence[str] | None,
     judge: str,
     beside: Sequence[Path] = (),
-) -> Plan:
+) -> Task:
     """The bench's plan with the measures of these names, or with its own.
 
     ``beside`` are the files that the groups were made of beside the data, such as an answer key.
@@ -46,21 +47,21 @@ def plan_of(
     wanted = list(names or DEFAULTS[bench])
     if not names and judge == LOCAL_MODEL:
         wanted = [name for name in wanted if name not in JUDGES]
-    measures, corpus = measures_named(wanted)
-    hashed = hash_of(data)
+    measures, corpus = find_metrics(wanted)
+    hashed = hash_files(data)
     if beside:
-        told = " ".join([hashed, *map(hash_of, beside)])
+        told = " ".join([hashed, *map(hash_files, beside)])
         hashed = sha256(told.encode()).hexdigest()
-    return Plan(bench=bench, data=hashed, groups=groups, measures=measures, corpus=corpus)
+    return Task(bench=bench, data=hashed, groups=groups, metrics=measures, corpus_metrics=corpus)
 
 
-def measures_named(names: Sequence[str]) -> tuple[list[Measure], list[CorpusMeasure]]:
+def find_metrics(names: Sequence[str]) -> tuple[list[Metric], list[CorpusMetric]]:
     """Measures of one item, judges among them, and measures of a whole run, by name.
 
     Raises as :func:`plan_of` does.
     """
-    measures: list[Measure] = []
-    corpus: list[CorpusMeasure] = []
+    measures: list[Metric] = []
+    corpus: list[CorpusMetric] = []
     for name in dict.fromkeys(names):
         if name in OVERLAP:
             measures += overlap_measures([name])

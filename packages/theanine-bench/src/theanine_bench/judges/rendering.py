@@ -9,35 +9,35 @@ from typing import Any, cast
 from theanine.text.formatting import format_speaker, one_line
 from theanine.text.words import format_date
 from theanine_bench.judges.judge import Unjudged
-from theanine_bench.runs.item import Item
+from theanine_bench.samples import SampleResult
 
 NOTHING = "(nothing)"
 UNSAID = "Nothing in the past says it. A right answer says that it is not known."
 """The reference of a question that the past does not answer."""
 
 
-def conversation(item: Item) -> str:
+def conversation(item: SampleResult) -> str:
     """What was said so far, one turn a line."""
     turns = [f"{format_speaker(one['speaker'])}: {one_line(one['text'])}" for one in item.dialogue]
-    return "\n".join(turns) or one_line(item.asked) or NOTHING
+    return "\n".join(turns) or one_line(item.question) or NOTHING
 
 
-def answer(item: Item) -> str:
+def answer(item: SampleResult) -> str:
     """What the agent answered, on one line."""
     return one_line(item.answer or "") or NOTHING
 
 
-def reply(item: Item) -> str:
+def reply(item: SampleResult) -> str:
     """The same behind the speaker's name."""
     return f"{format_speaker(item.speaker)}: {answer(item)}"
 
 
-def answerable(item: Item) -> bool:
+def answerable(item: SampleResult) -> bool:
     """Whether the past answers the question; a case that does not say is taken to be answerable."""
     return item.extra.get("answerable", True) is not False
 
 
-def reference(item: Item) -> str:
+def reference(item: SampleResult) -> str:
     """What a good answer says, or why there is none. Raises Unjudged where the item has neither."""
     if words := one_line(item.reference):
         return words
@@ -46,17 +46,17 @@ def reference(item: Item) -> str:
     raise Unjudged(f"there is no reference for {item.id}, nothing to judge its answer by")
 
 
-def evidence(item: Item) -> str:
+def evidence(item: SampleResult) -> str:
     """The labelled turns' words, where the case carries them (``extra["evidence"]``)."""
     return lines(_texts(item.extra.get("evidence")))
 
 
-def past(item: Item) -> str:
+def past(item: SampleResult) -> str:
     """What is known of the speakers, oldest first; see :func:`past_lines`."""
     return lines(past_lines([item]))
 
 
-def past_lines(items: Sequence[Item]) -> list[str]:
+def past_lines(items: Sequence[SampleResult]) -> list[str]:
     """What is known of the speakers, for one run's item of a case or several runs' items of it.
 
     The case's own (``extra["past"]``, ``extra["persona"]``) where it carries any, else the turns
@@ -82,7 +82,7 @@ def _at(turn: Mapping[str, Any]) -> datetime:
     return datetime.fromisoformat(turn["at"])
 
 
-def recalled(item: Item) -> str:
+def recalled(item: SampleResult) -> str:
     """What the agent had before it, part by part."""
     return lines(part["text"] for part in item.recalled)
 

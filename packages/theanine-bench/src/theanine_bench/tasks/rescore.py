@@ -19,24 +19,23 @@ from theanine_bench.datasets.answer_key import (
     replace_answer,
 )
 from theanine_bench.judges.registry import JUDGES
-from theanine_bench.runs.folder import RunFolder, lines_of
-from theanine_bench.runs.item import ANSWER, Item
-from theanine_bench.runs.setup import Plan
-from theanine_bench.samples import limited
-from theanine_bench.targets.null import group_of
-from theanine_bench.tasks.plans import measures_named
+from theanine_bench.runs.folder import RunFolder, results_to_jsonl
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import ANSWER, SampleResult, group_of_results, limit_samples
+from theanine_bench.targets.target import NullTarget
+from theanine_bench.tasks.answers import find_metrics
 
 BENCH = "rescore"
 NOT_ASKED = "entries of the answer key about questions that the run was not asked"
 
 
-def rescore_plan(
+def rescore_task(
     run: Path,
     answers: Path | None = None,
     names: Sequence[str] | None = None,
     judge: str = LOCAL_MODEL,
     limit: int | None = None,
-) -> Plan:
+) -> Task:
     """What a run answered, to be measured against the key in ``answers``, or as it was asked.
 
     The measures are the run's own unless ``names`` has others; those of a judge are left out where
@@ -45,33 +44,36 @@ def rescore_plan(
     """
     folder = RunFolder(run)
     settings = folder.settings()
-    items = list(folder.items().values())
+    items = list(folder.results().values())
     if not items:
         raise BadInput("the run has answered nothing yet", str(run))
-    wanted = list(names or settings["measures"])
+    wanted = list(names or settings["metrics"])
     if not names and judge == LOCAL_MODEL:
         wanted = [name for name in wanted if name not in JUDGES]
-    measures, corpus = measures_named(wanted)
+    measures, corpus = find_metrics(wanted)
     items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)
     kept = {measure.name for measure in measures}
-    same = settings["setup"]["judge"] == judge
+    same = settings["config"]["judge"] == judge
     ready = [_bare(item, kept if same else kept - set(JUDGES)) for item in items]
-    groups = limited([group_of(ready, BENCH, dropped)], limit)
-    asked = {case.id for group in groups for case in group.cases}
-    return Plan(
+    groups = limit_samples([group_of_results(ready, BENCH, dropped)], limit)
+    asked = {case.id for group in groups for case in group.samples}
+    return Task(
         bench=BENCH,
-        data=sha256(lines_of(items).encode()).hexdigest(),
+        data=sha256(results_to_jsonl(items).encode()).hexdigest(),
         groups=groups,
-        measures=measures,
-        corpus=corpus,
-        ready={item.id: item for item in ready if item.id in asked},
+        target=NullTarget,
+        metrics=measures,
+        corpus_metrics=corpus,
+        answered={item.id: item for item in ready if item.id in asked},
     )
 
 
-def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, int]]:
+def _corrected(
+    items: Sequence[SampleResult], key: Path
+) -> tuple[list[SampleResult], dict[str, int]]:
     """The items that the key doesn't reject; those whose answer it changes are unmeasured."""
     asked = [
-        KeyQuestion(id=one.id, words=one.asked, conversation=one.group, answer=one.reference)
+        KeyQuestion(id=one.id, words=one.question, conversation=one.group, answer=one.reference)
         for one in items
     ]
     entries = read_answer_key(key)
@@ -79,20 +81,20 @@ def _corrected(items: Sequence[Item], key: Path) -> tuple[list[Item], dict[str, 
     if not known:
         raise BadInput("no entry of it is about a question of the run", str(key))
     answers = match_answers(asked, known)
-    kept: list[Item] = []
+    kept: list[SampleResult] = []
     for item in items:
         answer = answers.get(item.id, item.reference)
         if answer is None:
             continue
         if answer != item.reference:
             extra = replace_answer(item.extra, item.reference, answer)
-            item = replace(item, reference=answer, extra=extra, measures={}, verdicts={})
+            item = replace(item, reference=answer, extra=extra, scores={}, verdicts={})
         kept.append(item)
     dropped = Counter({REJECTED: len(items) - len(kept), NOT_ASKED: len(entries) - len(known)})
     return kept, dict(+dropped)
 
 
-def _bare(item: Item, kept: set[str]) -> Item:
+def _bare(item: SampleResult, kept: set[str]) -> SampleResult:
     """The item with what these measures said of it alone, and no failure but that to answer."""
 
     def known(name: str) -> bool:
@@ -100,7 +102,7 @@ def _bare(item: Item, kept: set[str]) -> Item:
 
     return replace(
         item,
-        measures={name: value for name, value in item.measures.items() if known(name)},
+        scores={name: value for name, value in item.scores.items() if known(name)},
         verdicts={name: words for name, words in item.verdicts.items() if name in kept},
         failures={name: why for name, why in item.failures.items() if name == ANSWER},
     )

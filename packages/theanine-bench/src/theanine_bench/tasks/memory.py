@@ -10,17 +10,17 @@ import hashlib
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
-from theanine.methods.base import Reply
-from theanine.store import Store
 from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Utterance
 from theanine_bench.datasets.gold import GoldHistory
+from theanine_bench.files import hash_files
 from theanine_bench.judges.memories import match, supports
-from theanine_bench.metrics.base import Measure, Scored
+from theanine_bench.metrics.base import Metric
 from theanine_bench.metrics.memory_rules import (
     COVERAGE_THRESHOLD,
     GROUNDING_THRESHOLD,
@@ -32,11 +32,9 @@ from theanine_bench.metrics.memory_rules import (
     find_duplicates,
     grounding,
 )
-from theanine_bench.runs.item import Item
-from theanine_bench.runs.runner import Running, agent_of
-from theanine_bench.runs.setup import Plan, hash_of
-from theanine_bench.samples import Case, Group, Stage, limited
-from theanine_bench.targets.target import Tested
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import Group, Sample, SampleResult, Score, Stage, limit_samples
+from theanine_bench.targets.target import ClientTarget, Output, TargetContext
 
 BENCH = "memory"
 ASKED = "What is remembered?"
@@ -44,24 +42,25 @@ NEAR, NEAR_BACK = 4, 2
 """How many memories a judge reads of each gold memory, and gold memories of each memory."""
 
 
-def memory_plan(
+def memory_task(
     golden: Sequence[GoldHistory],
     data: str,
     judge: str = LOCAL_MODEL,
     kinds: Sequence[str] = (),
     limit: int | None = None,
-) -> Plan:
+) -> Task:
     """A case a history; measured by rule, and by a judge where the run has one.
 
     ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
     """
-    judged: list[Measure] = [] if judge == LOCAL_MODEL else [MATCHED, SUPPORTED, REPEATED]
+    judged: list[Metric] = [] if judge == LOCAL_MODEL else [MATCHED, SUPPORTED, REPEATED]
     told = f"{data}\0{','.join(sorted(kinds))}"
-    return Plan(
+    return Task(
         bench=BENCH,
         data=hashlib.sha256(told.encode()).hexdigest(),
-        groups=limited([_group(one) for one in golden], limit),
-        measures=[ByRule(), *judged],
+        groups=limit_samples([_group(one) for one in golden], limit),
+        metrics=[ByRule(), *judged],
+        target=partial(ReadOut, kinds=kinds),
     )
 
 
@@ -69,49 +68,49 @@ def _group(one: GoldHistory) -> Group:
     history = one.history
     last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
     names = {turn.speaker for transcript in history.transcripts for turn in transcript.turns}
-    case = Case(
+    case = Sample(
         id=history.name,
         dialogue=(Utterance(text=ASKED, speaker="bench", at=last + timedelta(minutes=1)),),
         reference="\n".join(wanted.text for wanted in one.memories),
         extra={"gold": [asdict(wanted) for wanted in one.memories], "speakers": sorted(names)},
     )
-    stage = Stage(histories=(history,), cases=(case,))
+    stage = Stage(histories=(history,), samples=(case,))
     return Group(id=history.name, stages=(stage,), dropped=one.dropped)
 
 
-class ReadOut(Tested):
-    """An agent that answers with all that it holds: its live memories, with their turns.
+class ReadOut(ClientTarget):
+    """A memory client that answers every sample with all its live memories and their turns.
 
-    With ``kinds``, memories of other kinds do not count.
+    With ``kinds``, memories of other kinds don't count.
     """
 
-    def __init__(self, running: Running, store: Store, kinds: Collection[str] = ()) -> None:
-        super().__init__(agent_of(running, store))
+    def __init__(self, context: TargetContext, kinds: Collection[str] = ()) -> None:
+        if context.config.budget is not None:
+            raise SettingsError("bench memory reads all memories: leave --budget out")
+        super().__init__(context)
         self._kinds = frozenset(kinds)
 
-    async def reply(self, case: Case, user: str, budget: int | None) -> Reply:
-        """The live memories, one a line; no model is asked. Raises SettingsError for a budget."""
-        if budget is not None:
-            raise SettingsError("bench memory reads all that is remembered: leave --budget out")
-        found = await self._agent.memories(user)
-        marked = {mark.memory for mark in await self._agent.marks(user)}
-        turns = {turn.id: turn for turn in await self._agent.turns(user)}
-        known = {memory.id: memory for memory in found}
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return the live memories, one a line. Asks no model."""
+        memory = self.client.user(user)
+        memories = await memory.memories()
+        marked = {mark.memory for mark in await memory.marks()}
+        turns = {turn.id: turn for turn in await memory.turns()}
+        by_id = {memory.id: memory for memory in memories}
         parts = [
             Part(
                 text=memory.text,
                 memories=(memory,),
-                source_turns=tuple(
-                    turns[turn] for turn in _grounds(memory, known) if turn in turns
-                ),
+                source_turns=tuple(turns[id] for id in _grounds(memory, by_id) if id in turns),
                 made_by=memory.made_by,
             )
-            for memory in found
+            for memory in memories
             if memory.id not in marked and (not self._kinds or memory.kind in self._kinds)
         ]
-        recollection = Recollection(query=case.dialogue[-1].full_text, parts=tuple(parts))
-        model = self._agent.model_name
-        return Reply(text=recollection.text, recollection=recollection, made_by=model)
+        recollection = Recollection(query=sample.dialogue[-1].full_text, parts=tuple(parts))
+        return Output(
+            text=recollection.text, recollection=recollection, made_by=self.client.model_name
+        )
 
 
 def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
@@ -127,7 +126,7 @@ def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
+class _MemoryCase:
     """An item as its measures need it."""
 
     written: list[WrittenMemory]
@@ -135,7 +134,7 @@ class _Case:
     names: frozenset[str]
 
     @classmethod
-    def of(cls, item: Item) -> _Case:
+    def from_result(cls, item: SampleResult) -> _MemoryCase:
         return cls(
             written=[
                 WrittenMemory(id=part["memories"][0], text=part["text"], sources=part["sources"])
@@ -174,7 +173,9 @@ def _best(row: Sequence[float], most: int) -> list[int]:
     return sorted(ordered[:most])
 
 
-def _found(case: _Case, said: Sequence[Sequence[int]]) -> tuple[dict[str, float], dict[str, Any]]:
+def _found(
+    case: _MemoryCase, said: Sequence[Sequence[int]]
+) -> tuple[dict[str, float], dict[str, Any]]:
     """Precision, recall and F1 of a matching, and its rows."""
     hits = {place for places in said for place in places}
     precision = len(hits) / len(case.written) if case.written else 0.0
@@ -191,7 +192,7 @@ def _found(case: _Case, said: Sequence[Sequence[int]]) -> tuple[dict[str, float]
     return values, {"gold": gold, "memories": rows}
 
 
-def _rate(count: int, case: _Case) -> float:
+def _rate(count: int, case: _MemoryCase) -> float:
     """A share of what was written; 0 where nothing was."""
     return count / len(case.written) if case.written else 0.0
 
@@ -205,7 +206,7 @@ class ByRule:
     """
 
     name: str = "rule"
-    judging: bool = False
+    needs_judge: bool = False
 
     @property
     def worst(self) -> Mapping[str, float]:
@@ -214,9 +215,9 @@ class ByRule:
         rates = ("unsupported", "duplicate", "empty", "written")
         return {f"rule/{name}": 0.0 for name in (*names, *rates)}
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """The values, with a row for each memory and each gold memory."""
-        case = _Case.of(item)
+        case = _MemoryCase.from_result(result)
         values, rows = _found(case, case.by_rule())
         texts = [text for text, _ in case.wanted]
         bags = bag_overlap([one.text for one in case.written], texts)
@@ -235,7 +236,7 @@ class ByRule:
             row["in its turns"] = round(shares[place], 3)
             if place in twice:
                 row["repeats"] = case.written[twice[place]].id
-        return Scored(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
+        return Score(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
 
 
 Judged = tuple[Mapping[str, float], Mapping[str, Any]]
@@ -254,32 +255,32 @@ class ByJudge:
 
     name: str
     numbers: tuple[str, ...]
-    read: Callable[[_Case, ScopedChat], Awaitable[Judged]]
-    judging: bool = True
+    judge_case: Callable[[_MemoryCase, ScopedChat], Awaitable[Judged]]
+    needs_judge: bool = True
 
     @property
     def worst(self) -> Mapping[str, float]:
         """Nothing found; nothing written, so nothing wrong in it."""
         return self._named(dict.fromkeys(self.numbers, 0.0))
 
-    async def of(self, item: Item, judge: ScopedChat | None) -> Scored:
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """The values, with a row for each memory. Raises ModelError when the judge fails."""
         if judge is None:
             raise SettingsError("memories are judged by a model: name one with --judge")
-        values, rows = await self.read(_Case.of(item), judge)
-        return Scored(values=self._named(values), verdict=rows)
+        values, rows = await self.judge_case(_MemoryCase.from_result(result), judge)
+        return Score(values=self._named(values), verdict=rows)
 
     def _named(self, values: Mapping[str, float]) -> dict[str, float]:
         return {f"{self.name}/{name}": value for name, value in values.items()}
 
 
-async def _match(case: _Case, judge: ScopedChat) -> Judged:
+async def _match(case: _MemoryCase, judge: ScopedChat) -> Judged:
     wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
     texts = [one.text for one in case.written]
     return _found(case, await match(wanted, texts, case.near(), judge))
 
 
-async def _support(case: _Case, judge: ScopedChat) -> Judged:
+async def _support(case: _MemoryCase, judge: ScopedChat) -> Judged:
     verdicts = await supports(case.written, judge)
     labels = [one.label for one in verdicts]
     rows = [
@@ -289,7 +290,7 @@ async def _support(case: _Case, judge: ScopedChat) -> Judged:
     return {name: _rate(labels.count(name), case) for name in UNSUPPORTED}, {"memories": rows}
 
 
-async def _repeat(case: _Case, judge: ScopedChat) -> Judged:
+async def _repeat(case: _MemoryCase, judge: ScopedChat) -> Judged:
     texts = [one.text for one in case.written]
     table = coverage(case.written, [(text, "") for text in texts], case.names)
     near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
@@ -312,4 +313,4 @@ REPEATED = ByJudge("repeat", ("duplicate",), _repeat)
 
 def data_hash(data: Path, gold: Path | None) -> str:
     """Of the data and of the file with gold memories."""
-    return hash_of(data) + ("" if gold is None else hash_of(gold))
+    return hash_files(data) + ("" if gold is None else hash_files(gold))
