@@ -1,4 +1,4 @@
-"""Kill the process at random moments; nothing may be lost, doubled or paid twice.
+"""Kill the process at random moments and check that nothing is lost, duplicated or paid twice.
 
-``make crash`` runs 200 kills; ``test_crash.py`` a few.
+``make crash`` runs 200 kills; ``test_crash.py`` runs a few.
 """

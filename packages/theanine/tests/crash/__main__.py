@@ -1,4 +1,4 @@
-"""`python -m tests.crash --kills 200`: prints what was found; exits with 1 on any violation."""
+"""Run the harness and print its tally; exits with 1 on any violation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from .harness import Tally, crash
 
 
 def main() -> None:
-    """Kill, count, report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
@@ -23,17 +22,17 @@ def main() -> None:
     rows = {
         "kills": f"{sum(tally.kills.values())} ({kinds}) over {tally.stores} stores",
         "acknowledged turns": tally.acknowledged,
-        "of them found": tally.found,
+        "of them stored": tally.stored,
         "model calls": tally.calls,
-        "repeated (answered, but killed before it was journalled)": tally.repeated,
+        "repeated (killed between reply and journal)": tally.repeated,
         "violations": len(tally.violations),
     }
     print(file=sys.stderr)
     for name, value in rows.items():
-        print(f"{name:>58}  {value}")
+        print(f"{name:>42}  {value}")
     for violation in tally.violations:
         print(f"  {violation}")
-    sys.exit(bool(tally.violations) or tally.acknowledged != tally.found)
+    sys.exit(bool(tally.violations) or tally.acknowledged != tally.stored)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What must hold of a store after a kill, and after all is done. Violations come as sentences."""
+"""Invariants of a store after a kill and at the end. Each check yields its violations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import theanine
 from theanine.types import History, Transcript
 
 USER = "ana"
-_HALF_SEEN = {
+_INCONSISTENCIES = {
     "memories of a session that is not remembered": """
         SELECT count(*) FROM memory m WHERE NOT EXISTS (SELECT 1 FROM remembering r
         WHERE r.scope = m.scope AND r.session = m.session AND r.method = m.method
@@ -22,52 +22,52 @@ _HALF_SEEN = {
     "memories without a vector": """
         SELECT count(*) FROM memory m WHERE NOT EXISTS (SELECT 1 FROM vector v
         WHERE v.scope = m.scope AND v.memory = m.id)""",
-    "links to a memory that is not there": """
+    "links to a missing memory": """
         SELECT count(*) FROM link l WHERE NOT EXISTS (SELECT 1 FROM memory m
         WHERE m.scope = l.scope AND m.id = l.newer) OR NOT EXISTS (SELECT 1 FROM memory m
         WHERE m.scope = l.scope AND m.id = l.older)""",
-    "memories that are there twice": """
+    "duplicate memories": """
         SELECT count(*) FROM (SELECT 1 FROM memory GROUP BY scope, method, session, text, at
         HAVING count(*) > 1)""",
 }
 
 
-def after_a_kill(store: Path) -> Iterator[str]:
-    """Holds at any moment."""
+def check_consistency(store: Path) -> Iterator[str]:
+    """Check invariants that hold at any time."""
     if not store.exists():
         return
     with closing(sqlite3.connect(store)) as db:
-        if (found := db.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
-            yield f"the database is damaged: {found}"
+        if (message := db.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
+            yield f"the database is damaged: {message}"
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'memory'").fetchone():
             return
-        for what, query in _HALF_SEEN.items():
+        for what, query in _INCONSISTENCIES.items():
             if count := db.execute(query).fetchone()[0]:
                 yield f"{count} {what}"
 
 
-def turns_of(store: Path) -> list[str]:
-    """The words in the log, in order."""
+def load_texts(store: Path) -> list[str]:
+    """Return the logged turns' texts in order."""
     with closing(sqlite3.connect(store)) as db:
         return [row[0] for row in db.execute("SELECT text FROM turn ORDER BY id")]
 
 
-def acknowledged_turns(acknowledged: Sequence[str], store: Path) -> Iterator[str]:
-    """Every turn that was acknowledged is there, once, in order."""
-    kept = turns_of(store)
-    counts = Counter(kept)
-    told = list(dict.fromkeys(acknowledged))
-    for text in told:
+def check_acknowledged(acknowledged: Sequence[str], store: Path) -> Iterator[str]:
+    """Check that every acknowledged turn is stored once and in order."""
+    stored = load_texts(store)
+    counts = Counter(stored)
+    expected = list(dict.fromkeys(acknowledged))
+    for text in expected:
         if counts[text] != 1:
-            yield f"an acknowledged turn is there {counts[text]} times: {text!r}"
-    place = {text: i for i, text in enumerate(kept)}
-    order = [place[text] for text in told if text in place]
+            yield f"an acknowledged turn is stored {counts[text]} times: {text!r}"
+    index = {text: i for i, text in enumerate(stored)}
+    order = [index[text] for text in expected if text in index]
     if order != sorted(order):
-        yield "acknowledged turns are not in the order in which they were said"
+        yield "acknowledged turns are not in their order"
 
 
-def journalled(store: Path) -> set[str]:
-    """The prompts whose replies are kept."""
+def load_journaled_prompts(store: Path) -> set[str]:
+    """Return the prompts of usable journal entries."""
     if not store.exists():
         return set()
     with closing(sqlite3.connect(store)) as db:
@@ -77,52 +77,52 @@ def journalled(store: Path) -> set[str]:
         return {json.loads(row[0])["messages"][-1]["text"] for row in rows}
 
 
-def paid_again(requests: Iterable[Any], kept: set[str]) -> Iterator[str]:
-    """Requests that ask what the journal had an answer to."""
+def check_not_repeated(requests: Iterable[Any], journaled: set[str]) -> Iterator[str]:
+    """Check that no request repeats a prompt that the journal has a reply to."""
     for body in requests:
         prompt = body["messages"][-1]["content"]
-        if any(prompt.startswith(known) for known in kept):
-            yield f"asked again although its reply was journalled: {prompt[:60]!r} …"
+        if any(prompt.startswith(start) for start in journaled):
+            yield f"repeated although its reply was journaled: {prompt[:60]!r} …"
 
 
-def not_journalled(requests: Iterable[Any], kept: set[str], most: int) -> Iterator[str]:
-    """Of a run's requests only those in flight when it was killed may lack a kept reply."""
+def check_journaled(requests: Iterable[Any], journaled: set[str], limit: int) -> Iterator[str]:
+    """Check that all replies were journaled but for ``limit`` requests in flight at the kill."""
     prompts = [body["messages"][-1]["content"] for body in requests]
-    lost = [p for p in prompts if not any(p.startswith(known) for known in kept)]
-    if len(lost) > most:
-        yield f"{len(lost)} replies were not journalled, at most {most} can have been in flight"
+    lost = [p for p in prompts if not any(p.startswith(start) for start in journaled)]
+    if len(lost) > limit:
+        yield f"{len(lost)} replies were not journaled; at most {limit} were in flight"
 
 
-def as_if_never_killed(store: Path, other: Path, base_url: str) -> Iterator[str]:
-    """The same memories and links as a run without a kill makes of the same log."""
-    with theanine.open(str(store)) as agent:
-        made = _graph(agent)
+def check_same_as_uninterrupted(store: Path, other: Path, base_url: str) -> Iterator[str]:
+    """Check that an uninterrupted run on the same log makes the same memories and links."""
+    with theanine.open(str(store)) as client:
+        user = client.user(USER)
+        actual = _load_graph(user)
         transcripts = [
             Transcript(
                 key=session.key,
-                turns=agent.user(USER).turns(session=session.id),
+                turns=user.turns(session=session.id),
                 at=session.started_at,
                 dated=session.dated,
             )
-            for session in agent.user(USER).sessions()
+            for session in user.sessions()
         ]
-        waiting = len(agent.pending())
-    if waiting:
-        yield f"{waiting} sessions still wait"
-    with theanine.open(str(other), model="openai:scripted", base_url=base_url) as agent:
-        agent.user(History(name=USER, transcripts=transcripts).name).log(
-            History(name=USER, transcripts=transcripts)
-        )
-        agent.remember()
-        expected = _graph(agent)
-    for what, mine, theirs in zip(("memories", "links"), made, expected, strict=True):
+        pending = len(client.pending())
+    if pending:
+        yield f"{pending} sessions are still pending"
+    with theanine.open(str(other), model="openai:scripted", base_url=base_url) as client:
+        user = client.user(USER)
+        user.log(History(name=USER, transcripts=transcripts))
+        client.remember()
+        expected = _load_graph(user)
+    for what, mine, theirs in zip(("memories", "links"), actual, expected, strict=True):
         if mine != theirs:
-            yield f"{len(mine)} {what} differ from the {len(theirs)} of a run without a kill"
+            yield f"{len(mine)} {what} differ from the {len(theirs)} of an uninterrupted run"
 
 
-def _graph(agent: theanine.Client) -> tuple[list[Any], list[Any]]:
-    memories = agent.user(USER).memories()
-    words = {memory.id: (memory.text, memory.at) for memory in memories}
-    sources = [(m.text, m.at, len(m.source_turns)) for m in memories]
-    links = [(words[k.older], words[k.newer], k.relation) for k in agent.user(USER).links()]
-    return sorted(sources), sorted(links, key=str)
+def _load_graph(user: theanine.UserMemory) -> tuple[list[Any], list[Any]]:
+    memories = user.memories()
+    keys = {memory.id: (memory.text, memory.at) for memory in memories}
+    nodes = [(m.text, m.at, len(m.source_turns)) for m in memories]
+    links = [(keys[k.older], keys[k.newer], k.relation) for k in user.links()]
+    return sorted(nodes), sorted(links, key=str)

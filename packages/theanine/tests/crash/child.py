@@ -1,4 +1,4 @@
-"""The process that is killed: what it was told is safe, it writes down at once as a JSON line."""
+"""The process that is killed. It reports each acknowledged turn at once, as a JSON line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 from theanine.types import History
 
-Tell = Callable[..., None]
+Report = Callable[..., None]
 
-# Loaded once, in the process that all children are forked from.
+# Imported once, in the process that all children are forked from.
 import_module("theanine.llm.pydantic_ai")
 
 USER = "ana"
@@ -24,44 +24,43 @@ SPOKEN_TURNS = 6
 
 
 def work(kind: str, store: str, base_url: str, acknowledged: str) -> None:
-    """Work until all is done, or until the end comes."""
-    with theanine.open(store, model="openai:scripted", base_url=base_url) as agent:
-        told = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    """Run one kind of work to its end, unless killed; each line is flushed as it is written."""
+    with theanine.open(store, model="openai:scripted", base_url=base_url) as client:
+        user = client.user(USER)
+        file = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-        def tell(*texts: str) -> None:
-            os.write(told, "".join(json.dumps(text) + "\n" for text in texts).encode())
+        def report(*texts: str) -> None:
+            os.write(file, "".join(json.dumps(text) + "\n" for text in texts).encode())
 
-        if kind == "remember":  # all is logged before the clock runs
-            _log(agent, tell)
-        tell("ready")
+        if kind == "remember":  # log everything before the time to the kill starts
+            _log(user, report)
+        report("ready")
         if kind == "hear":
-            _speak(agent, tell, Path(acknowledged))
+            _speak(user, report, Path(acknowledged))
         if kind == "import":
-            _log(agent, tell)
-        agent.user(USER).remember()
+            _log(user, report)
+        user.remember()
 
 
-def _speak(agent: theanine.Client, tell: Tell, acknowledged: Path) -> None:
-    """Sessions of a few turns each; a killed run goes on with the session after."""
-    words = [
+def _speak(user: theanine.UserMemory, report: Report, acknowledged: Path) -> None:
+    """Run sessions of a few turns; after a kill, continue with the next session."""
+    texts = [
         turn.text for t in read_histories(HARBOUR).histories[0].transcripts for turn in t.turns
     ]
-    agent.user(USER).remember()
+    user.remember()
     done = acknowledged.read_text("utf-8").count("session ends")
     for number in range(done, SPOKEN_SESSIONS):
-        talk = agent.user(USER).session()
+        session = user.session()
         for turn in range(SPOKEN_TURNS):
-            text = f"{words[number * SPOKEN_TURNS + turn]} ({os.getpid()}, {number}.{turn})"
-            talk.hear(text)
-            tell(text)
-        talk.end()
-        tell("session ends")
+            text = f"{texts[number * SPOKEN_TURNS + turn]} ({os.getpid()}, {number}.{turn})"
+            session.hear(text)
+            report(text)
+        session.end()
+        report("session ends")
 
 
-def _log(agent: theanine.Client, tell: Tell) -> None:
-    """Every session of the bundled conversation, one by one."""
+def _log(user: theanine.UserMemory, report: Report) -> None:
+    """Import the sessions of the bundled conversation one by one."""
     for transcript in read_histories(HARBOUR).histories[0].transcripts:
-        agent.user(History(name=USER, transcripts=[transcript]).name).log(
-            History(name=USER, transcripts=[transcript])
-        )
-        tell(*(turn.text for turn in transcript.turns))
+        user.log(History(name=USER, transcripts=[transcript]))
+        report(*(turn.text for turn in transcript.turns))

@@ -1,4 +1,4 @@
-"""A few kills, and proof that the checks notice what they look for."""
+"""A few kills, and tests that the checks detect violations."""
 
 from __future__ import annotations
 
@@ -20,80 +20,80 @@ from theanine.testing import ScriptedServer
 def test_a_few_kills_lose_double_and_repay_nothing() -> None:
     tally = crash(kills=6, seed=7)
     assert tally.violations == []
-    assert tally.acknowledged == tally.found > 0
+    assert tally.acknowledged == tally.stored > 0
     assert sum(tally.kills.values()) == 6
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     path = tmp_path / "memory.db"
-    with theanine.open(str(path)) as agent:
-        agent.user("ana").log(read_histories(HARBOUR).histories[0])
-        agent.user("ana").remember()
-    assert list(check.after_a_kill(path)) == []
+    with theanine.open(str(path)) as client:
+        client.user("ana").log(read_histories(HARBOUR).histories[0])
+        client.user("ana").remember()
+    assert list(check.check_consistency(path)) == []
     return path
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("damage", "violation"),
     [
         ("UPDATE remembering SET remembered_at = NULL WHERE session = 3", "not remembered"),
         ("DELETE FROM vector WHERE memory = 5", "without a vector"),
-        ("DELETE FROM memory WHERE id = 19", "not there"),
+        ("DELETE FROM memory WHERE id = 19", "missing memory"),
         (
             "CREATE TEMP TABLE twice AS SELECT * FROM memory WHERE id = 5;"
             "UPDATE twice SET id = 999;"
             "INSERT INTO memory SELECT * FROM twice",
-            "there twice",
+            "duplicate",
         ),
     ],
 )
-def test_what_is_half_there_is_noticed(store: Path, harm: str, said: str) -> None:
+def test_what_is_half_there_is_noticed(store: Path, damage: str, violation: str) -> None:
     with closing(sqlite3.connect(store)) as db:
-        db.executescript(harm)
+        db.executescript(damage)
         db.commit()
-    assert any(said in sentence for sentence in check.after_a_kill(store))
+    assert any(violation in line for line in check.check_consistency(store))
 
 
 def test_a_lost_and_a_displaced_turn_are_noticed(store: Path) -> None:
-    told = check.turns_of(store)
-    assert list(check.acknowledged_turns(told, store)) == []
-    assert list(check.acknowledged_turns([*told, "never kept"], store))
-    assert list(check.acknowledged_turns([told[1], told[0]], store))
+    told = check.load_texts(store)
+    assert list(check.check_acknowledged(told, store)) == []
+    assert list(check.check_acknowledged([*told, "never kept"], store))
+    assert list(check.check_acknowledged([told[1], told[0]], store))
 
 
 def test_a_call_paid_twice_is_noticed() -> None:
     request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
-    assert list(check.paid_again([request], {"Task: relate"})) == []
-    assert list(check.paid_again([request], {"Task: summarize"}))
+    assert list(check.check_not_repeated([request], {"Task: relate"})) == []
+    assert list(check.check_not_repeated([request], {"Task: summarize"}))
 
 
 def test_a_journal_that_keeps_nothing_is_noticed() -> None:
     request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
-    assert list(check.not_journalled([request], {"Task: summarize"}, 0)) == []
-    assert list(check.not_journalled([request], set(), 0))
+    assert list(check.check_journaled([request], {"Task: summarize"}, 0)) == []
+    assert list(check.check_journaled([request], set(), 0))
 
 
 def test_a_log_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     whole = read_histories(HARBOUR).histories[0]
-    with theanine.open(str(path)) as agent:
+    with theanine.open(str(path)) as client:
         for again in ("", "-again"):
             named = [replace(one, key=one.key + again) for one in whole.transcripts]
-            agent.user("ana").log(replace(whole, transcripts=named))
+            client.user("ana").log(replace(whole, transcripts=named))
     told = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
-    assert list(check.acknowledged_turns(told * 2, path))
+    assert list(check.check_acknowledged(told * 2, path))
 
 
 def test_a_store_that_another_run_would_not_make_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with ScriptedServer() as server:
-        with theanine.open(str(path), model="openai:scripted", base_url=server.base_url) as agent:
-            agent.user("ana").log(read_histories(HARBOUR).histories[0])
-            agent.user("ana").remember()
-        fine = check.as_if_never_killed(path, tmp_path / "a.db", server.base_url)
+        with theanine.open(str(path), model="openai:scripted", base_url=server.base_url) as client:
+            client.user("ana").log(read_histories(HARBOUR).histories[0])
+            client.user("ana").remember()
+        fine = check.check_same_as_uninterrupted(path, tmp_path / "a.db", server.base_url)
         assert list(fine) == []
         with closing(sqlite3.connect(path)) as db:
             db.execute("UPDATE link SET relation = 'Want'")
             db.commit()
-        assert list(check.as_if_never_killed(path, tmp_path / "b.db", server.base_url))
+        assert list(check.check_same_as_uninterrupted(path, tmp_path / "b.db", server.base_url))

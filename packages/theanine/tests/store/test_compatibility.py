@@ -18,7 +18,7 @@ from theanine.types import History, Transcript, Utterance
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # The journal's address: nothing listens there, so a call that isn't replayed fails.
-MODEL = {"model": "openai:test", "base_url": "http://127.0.0.1:4717/v1"}
+BASE_URL = "http://127.0.0.1:4717/v1"
 MEMORIES = {
     "comedy": 10,
     "conditional": 4,
@@ -115,7 +115,7 @@ def test_a_default_method_turn_is_read_as_exchange(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", sorted(MEMORIES))
 def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None:
-    with theanine.open(str(old), method=method, **MODEL) as client:
+    with theanine.open(str(old), method=method, model="openai:test", base_url=BASE_URL) as client:
         ana = client.user("ana")
         before = [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()]
         rebuilt = ana.rebuild(again=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -89,7 +89,7 @@ def init_default_method(db: sa.Connection, method: str) -> None:
         insert_rows(db, t.setting, [{"name": _DEFAULT_METHOD, "value": method}])
 
 
-def replace_default_method(db: sa.Connection, methods: list[str], replacement: str) -> None:
+def replace_default_method(db: sa.Connection, methods: Sequence[str], replacement: str) -> None:
     """Change the default method if it is one of ``methods``."""
     match = (t.setting.c.name == _DEFAULT_METHOD, t.setting.c.value.in_(methods))
     db.execute(t.setting.update().where(*match).values(value=replacement))
