@@ -56,9 +56,9 @@ def test_an_open_agent(teafarm, tmp_path):
     from theanine.demo import HARBOUR
     with theanine.open(str(tmp_path / "memory.db")) as agent:
         agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
+        agent.user("ana").remember()
         assert teafarm("q.txt", agent).success == 1
-        assert len(agent.sessions("ana")) == 10
+        assert len(agent.user("ana").sessions()) == 10
 
 def test_fooled(teafarm):
     result = teafarm("q.txt", agent=forget)

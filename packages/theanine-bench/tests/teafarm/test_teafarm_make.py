@@ -27,17 +27,16 @@ from theanine_bench.teafarm.generate import (
     SESSION,
     Asked,
     Led,
+    LoggedSessions,
     Questions,
     Said,
-    Talks,
-    fault_of,
-    lead_fault,
-    make_questions,
-    pairs_of,
+    find_question_fault,
+    find_session_fault,
+    generate_questions,
+    speaker_pairs,
+    write_question_file,
 )
-from theanine_bench.teafarm.make import make_file
-from theanine_bench.teafarm.question import Question
-from theanine_bench.teafarm.sheet import read_sheet
+from theanine_bench.teafarm.questions import CounterfactualQuestion, read_question_file
 from theanine_bench.teafarm.verdicts import JUDGE, Judged
 
 pytestmark = pytest.mark.anyio
@@ -62,21 +61,21 @@ SPOKEN = [
     {"speaker": "Ana" if place % 2 == 0 else "Theo", "text": f"Word {place}."} for place in range(8)
 ]
 NOTHING: dict[str, list[Any]] = {"statements": []}
-WHY = Question(id="1", asks="Ana", answers="Theo", text="Why?", answer="Because.")
+WHY = CounterfactualQuestion(id="1", asks="Ana", answers="Theo", text="Why?", answer="Because.")
 ITEM = SampleResult(
     id="1", group="g", question="Is the\nyard fine?", reference="She quit.", answer="It is."
 )
 
 
-def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> Talks:
+def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> LoggedSessions:
     sessions = [
         Session(id=n, key=f"s{n}", started_at=said[0].at, turn_count=len(said))
         for n, said in ((1, first), (2, last))
     ]
-    return Talks(user="ana", sessions=sessions, turns={1: first, 2: last})
+    return LoggedSessions(user="ana", sessions=sessions, turns={1: first, 2: last})
 
 
-async def _asked(name: str, of: Talks, item: SampleResult) -> str:
+async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     """The prompt of a step."""
     if name == JUDGE.name:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
@@ -85,7 +84,7 @@ async def _asked(name: str, of: Talks, item: SampleResult) -> str:
     names = {one.speaker[:3]: format_speaker(one.speaker) for one in of.all_turns}
     led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
     caller = Answering([*STATEMENTS, {"questions": [ASKED]}, led])
-    await make_questions(of, lambda _: caller, 1)
+    await generate_questions(of, lambda _: caller, 1)
     return next(one.prompt for one in caller.asked if one.step.startswith(f"{name}@"))
 
 
@@ -107,7 +106,7 @@ async def test_prompts_are_as_they_were_read_short_and_quote_safely(
 async def test_a_question_has_its_evidence_and_the_session_that_leads_to_it() -> None:
     ended = {"turns": [*SPOKEN, {"speaker": "Ana", "text": f"So: {ASKED['question']}"}]}
     caller = Answering([*STATEMENTS, {"questions": [ASKED]}, ended])
-    (one,) = await make_questions(talks(), lambda _: caller, 1)
+    (one,) = await generate_questions(talks(), lambda _: caller, 1)
     assert (one.id, one.user, one.asks, one.answers) == ("ana/1", "ana", "Ana", "Theo")
     (evidence,) = one.evidence
     assert (evidence.session, evidence.turn, evidence.text) == ("s2", "3", LAST[0].text)
@@ -128,37 +127,37 @@ async def test_a_question_has_its_evidence_and_the_session_that_leads_to_it() ->
 )
 def test_a_faulty_question_is_sent_back_with_its_fault(changed: dict[str, Any], said: str) -> None:
     answer = Questions(questions=[Asked.model_validate({**ASKED, **changed})])
-    fault = fault_of(answer, 2, [("Ana", "Theo")], 1)
+    fault = find_question_fault(answer, 2, [("Ana", "Theo")], 1)
     assert fault and said in fault
     fine = Questions(questions=[Asked.model_validate({**ASKED, "question": "Tell me: will they?"})])
-    assert fault_of(fine, 2, [("Ana", "Theo")], 1) is None
+    assert find_question_fault(fine, 2, [("Ana", "Theo")], 1) is None
 
 
 def test_a_faulty_session_is_sent_back_with_its_fault() -> None:
     turns = [Said.model_validate(one) for one in SPOKEN]
-    assert lead_fault(turns, WHY) is None
-    assert "2 turns before" in str(lead_fault(turns[:2], WHY))
-    assert "must not be Ana's" in str(lead_fault(turns[:-1], WHY))
+    assert find_session_fault(turns, WHY) is None
+    assert "2 turns before" in str(find_session_fault(turns[:2], WHY))
+    assert "must not be Ana's" in str(find_session_fault(turns[:-1], WHY))
     strangers = [*turns, Said(speaker="Bo", text="Hi")]
-    assert "turn 9" in str(lead_fault(strangers, WHY))
+    assert "turn 9" in str(find_session_fault(strangers, WHY))
 
 
 async def test_what_stays_unusable_is_an_error() -> None:
     caller = Answering([*STATEMENTS, {"questions": []}])
     with pytest.raises(UnusableReply):
-        await make_questions(talks(), lambda _: caller, 1)
+        await generate_questions(talks(), lambda _: caller, 1)
     assert caller.faults
     with pytest.raises(BadInput, match="nothing in it is worth"):
-        await make_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
+        await generate_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
 
 
 def test_who_asks_whom() -> None:
-    assert pairs_of(FIRST) == [("Ana", "Theo")]
+    assert speaker_pairs(FIRST) == [("Ana", "Theo")]
     two = [turn(1, "a", "A"), turn(2, "b", "B"), turn(3, "c", "B")]
-    assert pairs_of(two) == [("B", "A"), ("A", "B")]
-    assert pairs_of([*FIRST, turn(5, "c", "Bo")]) == [("Ana", "Theo"), ("Bo", "Theo")]
-    with pytest.raises(BadInput, match="one voice alone"):
-        pairs_of(FIRST[:1])
+    assert speaker_pairs(two) == [("B", "A"), ("A", "B")]
+    assert speaker_pairs([*FIRST, turn(5, "c", "Bo")]) == [("Ana", "Theo"), ("Bo", "Theo")]
+    with pytest.raises(BadInput, match="only one speaker"):
+        speaker_pairs(FIRST[:1])
 
 
 # the file
@@ -176,24 +175,26 @@ def histories(*names: str) -> list[History]:
 async def test_a_file_is_made_once_and_goes_on(tmp_path: Path) -> None:
     out, data = tmp_path / "q.txt", tmp_path / "talks.jsonl"
     model = ScriptedModel(talk)
-    made = await make_file(histories("ana", "bo"), out, data=data, model=model, many=2)
+    made = await write_question_file(
+        histories("ana", "bo"), out, data=data, model=model, per_speaker=2
+    )
     assert [(one.user, one.questions, one.failure) for one in made] == [
         ("ana", 2, ""),
         ("bo", 2, ""),
     ]
-    sheet = read_sheet(out)
+    sheet = read_question_file(out)
     assert sheet.data == "talks.jsonl"
     assert [one.id for one in sheet.questions] == ["ana/1", "ana/2", "bo/1", "bo/2"]
     assert all(one.evidence and one.session and one.assumes for one in sheet.questions)
     edited = out.read_text("utf-8").replace("So you never", "By the way, you never", 1)
     out.write_text(edited, "utf-8")
     paid = len(model.prompts)
-    assert await make_file(histories("ana", "bo"), out, data=data, model=model) == []
+    assert await write_question_file(histories("ana", "bo"), out, data=data, model=model) == []
     assert (out.read_text("utf-8"), len(model.prompts)) == (edited, paid)
-    more = await make_file(histories("ana", "cy"), out, data=data, model=model)
+    more = await write_question_file(histories("ana", "cy"), out, data=data, model=model)
     assert [one.user for one in more] == ["cy"]
     with pytest.raises(BadInput, match=r"holds the questions on talks\.jsonl"):
-        await make_file(histories("ana"), out, data=tmp_path / "other.jsonl", model=model)
+        await write_question_file(histories("ana"), out, data=tmp_path / "other.jsonl", model=model)
 
 
 async def test_a_history_that_fails_is_told_and_the_next_call_pays_the_rest(tmp_path: Path) -> None:
@@ -207,12 +208,12 @@ async def test_a_history_that_fails_is_told_and_the_next_call_pays_the_rest(tmp_
     one_voice = [Transcript(key="s", turns=[_said("Cy")], at=_said("Cy").at)]
     wanted = [*histories("ana"), History(name="cy", transcripts=one_voice)]
     model = ScriptedModel(dying)
-    made = await make_file(wanted, out, data=tmp_path, model=model, limits=limits)
+    made = await write_question_file(wanted, out, data=tmp_path, model=model, limits=limits)
     assert [one.user for one in made if one.failure] == ["ana", "cy"]
     assert "the line is dead" in made[0].failure
-    assert "one voice alone" in made[1].failure
+    assert "only one speaker" in made[1].failure
     rest = ScriptedModel(talk)
-    made = await make_file(wanted, out, data=tmp_path, model=rest)
+    made = await write_question_file(wanted, out, data=tmp_path, model=rest)
     assert [(one.user, one.questions) for one in made] == [("ana", 1), ("cy", 0)]
     assert [task_of(prompt) for prompt in rest.prompts] == ["teafarm-session"]
 
@@ -223,12 +224,14 @@ def _said(speaker: str) -> Utterance:
 
 async def test_without_a_model_it_is_a_sheet_to_fill_in(tmp_path: Path) -> None:
     out = tmp_path / "q.txt"
-    made = await make_file(histories("ana"), out, data=tmp_path / "t.jsonl", many=3)
+    made = await write_question_file(
+        histories("ana"), out, data=tmp_path / "t.jsonl", per_speaker=3
+    )
     assert (made[0].questions, made[0].failure) == (3, "")
     text = out.read_text("utf-8")
     assert text.count("\nquestion:\n") == text.count("evidence:\n  a-dog | ") == 3
     with pytest.raises(BadInput, match=r"line \d+: \[ana/1\] has no question"):
-        read_sheet(out)
+        read_question_file(out)
     assert not out.with_name("q.txt.db").exists()
 
 
@@ -236,10 +239,13 @@ def test_the_scripted_answers_fit() -> None:
     prompt = QUESTION.render(
         statements="[1] Ana sold the boat.", pairs="1: Ana asks Theo (questions: 2)"
     )
-    assert fault_of(Questions.model_validate_json(talk(prompt)), 1, [("Ana", "Theo")], 2) is None
+    assert (
+        find_question_fault(Questions.model_validate_json(talk(prompt)), 1, [("Ana", "Theo")], 2)
+        is None
+    )
     led = Led.model_validate_json(
         talk(SESSION.render(speakers="Ana\nTheo", last="Ana: Hi", question="Ana: Q"))
     )
-    assert lead_fault(led.turns, replace(WHY, text="Q")) is None
+    assert find_session_fault(led.turns, replace(WHY, text="Q")) is None
     said = json.loads(talk(JUDGE.render(question="Q", answer="the boat", reply="the boat")))
     assert said["verdict"] == "Correct"

@@ -25,27 +25,32 @@ from theanine_bench.runs.task import Task
 from theanine_bench.samples import ANSWER, SampleResult
 from theanine_bench.targets.external import EXTERNAL, HistoryMode, answer_positions, chat_messages
 from theanine_bench.teafarm.plan import teafarm_task
-from theanine_bench.teafarm.question import Evidence, Question, Sheet
+from theanine_bench.teafarm.questions import (
+    CounterfactualQuestion,
+    EvidenceTurn,
+    QuestionFile,
+    format_header,
+    format_question,
+)
 from theanine_bench.teafarm.report import Report
 from theanine_bench.teafarm.run import farm_of
-from theanine_bench.teafarm.sheet import write_block, write_head
 from theanine_bench.teafarm.sources import Past, histories_of_store, past_of_data
 
 pytestmark = pytest.mark.anyio
 
-YARD = Question(
+YARD = CounterfactualQuestion(
     id="yard",
     asks="Ana",
     answers="Theo",
     assumes="Ana still works at the shipyard.",
     text="Will it be overtime again at the shipyard after my holiday?",
     answer="She quit the shipyard in June.",
-    evidence=(Evidence(session="a-letter", turn="a-letter-1", speaker="Ana", text="I quit."),),
+    evidence=(EvidenceTurn(session="a-letter", turn="a-letter-1", speaker="Ana", text="I quit."),),
     session=(("Ana", "Hi Theo, I am back."), ("Theo", "Welcome back!")),
     must_say=("quit | resigned",),
     where="q.txt, line 3",
 )
-NUTS = Question(
+NUTS = CounterfactualQuestion(
     id="nuts",
     user="ana",
     asks="Ana",
@@ -63,8 +68,8 @@ def file(tmp_path: Path) -> Path:
     """Two questions beside the talks that they are about."""
     shutil.copy(HARBOUR, tmp_path / "talks.jsonl")
     out = tmp_path / "q.txt"
-    blocks = "\n".join(map(write_block, (YARD, NUTS)))
-    out.write_text(write_head(data="talks.jsonl") + "\n" + blocks, "utf-8")
+    blocks = "\n".join(map(format_question, (YARD, NUTS)))
+    out.write_text(format_header(data="talks.jsonl") + "\n" + blocks, "utf-8")
     return out
 
 
@@ -83,7 +88,7 @@ def judged(server: ScriptedServer, **more: Any) -> RunConfig:
 
 def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
     past = past_of_data(HARBOUR)
-    (group,) = teafarm_task(Sheet(questions=(YARD, NUTS)), past, "local").groups
+    (group,) = teafarm_task(QuestionFile(questions=(YARD, NUTS)), past, "local").groups
     yard, _ = group.samples
     last = past.histories[0].transcripts[-1].turns[-1].at
     assert group.id == "ana" and len(group.stages[0].histories[0].transcripts) == 10
@@ -96,22 +101,27 @@ def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
     assert yard.dialogue[0].at == last + timedelta(days=7)
     assert (yard.speaker, yard.reference) == ("Theo", YARD.answer)
     dated = replace(YARD, at=last + timedelta(days=99))
-    (group,) = teafarm_task(Sheet(questions=(dated,)), past, "local").groups
+    (group,) = teafarm_task(QuestionFile(questions=(dated,)), past, "local").groups
     assert group.samples[0].dialogue[0].at == dated.at
 
 
 def test_what_decides_is_part_of_the_hash() -> None:
     past = past_of_data(HARBOUR)
-    one = teafarm_task(Sheet(questions=(YARD,)), past, "local").data
+    one = teafarm_task(QuestionFile(questions=(YARD,)), past, "local").data
     moved = replace(YARD, where="elsewhere, line 9")
-    assert teafarm_task(Sheet(questions=(moved,)), past, "local").data == one
-    assert teafarm_task(Sheet(questions=(replace(YARD, answer="x"),)), past, "local").data != one
-    assert teafarm_task(Sheet(questions=(YARD,)), replace(past, hash="0"), "local").data != one
+    assert teafarm_task(QuestionFile(questions=(moved,)), past, "local").data == one
+    assert (
+        teafarm_task(QuestionFile(questions=(replace(YARD, answer="x"),)), past, "local").data
+        != one
+    )
+    assert (
+        teafarm_task(QuestionFile(questions=(YARD,)), replace(past, hash="0"), "local").data != one
+    )
 
 
 def test_without_a_judge_every_question_needs_its_phrases() -> None:
     bare = replace(NUTS, must_say=(), must_not_say=())
-    sheet, past = Sheet(questions=(YARD, bare)), past_of_data(HARBOUR)
+    sheet, past = QuestionFile(questions=(YARD, bare)), past_of_data(HARBOUR)
     with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
         teafarm_task(sheet, past, "local")
     assert [one.name for one in teafarm_task(sheet, past, "openai:x").metrics] == [
@@ -124,10 +134,12 @@ def test_without_a_judge_every_question_needs_its_phrases() -> None:
 
 def test_a_user_without_sessions_is_named_with_the_line() -> None:
     with pytest.raises(BadInput, match=r"line 20: \[nuts\]: 'bo' has no sessions; .* ana"):
-        teafarm_task(Sheet(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local")
+        teafarm_task(
+            QuestionFile(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local"
+        )
     two = Past(ends={"a": None, "b": None})
     with pytest.raises(BadInput, match="no user is named"):
-        teafarm_task(Sheet(questions=(YARD,)), two, "local")
+        teafarm_task(QuestionFile(questions=(YARD,)), two, "local")
 
 
 # our methods
@@ -201,9 +213,9 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
 ) -> None:
     place = str(tmp_path / "memory.db")
     with theanine.open(place) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
-        texts = {memory.id: memory.text for memory in agent.memories("ana")}
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
+        texts = {memory.id: memory.text for memory in agent.user("ana").memories()}
         (open_elsewhere,) = await histories_of_store(place, ["ana"])
         assert len(open_elsewhere.transcripts) == 10
     before = {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")}
@@ -214,7 +226,7 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
     assert report.success == 1
     assert {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")} == before
     with theanine.open(str(tmp_path / "r" / "memory.db")) as copy:
-        assert {memory.id: memory.text for memory in copy.memories("ana")} == texts
+        assert {memory.id: memory.text for memory in copy.user("ana").memories()} == texts
     again = await replay(farm, RunConfig(), RunFolder(tmp_path / "r"))
     assert again.different == []
     with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
@@ -236,7 +248,7 @@ async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) 
     assert not (tmp_path / "no.db").exists()
     with pytest.raises(BadInput, match="can't be copied"):
         await farm_of(file, judge="local", store=str(file))
-    with theanine.open(str(tmp_path / "m.db")) as agent, agent.session("bo") as talk:
+    with theanine.open(str(tmp_path / "m.db")) as agent, agent.user("bo").session() as talk:
         talk.hear("Hi.")
     with pytest.raises(NotFound, match="nothing was said by or to ana; the store knows bo"):
         await farm_of(file, judge="local", store=str(tmp_path / "m.db"))
@@ -306,7 +318,7 @@ async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next
 
 async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: Path) -> None:
     out = tmp_path / "q.txt"
-    out.write_text(write_block(NUTS), "utf-8")
+    out.write_text(format_question(NUTS), "utf-8")
     with pytest.raises(BadInput, match="doesn't say where the sessions are"):
         await farm_of(out, judge="local", known="sent")
     farm = await farm_of(out, judge="local", known="none")

@@ -10,8 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.errors import BadInput
-from theanine_bench.teafarm.question import Evidence, Question
-from theanine_bench.teafarm.sheet import outline, read_sheet, write_block, write_head
+from theanine_bench.teafarm.questions import (
+    CounterfactualQuestion,
+    EvidenceTurn,
+    format_header,
+    format_question,
+    read_outline,
+    read_question_file,
+)
 from theanine_bench.teafarm.verdicts import faults_of
 
 WHOLE = """\
@@ -50,10 +56,10 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_field_is_read(tmp_path: Path) -> None:
-    sheet = read_sheet(written(tmp_path, WHOLE))
+    sheet = read_question_file(written(tmp_path, WHOLE))
     assert (sheet.data, sheet.store) == ("talks.jsonl", "")
     (one,) = sheet.questions
-    assert one == Question(
+    assert one == CounterfactualQuestion(
         id="ana/1",
         user="ana",
         data_set="MSC",
@@ -64,13 +70,13 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         text="How was the shipyard, did they keep you late?",
         answer="She left it in June.",
         evidence=(
-            Evidence(
+            EvidenceTurn(
                 session="a-letter",
                 turn="a-letter-1",
                 speaker="Ana",
                 text="I quit my job: yesterday.",
             ),
-            Evidence(text="as I know her"),
+            EvidenceTurn(text="as I know her"),
         ),
         session=(("Ana", "Hi Theo: long time."), ("Theo", "Hi!")),
         must_say=("quit | left", "honey"),
@@ -81,7 +87,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
 
 def test_the_shortest_question(tmp_path: Path) -> None:
     file = written(tmp_path, "[a]\nasks: Ana\nquestion: Why?\nanswer: Because.\n")
-    (one,) = read_sheet(file).questions
+    (one,) = read_question_file(file).questions
     assert (one.user, one.answers, one.session, one.has_rules) == ("", "assistant", (), False)
 
 
@@ -109,15 +115,15 @@ def test_the_shortest_question(tmp_path: Path) -> None:
 )
 def test_mistakes_name_their_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        read_sheet(written(tmp_path, text))
+        read_question_file(written(tmp_path, text))
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="can't be read"):
-        read_sheet(tmp_path / "no.txt")
+        read_question_file(tmp_path / "no.txt")
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="can't be read"):
-        read_sheet(tmp_path / "b.txt")
+        read_question_file(tmp_path / "b.txt")
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(
@@ -125,13 +131,13 @@ WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filt
 )
 LINE = WORDS.map(lambda text: " ".join(text.split()).replace("<<<", "").replace(">>>", ""))
 NAME = st.from_regex(r"[A-Za-z]{1,5}( [A-Za-z0-9]{1,4})?", fullmatch=True)
-EVIDENCE = st.builds(Evidence, session=NAME, turn=NAME, speaker=NAME, text=LINE)
+EVIDENCE = st.builds(EvidenceTurn, session=NAME, turn=NAME, speaker=NAME, text=LINE)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     st.builds(
-        Question,
+        CounterfactualQuestion,
         id=NAME,
         user=NAME,
         asks=NAME,
@@ -150,11 +156,11 @@ EVIDENCE = st.builds(Evidence, session=NAME, turn=NAME, speaker=NAME, text=LINE)
     )
 )
 def test_what_is_written_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, one: Question
+    tmp_path_factory: pytest.TempPathFactory, one: CounterfactualQuestion
 ) -> None:
     file = tmp_path_factory.mktemp("sheet") / "q.txt"
-    file.write_text(write_head(data="d") + "\n" + write_block(one), "utf-8")
-    (again,) = read_sheet(file).questions
+    file.write_text(format_header(data="d") + "\n" + format_question(one), "utf-8")
+    (again,) = read_question_file(file).questions
     for name in (
         "id",
         "asks",
@@ -170,13 +176,15 @@ def test_what_is_written_is_read_again(
 
 
 def test_a_blank_question_shows_what_to_fill_in(tmp_path: Path) -> None:
-    blank = Question(id="ana/1", user="ana", asks="Ana", answers="Theo", text="", answer="")
-    file = written(tmp_path, write_head(store="memory.db") + write_block(blank))
-    assert outline(file) == ({"data": "", "store": "memory.db"}, {"ana"})
+    blank = CounterfactualQuestion(
+        id="ana/1", user="ana", asks="Ana", answers="Theo", text="", answer=""
+    )
+    file = written(tmp_path, format_header(store="memory.db") + format_question(blank))
+    assert read_outline(file) == ({"data": "", "store": "memory.db"}, {"ana"})
     for name in ("assumes:", "question:", "answer:", "must say:", "must not say:"):
         assert f"\n{name}\n" in file.read_text("utf-8")
     with pytest.raises(BadInput, match=r"\[ana/1\] has no question; write"):
-        read_sheet(file)
+        read_question_file(file)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from theanine_bench.cli.runs.options import RunOptions, with_run_options
 if TYPE_CHECKING:
     from theanine.llm.base import ChatModel
     from theanine_bench.targets.external import HistoryMode
-    from theanine_bench.teafarm.make import Made
+    from theanine_bench.teafarm.generate import GenerationResult
     from theanine_bench.teafarm.report import Report
 
 teafarm = typer.Typer(
@@ -132,23 +132,23 @@ async def _make(
     users: list[str],
     chat: ChatModel | None,
     many: int,
-) -> Sequence[Made]:
-    from theanine_bench.teafarm.make import make_file
+) -> Sequence[GenerationResult]:
+    from theanine_bench.teafarm.generate import write_question_file
 
     histories = await _histories(data, store, users)
     with progress(len(histories), "questions") as step:
-        return await make_file(
+        return await write_question_file(
             histories,
             out,
             data=data,
             store=store,
             model=chat,
-            many=many,
+            per_speaker=many,
             progress=lambda _: step(),
         )
 
 
-def _show_made(made: Sequence[Made], out: Path, blank: str) -> None:
+def _show_made(made: Sequence[GenerationResult], out: Path, blank: str) -> None:
     """How many questions were written, and who has none; exits with 1 where somebody has none."""
     written = sum(one.questions for one in made)
     print(f"{out}: {pluralize(written, 'questions')}{blank}")

@@ -59,7 +59,7 @@ def ask_agent(
     """Ask the questions of a file, and report; the run is kept in ``folder``, a new one.
 
     Args:
-        file: the questions; see :mod:`theanine_bench.teafarm.sheet`.
+        file: the questions; see :mod:`theanine_bench.teafarm.questions`.
         folder: where the run is kept.
         agent: a function, an open agent of ours with its own store, an OpenAI-compatible address,
             or None for an agent of ours that is given the sessions which the file names.

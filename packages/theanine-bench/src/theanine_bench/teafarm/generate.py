@@ -1,24 +1,33 @@
-"""Steps 1 to 3 of TeaFarm: summarize each session, ask counterfactual questions, lead to them.
+"""Generate TeaFarm questions: summarize sessions, ask counterfactual questions, lead up to them.
 
-Theanine (NAACL 2025), section 5.1 and Figures 23 and 24. Differences from the paper: the summary is
-of statements, each with its turns, so that every question has evidence; an assistant is only asked,
-as nobody would put it in the place of its user; the number of questions can be chosen.
+Steps 1 to 3 of Theanine (NAACL 2025), section 5.1 and Figures 23 and 24. Differences from the
+paper: the summary consists of statements with their turns, so that every question has evidence; an
+assistant is only asked, never asks; the number of questions can be chosen.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel, Field
 
-from theanine.errors import BadInput
-from theanine.llm.chat import ScopedChat
+import theanine
+from theanine.client.client import AsyncClient
+from theanine.clock import system_clock
+from theanine.errors import BadInput, ModelError, SettingsError
+from theanine.llm.base import ChatModel
+from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.gather import gather
+from theanine.llm.limits import Limits
 from theanine.llm.prompt import load_prompt
+from theanine.store import open_store
 from theanine.summarization import summarize
 from theanine.text.formatting import (
     day_label,
@@ -28,24 +37,32 @@ from theanine.text.formatting import (
     group_by_day,
     one_line,
 )
-from theanine.types import NewMemory, Session, Turn
-from theanine_bench.teafarm.question import Evidence, Question
+from theanine.types import History, NewMemory, Scope, Session, Turn
+from theanine_bench.teafarm.questions import (
+    CounterfactualQuestion,
+    EvidenceTurn,
+    format_header,
+    format_question,
+    read_outline,
+)
 
-STATEMENT_TOKENS = 12_000
-"""Of statements that the question's prompt shows, by a rough upper count; the oldest go first."""
+MAX_STATEMENT_TOKENS = 12_000
+"""Estimated tokens of the statements in the question prompt; the oldest are left out first."""
 LAST_TURNS = 40
-"""Turns of the last session that the new one goes on from."""
-SHORTEST, LONGEST = 4, 20
-"""Turns that a new session may have before its question; 9 to 14 are asked for."""
+"""Turns of the last session in the prompt for the new one."""
+MIN_TURNS, MAX_TURNS = 4, 20
+"""Accepted numbers of turns before the question; the prompt asks for 9 to 14."""
+CONCURRENCY = 4
+"""Histories processed at once."""
 
 Pair = tuple[str, str]
-"""Who asks, and who is asked."""
-Callers = Callable[[int | None], ScopedChat]
-"""Gives the model for remembering the session of a number, or for what comes after."""
+"""The speaker who asks and the one who is asked."""
+ChatOfSession = Callable[[int | None], ScopedChat]
+"""Returns the chat model for summarizing a session by id, or for other steps (None)."""
 
 
 class Asked(BaseModel):
-    """One counterfactual question, as the model words it."""
+    """One counterfactual question in the model's reply."""
 
     pair: int = Field(description="the line's number")
     assumes: str = Field(description="the falsehood")
@@ -55,20 +72,20 @@ class Asked(BaseModel):
 
 
 class Questions(BaseModel):
-    """All that were wanted."""
+    """The reply with all questions."""
 
     questions: list[Asked]
 
 
 class Said(BaseModel):
-    """One turn of the new session."""
+    """One turn of the session in the model's reply."""
 
     speaker: str
     text: str
 
 
 class Led(BaseModel):
-    """The new session up to its question."""
+    """The reply with the session that leads to a question."""
 
     turns: list[Said]
 
@@ -78,211 +95,319 @@ SESSION = load_prompt("theanine_bench.teafarm", "teafarm-session", 1, Led)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talks:
-    """One user's sessions as they were logged, oldest first."""
+class LoggedSessions:
+    """One user's logged sessions, oldest first, with their turns by session id."""
 
     user: str
     sessions: Sequence[Session]
     turns: Mapping[int, Sequence[Turn]]
 
     @property
-    def undated(self) -> frozenset[int]:
-        """Sessions whose times only keep their order."""
-        return frozenset(one.id for one in self.sessions if not one.dated)
-
-    @property
     def all_turns(self) -> list[Turn]:
         """Every turn, oldest session first."""
-        return [turn for one in self.sessions for turn in self.turns[one.id]]
+        return [turn for session in self.sessions for turn in self.turns[session.id]]
 
     @property
-    def last(self) -> Sequence[Turn]:
+    def last_turns(self) -> Sequence[Turn]:
         """The end of the last session."""
         return self.turns[self.sessions[-1].id][-LAST_TURNS:]
 
 
-async def make_questions(talks: Talks, caller_of: Callers, many: int) -> list[Question]:
-    """Counterfactual questions about the talks, ``many`` of each asker, each with its new session.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationResult:
+    """The number of questions written about one user, or why there are none."""
 
-    Raises BadInput where only one person speaks, ModelError when the model fails.
+    user: str
+    questions: int = 0
+    failure: str = ""
+
+
+async def write_question_file(
+    histories: Sequence[History],
+    out: Path,
+    *,
+    data: Path | None = None,
+    store: Path | None = None,
+    model: ChatModel | None = None,
+    per_speaker: int = 1,
+    limits: Limits | None = None,
+    progress: Callable[[GenerationResult], None] = lambda _: None,
+) -> list[GenerationResult]:
+    """Append questions about each history that the file has none about.
+
+    ``data`` or ``store`` is where the sessions are. Without a model the questions are left blank,
+    with a memory as evidence, for a person to fill in. The model's replies are journaled in
+    ``OUT.db``, so that the same call after a failure pays for nothing twice.
+
+    Raises BadInput for a file with questions about other data.
     """
-    pairs = pairs_of(talks.all_turns)
-    statements = await _statements(talks, caller_of)
-    caller = caller_of(None)
-    found = await caller.ask(
-        QUESTION,
-        source_sessions=[one.id for one in talks.sessions],
-        check=lambda answer: fault_of(answer, len(statements), pairs, many),
-        statements=_numbered(statements, talks),
-        pairs=_lines(pairs, many),
+    header = {"data": _relative(out, data), "store": _relative(out, store)}
+    done = _prepare_file(out, header)
+    todo = [history for history in histories if history.name not in done]
+    results: list[GenerationResult] = []
+    with TemporaryDirectory(prefix="theanine-teafarm-") as folder:
+        location = out.with_name(f"{out.name}.db") if model else Path(folder) / "log.db"
+        journal = open_store(str(location))
+        async with theanine.aopen(journal, method="no-memory") as client:
+            chat = Chat(model, journal, system_clock, limits) if model else None
+            for start in range(0, len(todo), CONCURRENCY):
+                batch = todo[start : start + CONCURRENCY]
+                outcomes = await gather(
+                    [partial(_generate, history, client, chat, per_speaker) for history in batch]
+                )
+                for history, outcome in zip(batch, outcomes, strict=True):
+                    results.append(_append(out, history.name, outcome))
+                    progress(results[-1])
+            if chat:
+                await chat.close()
+    return results
+
+
+def _append(out: Path, user: str, outcome: list[CounterfactualQuestion] | str) -> GenerationResult:
+    if isinstance(outcome, str):
+        return GenerationResult(user=user, failure=outcome)
+    with out.open("a", encoding="utf-8") as file:
+        file.write("".join(f"\n{format_question(question)}" for question in outcome))
+        file.flush()
+        os.fsync(file.fileno())
+    return GenerationResult(user=user, questions=len(outcome))
+
+
+async def _generate(
+    history: History, client: AsyncClient, chat: Chat | None, per_speaker: int
+) -> list[CounterfactualQuestion] | str:
+    """Return the questions about a history, or why there are none."""
+    user = client.user(history.name)
+    await user.log(history)
+    sessions = await user.sessions()
+    logged = LoggedSessions(
+        user=history.name,
+        sessions=[session for session in sessions if session.turn_count],
+        turns={one.id: await user.turns(session=one.id) for one in sessions},
     )
-    asked = sorted(found.questions, key=lambda one: one.pair)
+    try:
+        if chat is None:
+            return await blank_questions(logged, per_speaker)
+        chat_of_session = partial(chat.for_scope, Scope(history.name))
+        return await generate_questions(logged, chat_of_session, per_speaker)
+    except (BadInput, ModelError) as error:
+        return str(error)
+
+
+def _prepare_file(out: Path, header: dict[str, str]) -> set[str]:
+    """Return the users that the file has questions about; start a new file with its header."""
+    if not out.exists():
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(format_header(**header), "utf-8")
+        except OSError as error:
+            raise SettingsError(f"{out} can't be written ({error.strerror})") from error
+        return set()
+    current, users = read_outline(out)
+    if current != header:
+        shown = current["data"] or current["store"]
+        raise BadInput(f"it holds the questions on {shown}; name another file", str(out))
+    return users
+
+
+def _relative(out: Path, path: Path | None) -> str:
+    """Return a path relative to the folder of the question file."""
+    return "" if path is None else Path(os.path.relpath(path, out.parent)).as_posix()
+
+
+async def generate_questions(
+    sessions: LoggedSessions, chat_of_session: ChatOfSession, per_speaker: int
+) -> list[CounterfactualQuestion]:
+    """Generate ``per_speaker`` questions of each asker, each with the session that leads to it.
+
+    Raises BadInput if only one person speaks, ModelError if the model fails.
+    """
+    pairs = speaker_pairs(sessions.all_turns)
+    statements = await _summarize(sessions, chat_of_session)
+    chat = chat_of_session(None)
+    reply = await chat.ask(
+        QUESTION,
+        source_sessions=[session.id for session in sessions.sessions],
+        check=lambda reply: find_question_fault(reply, len(statements), pairs, per_speaker),
+        statements=_format_statements(statements, sessions),
+        pairs=_format_pairs(pairs, per_speaker),
+    )
     questions = [
-        Question(
-            id=f"{talks.user}/{number}",
-            user=talks.user,
-            asks=pairs[one.pair - 1][0],
-            answers=pairs[one.pair - 1][1],
-            assumes=one_line(one.assumes),
-            text=one_line(one.question),
-            answer=one_line(one.answer),
-            evidence=_evidence([statements[n - 1] for n in one.evidence], talks),
+        CounterfactualQuestion(
+            id=f"{sessions.user}/{number}",
+            user=sessions.user,
+            asks=pairs[asked.pair - 1][0],
+            answers=pairs[asked.pair - 1][1],
+            assumes=one_line(asked.assumes),
+            text=one_line(asked.question),
+            answer=one_line(asked.answer),
+            evidence=_evidence([statements[n - 1] for n in asked.evidence], sessions),
         )
-        for number, one in enumerate(asked, 1)
+        for number, asked in enumerate(sorted(reply.questions, key=lambda one: one.pair), 1)
     ]
-    sessions = await gather([partial(_lead, one, talks, caller) for one in questions])
-    return [_with(one, session) for one, session in zip(questions, sessions, strict=True)]
+    return await gather(
+        [partial(_with_session, question, sessions, chat) for question in questions]
+    )
 
 
-async def blank_questions(talks: Talks, many: int) -> list[Question]:
-    """Without a model: what the newest memories say, with room for a person's own questions."""
-    pairs = pairs_of(talks.all_turns)
-    made = [
-        memory for one in talks.sessions for memory in await summarize(talks.turns[one.id], None)
+async def blank_questions(
+    sessions: LoggedSessions, per_speaker: int
+) -> list[CounterfactualQuestion]:
+    """Return blank questions, each with one of the newest memories as evidence; asks no model."""
+    pairs = speaker_pairs(sessions.all_turns)
+    memories = [
+        memory
+        for session in sessions.sessions
+        for memory in await summarize(sessions.turns[session.id], None)
     ]
-    newest = list(reversed(made))
+    newest = memories[::-1]
+    repeated = [pair for pair in pairs for _ in range(per_speaker)]
     return [
-        Question(
-            id=f"{talks.user}/{number}",
-            user=talks.user,
+        CounterfactualQuestion(
+            id=f"{sessions.user}/{number}",
+            user=sessions.user,
             asks=asks,
             answers=answers,
             text="",
             answer="",
-            evidence=_evidence(newest[number - 1 : number], talks),
+            evidence=_evidence(newest[number - 1 : number], sessions),
         )
-        for number, (asks, answers) in enumerate((pair for pair in pairs for _ in range(many)), 1)
+        for number, (asks, answers) in enumerate(repeated, 1)
     ]
 
 
-def pairs_of(turns: Sequence[Turn]) -> list[Pair]:
-    """Who asks whom: each of two people the other; where there is an assistant, it is asked.
+def speaker_pairs(turns: Sequence[Turn]) -> list[Pair]:
+    """Return who asks whom: two people ask each other; everyone asks an assistant, if there is one.
 
-    Raises BadInput where there is nobody to ask.
+    Raises BadInput if there is nobody to ask.
     """
-    spoke = Counter(turn.speaker for turn in turns)
-    agents = {turn.speaker for turn in turns if turn.role == "assistant"}
-    order = [name for name, _ in spoke.most_common()]
-    asking = [name for name in order if name not in agents]
+    counts = Counter(turn.speaker for turn in turns)
+    assistants = {turn.speaker for turn in turns if turn.role == "assistant"}
+    speakers = [name for name, _ in counts.most_common()]
     pairs: list[Pair] = []
-    for name in asking:
-        others = [one for one in order if one != name and (one in agents or not agents)]
-        if others:
-            pairs.append((name, others[0]))
+    for asks in speakers:
+        candidates = [
+            name for name in speakers if name != asks and (name in assistants or not assistants)
+        ]
+        if candidates and asks not in assistants:
+            pairs.append((asks, candidates[0]))
     if not pairs:
-        raise BadInput("one voice alone: somebody has to ask, and somebody else to be asked")
+        raise BadInput("only one speaker: somebody has to ask, and somebody else to be asked")
     return pairs
 
 
-def _lines(pairs: Sequence[Pair], many: int) -> str:
+def _format_pairs(pairs: Sequence[Pair], per_speaker: int) -> str:
     return "\n".join(
-        f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} (questions: {many})"
+        f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} "
+        f"(questions: {per_speaker})"
         for number, (asks, answers) in enumerate(pairs, 1)
     )
 
 
-async def _statements(talks: Talks, caller_of: Callers) -> list[NewMemory]:
-    """Of all sessions, oldest first; the newest that fit the prompt."""
-    made = await gather(
-        [partial(summarize, talks.turns[one.id], caller_of(one.id)) for one in talks.sessions]
+async def _summarize(sessions: LoggedSessions, chat_of_session: ChatOfSession) -> list[NewMemory]:
+    """Return the newest statements of all sessions that fit the prompt, oldest first."""
+    by_session = await gather(
+        [
+            partial(summarize, sessions.turns[session.id], chat_of_session(session.id))
+            for session in sessions.sessions
+        ]
     )
     kept: list[NewMemory] = []
-    room = STATEMENT_TOKENS
-    for memory in reversed([memory for memories in made for memory in memories]):
-        room -= estimate_tokens(memory.text) + 20
-        if room < 0:
+    tokens = 0
+    for statement in reversed([one for statements in by_session for one in statements]):
+        tokens += estimate_tokens(statement.text) + 20
+        if tokens > MAX_STATEMENT_TOKENS:
             break
-        kept.append(memory)
+        kept.append(statement)
     if not kept:
         raise BadInput("nothing in it is worth remembering, so there is nothing to ask")
     return kept[::-1]
 
 
-def _numbered(statements: Sequence[NewMemory], talks: Talks) -> str:
-    session = {turn.id: turn.session for turn in talks.all_turns}
+def _format_statements(statements: Sequence[NewMemory], sessions: LoggedSessions) -> str:
+    dated = {turn.id: turn.dated for turn in sessions.all_turns}
     return group_by_day(
-        (
-            day_label(one.at, session[one.source_turns[0]] not in talks.undated),
-            f"[{number}] {one_line(one.text)}",
-        )
+        (day_label(one.at, dated[one.source_turns[0]]), f"[{number}] {one_line(one.text)}")
         for number, one in enumerate(statements, 1)
     )
 
 
-def _evidence(statements: Sequence[NewMemory], talks: Talks) -> tuple[Evidence, ...]:
-    wanted = {source for one in statements for source in one.source_turns}
-    keys = {one.id: one.key for one in talks.sessions}
+def _evidence(
+    statements: Sequence[NewMemory], sessions: LoggedSessions
+) -> tuple[EvidenceTurn, ...]:
+    """Return the source turns of the statements."""
+    sources = {turn for statement in statements for turn in statement.source_turns}
+    keys = {session.id: session.key for session in sessions.sessions}
     return tuple(
-        Evidence(
+        EvidenceTurn(
             session=one_line(keys[turn.session]),
             turn=one_line(turn.key or str(turn.id)),
             speaker=one_line(turn.speaker),
             text=one_line(turn.full_text),
         )
-        for turn in talks.all_turns
-        if turn.id in wanted
+        for turn in sessions.all_turns
+        if turn.id in sources
     )
 
 
-def fault_of(answer: Questions, statements: int, pairs: Sequence[Pair], many: int) -> str | None:
-    """What is wrong with the model's questions, in words for it."""
-    counts = Counter(one.pair for one in answer.questions)
-    if counts != Counter(dict.fromkeys(range(1, len(pairs) + 1), many)):
-        return f"wanted are exactly {many} for each of the pairs 1 to {len(pairs)}"
-    for place, one in enumerate(answer.questions, 1):
+def find_question_fault(
+    reply: Questions, statements: int, pairs: Sequence[Pair], per_speaker: int
+) -> str | None:
+    """Return what is wrong with the model's questions, worded for the model; None if nothing."""
+    counts = Counter(question.pair for question in reply.questions)
+    if counts != Counter(dict.fromkeys(range(1, len(pairs) + 1), per_speaker)):
+        return f"wanted are exactly {per_speaker} for each of the pairs 1 to {len(pairs)}"
+    for number, one in enumerate(reply.questions, 1):
         if not all(text.strip() for text in (one.assumes, one.question, one.answer)):
-            return f"question {place}: a text is empty"
+            return f"question {number}: a text is empty"
         if not one.evidence or set(one.evidence) - set(range(1, statements + 1)):
-            return f"question {place}: its evidence must name statements from 1 to {statements}"
-        before = one.question.partition(":")[0].strip().casefold()
-        if before in {format_speaker(name).casefold() for name in pairs[one.pair - 1]}:
-            return f"question {place}: a name stands before the words; give the words alone"
+            return f"question {number}: its evidence must name statements from 1 to {statements}"
+        prefix = one.question.partition(":")[0].strip().casefold()
+        if prefix in {format_speaker(name).casefold() for name in pairs[one.pair - 1]}:
+            return f"question {number}: a name stands before the words; give the words alone"
     return None
 
 
-async def _lead(question: Question, talks: Talks, caller: ScopedChat) -> Led:
-    return await caller.ask(
+async def _with_session(
+    question: CounterfactualQuestion, sessions: LoggedSessions, chat: ScopedChat
+) -> CounterfactualQuestion:
+    """Return the question with a generated session that leads to it."""
+    reply = await chat.ask(
         SESSION,
-        source_sessions=[one.id for one in talks.sessions],
-        check=lambda answer: lead_fault(_kept(answer, question), question),
+        source_sessions=[session.id for session in sessions.sessions],
+        check=lambda reply: find_session_fault(_without_question(reply, question), question),
         speakers=f"{format_speaker(question.asks)}\n{format_speaker(question.answers)}",
-        last=format_dialogue(talks.last),
+        last=format_dialogue(sessions.last_turns),
         question=f"{format_speaker(question.asks)}: {one_line(question.text)}",
     )
+    names = {format_speaker(one).casefold(): one for one in (question.asks, question.answers)}
+    session = tuple(
+        (names[format_speaker(turn.speaker).casefold()], one_line(turn.text))
+        for turn in _without_question(reply, question)
+    )
+    return replace(question, session=session)
 
 
-def _kept(answer: Led, question: Question) -> list[Said]:
-    """Without the question itself, should the model have ended with it."""
-    turns = list(answer.turns)
-    if turns and _same(turns[-1].text, question.text):
+def _without_question(reply: Led, question: CounterfactualQuestion) -> list[Said]:
+    """Return the session's turns, without the question itself if the model ended with it."""
+    turns = list(reply.turns)
+    if turns and _bare_words(turns[-1].text).endswith(_bare_words(question.text)):
         turns.pop()
     return turns
 
 
-def lead_fault(turns: Sequence[Said], question: Question) -> str | None:
-    """What is wrong with the new session, in words for the model."""
+def find_session_fault(turns: Sequence[Said], question: CounterfactualQuestion) -> str | None:
+    """Return what is wrong with the new session, worded for the model; None if nothing."""
     names = {format_speaker(name).casefold() for name in (question.asks, question.answers)}
-    if not SHORTEST <= len(turns) <= LONGEST:
+    if not MIN_TURNS <= len(turns) <= MAX_TURNS:
         return f"{len(turns)} turns before the question; 9 to 14 are wanted"
-    for place, turn in enumerate(turns, 1):
+    for number, turn in enumerate(turns, 1):
         if format_speaker(turn.speaker).casefold() not in names or not turn.text.strip():
-            return f"turn {place}: give words, and one of the two speakers as written"
+            return f"turn {number}: give words, and one of the two speakers as written"
     if format_speaker(turns[-1].speaker).casefold() == format_speaker(question.asks).casefold():
         return f"the last turn before the question must not be {format_speaker(question.asks)}'s"
     return None
 
 
-def _with(question: Question, led: Led) -> Question:
-    names = {format_speaker(one).casefold(): one for one in (question.asks, question.answers)}
-    session = tuple(
-        (names[format_speaker(turn.speaker).casefold()], one_line(turn.text))
-        for turn in _kept(led, question)
-    )
-    return replace(question, session=session)
-
-
-def _same(one: str, other: str) -> bool:
-    def plain(text: str) -> str:
-        return " ".join(re.findall(r"\w+", text.casefold()))
-
-    return plain(one).endswith(plain(other))
+def _bare_words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -14,7 +14,7 @@ from theanine.types import LOCAL_MODEL, Utterance
 from theanine_bench.metrics.evidence import EvidenceRecalled
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, Stage, limit_samples
-from theanine_bench.teafarm.question import Question, Sheet
+from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile
 from theanine_bench.teafarm.sources import Past
 from theanine_bench.teafarm.verdicts import Judged, Ruled
 
@@ -24,7 +24,7 @@ TURN = timedelta(minutes=1)
 
 
 def teafarm_task(
-    sheet: Sheet, past: Past, judge: str, limit: int | None = None, *, recalls: bool = True
+    sheet: QuestionFile, past: Past, judge: str, limit: int | None = None, *, recalls: bool = True
 ) -> Task:
     """What a run asks: success by the judge, or by each question's own phrases without one.
 
@@ -49,7 +49,7 @@ def teafarm_task(
     )
 
 
-def _check_rules(questions: Sequence[Question]) -> None:
+def _check_rules(questions: Sequence[CounterfactualQuestion]) -> None:
     if bare := [one for one in questions if not one.has_rules]:
         raise SettingsError(
             f"{len(bare)} of {len(questions)} questions need a judge, first {bare[0].where} "
@@ -58,8 +58,8 @@ def _check_rules(questions: Sequence[Question]) -> None:
         )
 
 
-def _groups(questions: Sequence[Question], past: Past) -> Iterator[Group]:
-    by_user: dict[str, list[Question]] = {}
+def _groups(questions: Sequence[CounterfactualQuestion], past: Past) -> Iterator[Group]:
+    by_user: dict[str, list[CounterfactualQuestion]] = {}
     for question in questions:
         by_user.setdefault(_user(question, past), []).append(question)
     histories = {history.name: history for history in past.histories}
@@ -69,7 +69,7 @@ def _groups(questions: Sequence[Question], past: Past) -> Iterator[Group]:
         yield Group(id=user, stages=(Stage(histories=known, samples=cases),))
 
 
-def _user(question: Question, past: Past) -> str:
+def _user(question: CounterfactualQuestion, past: Past) -> str:
     """Whose memory is asked; the only one that there is where the question doesn't say."""
     known = past.users
     if not question.user and len(known) < 2:
@@ -83,7 +83,7 @@ def _user(question: Question, past: Past) -> str:
     return question.user
 
 
-def case_of(question: Question, end: Any = None) -> Sample:
+def case_of(question: CounterfactualQuestion, end: Any = None) -> Sample:
     """The new session up to the question; ``end`` is when the last one was over."""
     start = question.at or (end or DEFAULT_START) + LATER
     said = [*question.session, (question.asks, question.text)]

@@ -14,8 +14,7 @@ from theanine_bench.targets.external import ExternalTarget, HistoryMode
 from theanine_bench.targets.target import ClientTarget, TargetFactory
 from theanine_bench.teafarm.copied import Copied
 from theanine_bench.teafarm.plan import teafarm_task
-from theanine_bench.teafarm.question import Sheet
-from theanine_bench.teafarm.sheet import read_sheet
+from theanine_bench.teafarm.questions import QuestionFile, read_question_file
 from theanine_bench.teafarm.sources import (
     Past,
     histories_of_store,
@@ -39,7 +38,7 @@ async def farm_of(
     """Questions and the sessions before them, ready for a run.
 
     Args:
-        file: questions as :mod:`theanine_bench.teafarm.sheet` has them, or TeaBag.
+        file: questions as :mod:`theanine_bench.teafarm.questions` has them, or TeaBag.
         judge: the judging model's name; ``local`` for the questions' own phrases.
         data, store: where the sessions are, instead of the place that the file names.
         limit: at most so many questions, evenly spread.
@@ -70,11 +69,11 @@ def speakers_of(task: Task) -> Mapping[str, Sequence[str]]:
 
 async def _read(
     file: Path, data: Path | None, store: str | None, known: HistoryMode | None
-) -> tuple[Sheet, Past]:
+) -> tuple[QuestionFile, Past]:
     if is_teabag(file):
         bag = read_teabag(file)
         return bag.sheet, past_of(bag.histories, bag.hash)
-    sheet = read_sheet(file)
+    sheet = read_question_file(file)
     if data is None and store is None:
         data = file.parent / sheet.data if sheet.data else None
         store = str(file.parent / sheet.store) if sheet.store else None
@@ -94,7 +93,7 @@ async def _read(
     return sheet, past_of_data(data)
 
 
-def _users(sheet: Sheet) -> list[str]:
+def _users(sheet: QuestionFile) -> list[str]:
     if bare := next((one for one in sheet.questions if not one.user), None):
         raise BadInput(f"[{bare.id}] names no user of the store; write `user: NAME`", bare.where)
     return list(dict.fromkeys(one.user for one in sheet.questions))

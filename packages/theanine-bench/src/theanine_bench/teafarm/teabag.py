@@ -27,7 +27,7 @@ from theanine.errors import BadInput
 from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.files import hash_files
-from theanine_bench.teafarm.question import Question, Sheet
+from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile
 
 Turns = list[tuple[str, str]]
 """Speakers and words."""
@@ -50,7 +50,7 @@ _LISTS = ("questions", "qa", "qas", "qa pairs", "counterfactual qa", "counterfac
 class TeaBag:
     """The questions, the episodes before them, and the file's hash."""
 
-    sheet: Sheet
+    sheet: QuestionFile
     histories: Sequence[History]
     hash: str
 
@@ -66,7 +66,7 @@ def is_teabag(file: Path) -> bool:
 
 def read_teabag(file: Path) -> TeaBag:
     """All of it. Raises BadInput, naming the episode and what it lacks."""
-    questions: list[Question] = []
+    questions: list[CounterfactualQuestion] = []
     histories: list[History] = []
     for number, (name, record) in enumerate(_episodes(file), 1):
         fields = {_plain(key): value for key, value in record.items()}
@@ -75,7 +75,7 @@ def read_teabag(file: Path) -> TeaBag:
         histories.append(_history(user, fields, where))
         questions += _questions(user, _data_set(fields, file), fields, where)
     return TeaBag(
-        sheet=Sheet(questions=tuple(questions)), histories=histories, hash=hash_files(file)
+        sheet=QuestionFile(questions=tuple(questions)), histories=histories, hash=hash_files(file)
     )
 
 
@@ -171,7 +171,9 @@ def _turn(one: Any, fallback: str, *, named: bool) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (fallback, str(one).strip())
 
 
-def _questions(user: str, data_set: str, fields: Record, where: str) -> list[Question]:
+def _questions(
+    user: str, data_set: str, fields: Record, where: str
+) -> list[CounterfactualQuestion]:
     people = list(dict.fromkeys(speaker for turns in _sessions(fields) for speaker, _ in turns))
     found = [
         _question(f"{user}/{number}", user, data_set, asked, led, people, where)
@@ -234,7 +236,7 @@ def _question(
     led: Turns,
     people: Sequence[str],
     where: str,
-) -> Question:
+) -> CounterfactualQuestion:
     text, answer = _first(asked, _QUESTION), _first(asked, _ANSWER)
     if not text or not answer:
         raise BadInput(f"question {id} has no words or no answer", where)
@@ -246,7 +248,7 @@ def _question(
         asks, led = asks or led[-1][0], led[:-1]
     asks = asks or people[(int(id.rpartition("/")[2]) - 1) % len(people)]
     others = [name for name in people if name != asks]
-    return Question(
+    return CounterfactualQuestion(
         id=id,
         user=user,
         asks=asks,
