@@ -1,4 +1,4 @@
-"""The same history under three ways to keep it, within the same number of tokens."""
+"""Compare methods that store the same history in different units, at the same token budget."""
 
 import theanine
 from theanine.demo import HARBOUR
@@ -6,8 +6,10 @@ from theanine.importers import read_histories
 
 history = read_histories(HARBOUR).histories[0]
 for method in ("theanine", "exchange", "session"):
-    with theanine.open(f"{method}.db", method=method) as agent:
-        agent.log(history)
-        agent.remember("ana")
-        found = agent.recall("Why did Ana leave the shipyard?", user="ana", budget=400)
-        print(f"{method}: {len(found.parts)} parts from {len(found.source_turns)} turns")
+    with theanine.open(f"{method}.db", method=method) as client:
+        ana = client.user("ana")
+        ana.log(history)
+        ana.remember()
+        recollection = ana.recall("Why did Ana leave the shipyard?", budget=400)
+        turns = recollection.source_turns
+        print(f"{method}: {len(recollection.parts)} parts from {len(turns)} turns")

@@ -39,13 +39,13 @@ def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Pa
     for column in found["columns"]:
         place = str(tmp_path / f"{column['label']}.db")
         with theanine.open(place, method=column["label"]) as agent:
-            agent.log(history)
-            agent.remember(history.name)
-            assert column["memories"] == len(agent.memories(history.name))
+            agent.user(history.name).log(history)
+            agent.user(history.name).remember()
+            assert column["memories"] == len(agent.user(history.name).memories())
             last = history.transcripts[-1].turns[-1].at
             for asked, shown in zip(load_questions(), column["answers"], strict=True):
                 said = Utterance(text=asked.question, speaker="Ana", at=last)
-                alone = agent.recall([said], history.name)
+                alone = agent.user(history.name).recall([said])
                 assert [piece["text"] for piece in shown["pieces"]] == [p.text for p in alone.parts]
                 back = {turn.key for turn in alone.source_turns}
                 assert shown["found"] == len(back & set(asked.sources)) / len(asked.sources)
@@ -229,7 +229,7 @@ def test_data_without_questions_is_asked_before_each_session_is_remembered() -> 
 @pytest.mark.parametrize("way", ["store", "export"])
 def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str) -> None:
     run("import", str(HARBOUR))
-    with theanine.open(str(run.store)) as agent, agent.session("bo") as talk:
+    with theanine.open(str(run.store)) as agent, agent.user("bo").session() as talk:
         talk.hear("I sold the boat because the engine died.")
         talk.reply()
     data = run.store

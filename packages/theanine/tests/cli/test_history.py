@@ -75,8 +75,8 @@ def test_no_date_stands_where_none_is_known(run: Terminal) -> None:
         for text, at in zip(texts, days, strict=True)
     ]
     with theanine.open(str(run.store), method="recursive-summary") as agent:
-        agent.log(History(name="ana", transcripts=talks))
-        agent.remember("ana")
+        agent.user("ana").log(History(name="ana", transcripts=talks))
+        agent.user("ana").remember()
     shown = run("memories", *WITH, "--history").out
     assert "superseded (session 21): left out" in shown
     assert "1970" not in shown

@@ -160,7 +160,7 @@ def test_again_makes_anew_what_was_made_with_other_settings(run: Terminal, tmp_p
     other = alone(tmp_path, *links)
     assert texts(run, "theanine") == texts(other, "theanine")
     with theanine.open(str(run.store)) as one, theanine.open(str(other.store)) as two:
-        assert len(one.links("ana")) == len(two.links("ana")) > 22
+        assert len(one.user("ana").links()) == len(two.user("ana").links()) > 22
         assert one.pending() == []
     assert held(run) == {"theanine": 73}
 
@@ -204,11 +204,11 @@ def test_the_estimate_is_near_what_it_takes_and_asks_nobody(run: Terminal) -> No
             base_url=server.base_url,
         ) as agent,
     ):
-        forecast = agent.estimate("ana", instead=True)
+        forecast = agent.user("ana").estimate(instead=True)
         assert len(server.calls) == 0
         assert (forecast.sessions, forecast.turns) == (10, 130)
         assert forecast.replaced == {"exchange": 65}
-        done = agent.rebuild("ana")
+        done = agent.user("ana").rebuild()
         assert done.complete and len(done.reports) == 10
         usage = [report.usage for report in done.reports]
         assert 0.5 < forecast.calls / sum(one.calls for one in usage) < 2
@@ -312,12 +312,12 @@ def test_ready_made_memories_are_handed_to_each_method(run: Terminal, tmp_path: 
 async def test_from_python_with_await(run: Terminal) -> None:
     run("import", HISTORY)
     async with theanine.aopen(str(run.store), method="session") as agent:
-        assert (await agent.estimate("ana")).sessions == 10
+        assert (await agent.user("ana").estimate()).sessions == 10
         seen: list[int] = []
         done = await agent.rebuild(progress=lambda report: seen.append(report.session))
         assert (done.complete, sorted(seen)) == (True, list(range(1, 11)))
         assert (await agent.rebuild(instead=True)).replaced == {"theanine": 73}
-        assert (await agent.recall("the ferry?", "ana")).parts
+        assert (await agent.user("ana").recall("the ferry?")).parts
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -332,14 +332,14 @@ def test_what_is_said_meanwhile_is_remembered_too(run: Terminal, again: bool) ->
         def meanwhile(report: theanine.RememberReport) -> None:
             seen.append(report.session)
             if len(seen) == 3:
-                talk = other.session("ana")
+                talk = other.user("ana").session()
                 talk.hear("I sold the old boat because the engine died.")
                 talk.end(remember=False)
 
         done = agent.rebuild(again=again, instead=True, progress=meanwhile)
         assert (done.complete, done.replaced) == (True, {"session": 10})
         assert sorted(seen) == list(range(1, 12))
-        assert "engine died" in agent.memories("ana")[-1].text
+        assert "engine died" in agent.user("ana").memories()[-1].text
         assert agent.pending() == []
     assert held(run) == {"utterance": 131}
 
@@ -354,13 +354,15 @@ def test_what_the_agent_only_repeated_is_no_news_to_another_method(
         model: dict[str, Any] = {"model": "openai:scripted", "base_url": server.base_url}
         with theanine.open(str(run.store), **model) as agent:
             for said in ("I sold the old boat because the engine died.", "Where is my boat?"):
-                with agent.session("ana") as talk:
+                with agent.user("ana").session() as talk:
                     talk.hear(said)
                     talk.reply()
-            assert len(agent.turns("ana")) == 4
-            before = [memory.text for memory in agent.memories("ana")]
-            agent.rebuild("ana", again=True)
-            assert [memory.text for memory in agent.memories("ana")] == before
+            assert len(agent.user("ana").turns()) == 4
+            before = [memory.text for memory in agent.user("ana").memories()]
+            agent.user("ana").rebuild(again=True)
+            assert [memory.text for memory in agent.user("ana").memories()] == before
         with theanine.open(str(run.store), method=method, **model) as agent:
-            assert agent.rebuild("ana").complete
-            assert [m.source_turns for m in agent.memories("ana") if m.source_turns == (4,)] == []
+            assert agent.user("ana").rebuild().complete
+            assert [
+                m.source_turns for m in agent.user("ana").memories() if m.source_turns == (4,)
+            ] == []

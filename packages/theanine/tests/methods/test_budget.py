@@ -22,10 +22,11 @@ QUESTION = "Why did Ana leave the shipyard, and what did she do after it?"
 @pytest.mark.parametrize("method", ["utterance", "exchange", "memory-retrieval", "memory-update"])
 def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, config={"retrieved": 2}) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
         found = {
-            budget: agent.recall(QUESTION, "ana", budget=budget) for budget in (None, 500, 1_000)
+            budget: agent.user("ana").recall(QUESTION, budget=budget)
+            for budget in (None, 500, 1_000)
         }
     assert len(found[None].parts) == 2 < len(found[500].parts) < len(found[1_000].parts)
 
@@ -35,10 +36,10 @@ def test_timelines_within_one_tell_nothing_twice(tmp_path: Path, shuffle: bool) 
     with theanine.open(
         str(tmp_path / "m.db"), config={"retrieved": 12, "shuffle": shuffle}
     ) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
-        free = [one.id for one in agent.recall(QUESTION, "ana").memories]
-        found = agent.recall(QUESTION, "ana", budget=5_000)
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
+        free = [one.id for one in agent.user("ana").recall(QUESTION).memories]
+        found = agent.user("ana").recall(QUESTION, budget=5_000)
     told = [one.id for part in found.parts for one in part.memories]
     assert len(told) == len(set(told)) > 12 - shuffle
     assert set(told) <= set(free) or shuffle

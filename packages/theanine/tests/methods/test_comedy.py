@@ -77,8 +77,8 @@ def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Clien
     """An agent that remembers the bundled conversation's first sessions."""
     agent = theanine.open(str(path / "m.db"), method="comedy", **settings)
     history = read_histories(HARBOUR).histories[0]
-    agent.log(replace(history, transcripts=history.transcripts[:sessions]), "ana")
-    assert [one.failure for one in agent.remember("ana") if one.failure] == []
+    agent.user("ana").log(replace(history, transcripts=history.transcripts[:sessions]))
+    assert [one.failure for one in agent.user("ana").remember() if one.failure] == []
     return agent
 
 
@@ -263,10 +263,10 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
         opened(tmp_path, model=model, base_url=_url(server, model)) as agent,
     ):
         assert len(server.calls) == (0 if model == "local" else 20)
-        memories = {one.id: one for one in agent.memories("ana")}
-        marks = agent.marks("ana")
+        memories = {one.id: one for one in agent.user("ana").memories()}
+        marks = agent.user("ana").marks()
         last = max(one.session for one in memories.values())
-        found = agent.recall(ASKED, "ana")
+        found = agent.user("ana").recall(ASKED)
         assert [part.text.split(":")[0] for part in found.parts] == [
             "What happened",
             "About Ana",
@@ -289,14 +289,14 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
 
 def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
-        whole = agent.recall(ASKED, "ana")
+        whole = agent.user("ana").recall(ASKED)
         for budget in (0, 60, 150, 400, 4_000):
-            found = agent.recall(ASKED, "ana", budget=budget)
+            found = agent.user("ana").recall(ASKED, budget=budget)
             assert count_tokens(found.text) <= budget
             for part in found.parts:
                 assert part.source_turns
-        assert len(agent.recall(ASKED, "ana", budget=150).parts) == 3
-        assert agent.recall(ASKED, "ana", budget=4_000) == whole
+        assert len(agent.user("ana").recall(ASKED, budget=150).parts) == 3
+        assert agent.user("ana").recall(ASKED, budget=4_000) == whole
 
 
 def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> None:
@@ -308,8 +308,10 @@ def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> N
         ) as agent,
     ):
         assert len(server.calls) == 3
-        found = agent.recall(ASKED, "ana")
-        assert {one.id for one in found.memories} == {one.id for one in agent.memories("ana")}
+        found = agent.user("ana").recall(ASKED)
+        assert {one.id for one in found.memories} == {
+            one.id for one in agent.user("ana").memories()
+        }
         assert found.parts[1].text.startswith("About Ana: (30 March 2024) Ana: ")
         days = [one.at for one in found.parts[0].memories]
         assert days == sorted(days, reverse=True)
@@ -323,15 +325,15 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
         url = _url(server, model)
         with opened(tmp_path, sessions=4, model=model, base_url=url) as agent:
             asked = len(server.calls)
-            first = agent.sessions("ana")[0].id
-            lost = {one.text for one in agent.memories("ana") if one.session == first}
-            assert agent.forget("ana", session=first).verified
-            assert len(agent.pending("ana")) == 3
-            agent.remember("ana")
-            found = agent.recall(ASKED, "ana")
+            first = agent.user("ana").sessions()[0].id
+            lost = {one.text for one in agent.user("ana").memories() if one.session == first}
+            assert agent.user("ana").forget(session=first).verified
+            assert len(agent.user("ana").pending()) == 3
+            agent.user("ana").remember()
+            found = agent.user("ana").recall(ASKED)
             assert all(part.source_turns for part in found.parts)
             assert {turn.session for turn in found.source_turns} == {2, 3, 4}
-            assert not lost & {one.text for one in agent.memories("ana")}
+            assert not lost & {one.text for one in agent.user("ana").memories()}
             if (
                 model != "local"
             ):  # what was noted of each session is journalled; only the sums are asked for
@@ -340,21 +342,23 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
 
 def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=1) as agent:
-        notes = [one for one in agent.memories("ana") if one.kind == session_kind("portrait")]
+        notes = [
+            one for one in agent.user("ana").memories() if one.kind == session_kind("portrait")
+        ]
         gone, kept = notes[0], notes[1]
-        assert agent.forget("ana", memory=gone.id).verified
-        found = agent.recall(ASKED, "ana")
+        assert agent.user("ana").forget(memory=gone.id).verified
+        found = agent.user("ana").recall(ASKED)
         assert gone.text not in found.text
         assert kept.text in found.text
 
 
 def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=2) as agent:
-        before = agent.recall(ASKED, "ana")
-        talk = agent.session("ana")
+        before = agent.user("ana").recall(ASKED)
+        talk = agent.user("ana").session()
         talk.hear("Hi!")
         talk.end()
-        assert agent.recall(ASKED, "ana") == before
+        assert agent.user("ana").recall(ASKED) == before
 
 
 def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: Path) -> None:
@@ -363,15 +367,15 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url, config=small) as agent,
     ):
-        memories = {one.id: one for one in agent.memories("ana")}
-        found = agent.recall(ASKED, "ana")
+        memories = {one.id: one for one in agent.user("ana").memories()}
+        found = agent.user("ana").recall(ASKED)
         made_of = {memories[n].kind for one in found.memories for n in one.derived_from}
         assert made_of > set(ASPECTS), "of sentences as well as of session memories"
         sent = [line for line in agent.costs() if line.step == "compress"]
         assert sum(line.calls for line in sent) >= 10
-        first = agent.sessions("ana")[0].id
-        assert agent.forget("ana", session=first).verified
-        assert len(agent.pending("ana")) == 9
+        first = agent.user("ana").sessions()[0].id
+        assert agent.user("ana").forget(session=first).verified
+        assert len(agent.user("ana").pending()) == 9
 
 
 def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
@@ -382,14 +386,16 @@ def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
     ]
     once = Transcript(key="s", turns=[said], at=MONDAY, memories=given)
     with theanine.open(str(tmp_path / "m.db"), method="comedy") as agent:
-        agent.log(History(name="ana", transcripts=[once]), "ana")
-        agent.remember("ana")
-        kinds = {one.text: one.kind for one in agent.memories("ana") if one.derived_from == ()}
+        agent.user("ana").log(History(name="ana", transcripts=[once]))
+        agent.user("ana").remember()
+        kinds = {
+            one.text: one.kind for one in agent.user("ana").memories() if one.derived_from == ()
+        }
         assert kinds == {
             "I'm allergic to nuts.": "session-portrait",
             "Ana sold her boat.": "session-events",
         }
-        text = agent.recall("Any allergies?", "ana").text
+        text = agent.user("ana").recall("Any allergies?").text
         assert text == "What happened: Ana sold her boat.\nAbout Ana: I'm allergic to nuts."
 
 
@@ -398,8 +404,8 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
-        turns = agent.turns("ana")
-        sessions = [one.id for one in agent.sessions("ana")]
+        turns = agent.user("ana").turns()
+        sessions = [one.id for one in agent.user("ana").sessions()]
         guess = [Comedy().estimate([t for t in turns if t.session == s]) for s in sessions]
         spent = sum(line.input_tokens for line in agent.costs())
         assert sum(one.calls for one in guess) == len(server.calls)

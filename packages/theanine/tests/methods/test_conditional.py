@@ -61,8 +61,8 @@ def opened(path: Path, server: ScriptedServer | None = None, **config: object) -
 
 def learn(agent: theanine.Client, history: History) -> None:
     """Log and remember; nothing may fail."""
-    agent.log(history, "ana")
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    agent.user("ana").log(history)
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
 
 
 def asked(server: ScriptedServer) -> list[str]:
@@ -80,7 +80,7 @@ def prompt(body: Mapping[str, Any]) -> str:
 
 def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
         said = talk.reply()
         assert said.text == "Tell me more."
@@ -90,14 +90,19 @@ def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
         assert asked(server) == ["reply", "reply"]
         talk.end()
         assert asked(server)[2:] == ["record"]  # nothing was left to decide
-        (record,) = agent.memories("ana")
+        (record,) = agent.user("ana").memories()
         assert record.source_turns == (1,)
-        assert [turn.notes.get("worth") for turn in agent.turns("ana")] == [None, "yes", None, "no"]
+        assert [turn.notes.get("worth") for turn in agent.user("ana").turns()] == [
+            None,
+            "yes",
+            None,
+            "no",
+        ]
 
 
 def test_turns_that_no_reply_decided_about_are_asked_about_once(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("My brother Bo sails every summer.")
         talk.hear("And he has a red boat now.", speaker="Bo")
         talk.reply()
@@ -105,8 +110,8 @@ def test_turns_that_no_reply_decided_about_are_asked_about_once(tmp_path: Path) 
         talk.end()
         assert asked(server) == ["reply", "decide", "record"]
         assert "<<<asked\n1, 4\n>>>" in prompt(server.requests[1])
-        assert {memory.source_turns[-1] for memory in agent.memories("ana")} == {1, 2, 4}
-        assert {memory.speakers for memory in agent.memories("ana")} == {("ana",), ("Bo",)}
+        assert {memory.source_turns[-1] for memory in agent.user("ana").memories()} == {1, 2, 4}
+        assert {memory.speakers for memory in agent.user("ana").memories()} == {("ana",), ("Bo",)}
 
 
 def test_an_imported_session_takes_one_call_to_decide_and_one_to_record(tmp_path: Path) -> None:
@@ -124,45 +129,45 @@ def test_a_models_decision_holds_when_the_session_is_remembered(tmp_path: Path, 
         ScriptedServer(by_step({"conditional-reply": answer})) as server,
         opened(tmp_path, server) as agent,
     ):
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("Hello there.")
             talk.reply()
         assert asked(server) == ["reply", "record"][: 1 + (worth == "yes")]
-        assert len(agent.memories("ana")) == (worth == "yes")
+        assert len(agent.user("ana").memories()) == (worth == "yes")
 
 
 def test_a_local_decision_never_stands_in_for_a_models(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
         assert talk.reply().notes == {
             "worth": "yes",
-            "of": agent.turns("ana")[0].at.isoformat(),
+            "of": agent.user("ana").turns()[0].at.isoformat(),
             "by": "local",
         }
         talk.hear("Hello!")
         assert talk.reply().notes["worth"] == "no"
         talk.end(remember=False)
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        agent.remember("ana")
+        agent.user("ana").remember()
         assert asked(server) == ["decide", "record"]
 
 
 def test_no_selection_decides_nothing_and_records_every_turn(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, selection=False) as agent:
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("Hello!")
             assert "worth" not in talk.reply().notes
         learn(agent, session(*TALK))
         assert asked(server) == ["respond", "record", "record"]
-        users = [turn.id for turn in agent.turns("ana") if turn.role == "user"]
-        kept = [max(memory.source_turns) for memory in agent.memories("ana")]
+        users = [turn.id for turn in agent.user("ana").turns() if turn.role == "user"]
+        kept = [max(memory.source_turns) for memory in agent.user("ana").memories()]
         assert kept == users
 
 
 def test_an_agent_that_speaks_on_has_nothing_to_decide(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
         talk.reply()
         assert not talk.reply().notes
@@ -176,7 +181,7 @@ def test_an_agent_that_speaks_on_has_nothing_to_decide(tmp_path: Path) -> None:
 def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session(*TALK))
-        (record,) = agent.memories("ana")
+        (record,) = agent.user("ana").memories()
         assert record.kind == "conditional"
         assert record.text == (
             "Context: Tea: “Sea And Storm” "
@@ -184,10 +189,10 @@ def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
         )
         assert record.source_turns == (4, 5)
         assert (record.speakers, record.made_by) == (("Ana",), "local")
-        found = agent.recall("Capitalize another title: the harbour.", "ana")
+        found = agent.user("ana").recall("Capitalize another title: the harbour.")
         assert [turn.text for turn in found.source_turns] == ["Sea And Storm", FEEDBACK]
         assert found.text == f"(8 May 2024) {record.text}"
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("Capitalize another title: sea and sky and storm.")
         assert f"I remember: (8 May 2024) Ana: “{FEEDBACK}”" in talk.reply().text
 
@@ -212,7 +217,7 @@ def test_each_part_of_a_record_can_be_left_out(
         part_off: dict[str, Any] = {off: False}
         with opened(tmp_path, chosen, **part_off) as agent:
             learn(agent, session(*TALK))
-            (record,) = agent.memories("ana")
+            (record,) = agent.user("ana").memories()
             assert record.text == text.format(**texts)
             assert record.source_turns == sources
 
@@ -227,11 +232,11 @@ def test_a_record_a_call_shows_what_was_said_until_then(tmp_path: Path) -> None:
         assert "<<<asked\n5\n>>>" in second
         assert "every letter" in second
         assert "Norway" not in second
-        in_turn = [memory.text for memory in agent.memories("ana")]
+        in_turn = [memory.text for memory in agent.user("ana").memories()]
     (tmp_path / "m.db").rename(tmp_path / "turn.db")
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learn(agent, session(*TALK))
-        assert [memory.text for memory in agent.memories("ana")] == in_turn
+        assert [memory.text for memory in agent.user("ana").memories()] == in_turn
 
 
 def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: Path) -> None:
@@ -242,7 +247,7 @@ def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: P
         last = prompt(server.requests[-1])
         assert "Capitalize this title" in last
         assert "<<<asked\n5\n>>>" in last
-        assert [memory.source_turns for memory in agent.memories("ana")] == [(2, 3), (4, 5)]
+        assert [memory.source_turns for memory in agent.user("ana").memories()] == [(2, 3), (4, 5)]
 
 
 def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -251,8 +256,8 @@ def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, rounds=0) as agent:
         learn(agent, History(name="ana", transcripts=[given]))
         assert server.requests == []
-        assert [memory.text for memory in agent.memories("ana")] == ["Ana fears ships."]
-        assert "Ana fears ships." in agent.recall("Which ships?", "ana").text
+        assert [memory.text for memory in agent.user("ana").memories()] == ["Ana fears ships."]
+        assert "Ana fears ships." in agent.user("ana").recall("Which ships?").text
 
 
 # views
@@ -262,13 +267,13 @@ def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> N
     history = read_histories(HARBOUR).histories[0]
     kinds = "conditional, history,summary"
     with opened(tmp_path, kinds=kinds, retrieved=2, summaries=1) as agent:
-        agent.log(history, "ana")
-        agent.remember("ana")
-        kept = Counter(memory.kind for memory in agent.memories("ana"))
-        assert kept["history"] == len(agent.turns("ana")) == 130
-        assert kept["summary"] == len(agent.sessions("ana")) == 10
+        agent.user("ana").log(history)
+        agent.user("ana").remember()
+        kept = Counter(memory.kind for memory in agent.user("ana").memories())
+        assert kept["history"] == len(agent.user("ana").turns()) == 130
+        assert kept["summary"] == len(agent.user("ana").sessions()) == 10
         assert 40 < kept["conditional"] < 70
-        found = agent.recall("What is Ana allergic to?", "ana")
+        found = agent.user("ana").recall("What is Ana allergic to?")
         assert Counter(memory.kind for memory in found.memories) == {
             "history": 2,
             "summary": 1,
@@ -277,7 +282,7 @@ def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> N
         times = [part.memories[0].order for part in found.parts]
         assert times == sorted(times)
     with opened(tmp_path, kinds="history") as agent:  # what else was kept stays, and is left alone
-        found = agent.recall("What is Ana allergic to?", "ana")
+        found = agent.user("ana").recall("What is Ana allergic to?")
         assert [memory.kind for memory in found.memories] == ["history"] * 3
 
 
@@ -285,10 +290,10 @@ def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path)
     with ScriptedServer() as server, opened(tmp_path, server, kinds="summary") as agent:
         learn(agent, session(*TALK))
         assert asked(server) == ["summary"]
-        (kept,) = agent.memories("ana")
+        (kept,) = agent.user("ana").memories()
         assert kept.source_turns == tuple(range(1, 9))
         assert kept.prompt == "conditional-summary@1"
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("Capitalize another title.")
             assert not talk.reply().notes
         assert asked(server)[1:] == ["reflect", "respond", "summary"]
@@ -301,12 +306,12 @@ def test_what_an_agent_only_repeats_is_no_history(tmp_path: Path, with_model: bo
         ScriptedServer(script) as server,
         opened(tmp_path, server if with_model else None, kinds="history") as agent,
     ):
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("I keep my grandmother's silver spoons under the red boat.")
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("Where are the spoons now?")
             assert "silver spoons" in talk.reply().text
-        assert [memory.source_turns for memory in agent.memories("ana")] == [(1,), (2,)]
+        assert [memory.source_turns for memory in agent.user("ana").memories()] == [(1,), (2,)]
 
 
 # forgetting
@@ -323,13 +328,13 @@ def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> Non
         opened(tmp_path, server, kinds="history,summary,conditional") as agent,
     ):
         learn(agent, session(("user", f"I hid the {secret} of my boat."), ("assistant", "Good.")))
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("What of my boat?")
             talk.reply()
         shown = [step_of(body) for body in server.requests if secret in prompt(body)]
         assert "conditional-reply" in shown
         assert "conditional-reflect" in shown
-        assert agent.forget("ana", session=1).verified
+        assert agent.user("ana").forget(session=1).verified
     held = b"".join(file.read_bytes() for file in tmp_path.glob("m.db*"))
     assert secret.encode() not in held
 
@@ -340,20 +345,20 @@ def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> Non
 def test_a_hundred_turns_cost_at_most_15000_prompt_tokens(tmp_path: Path) -> None:
     whole = read_histories(HARBOUR).histories[0]
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        agent.log(whole, "ana")
-        agent.remember("ana")
+        agent.user("ana").log(whole)
+        agent.user("ana").remember()
         assert len(server.calls) == 2 * len(whole.transcripts) == 20
         spent = sum(line.input_tokens for line in agent.costs())
-        assert spent / len(agent.turns("ana")) <= 150
+        assert spent / len(agent.user("ana").turns()) <= 150
 
 
 def test_a_reply_is_two_calls_and_a_first_one_is_one(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("My brother Bo sails every summer.")
             talk.reply()
             assert asked(server) == ["reply"]
-        with agent.session("ana") as talk:
+        with agent.user("ana").session() as talk:
             talk.hear("Where does my brother sail?")
             talk.reply()
         assert asked(server) == ["reply", "record", "reflect", "reply"]
@@ -418,7 +423,10 @@ def test_the_estimate_is_near_what_remembering_takes(
     ):
         learn(agent, history)
         method = Conditional(config)
-        each = [method.estimate(agent.turns("ana", session=s.id)) for s in agent.sessions("ana")]
+        each = [
+            method.estimate(agent.user("ana").turns(session=s.id))
+            for s in agent.user("ana").sessions()
+        ]
         costs = agent.costs()
         spent = [sum(getattr(c, n) for c in costs) for n in ("calls", "input_tokens")]
         assert abs(sum(one.calls for one in each) - spent[0]) <= 0.3 * spent[0]

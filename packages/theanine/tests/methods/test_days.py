@@ -18,13 +18,13 @@ SAID = ["My dog Rex died today, and I cried.", "I moved to Paris in 2019 and I l
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method_keeps_and_tells_the_day_of_the_speaker(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, embedder="hash:64") as agent:
-        with agent.session(user="ana") as talk:
+        with agent.user("ana").session() as talk:
             for minute, text in enumerate(SAID):
                 talk.hear(text, at=EVENING + timedelta(minutes=minute))
-        memories = agent.memories("ana")
+        memories = agent.user("ana").memories()
         assert all(memory.at.utcoffset() == timedelta(hours=-8) for memory in memories)
         assert {memory.at.date() for memory in memories} <= {date(2024, 5, 8)}
         assert bool(memories) == (method not in ("no-memory", "full-history"))
-        found = agent.recall("What happened to the dog?", "ana")
+        found = agent.user("ana").recall("What happened to the dog?")
         assert "9 May" not in found.text
         assert ("8 May" in found.text) == (method != "no-memory")

@@ -60,8 +60,8 @@ MEMOS_KEPT = [
 def opened(path: Path, **settings: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation."""
     agent = theanine.open(str(path / "m.db"), method="memochat", **settings)
-    agent.log(read_histories(HARBOUR).histories[0], "ana")
-    assert [one.failure for one in agent.remember("ana") if one.failure] == []
+    agent.user("ana").log(read_histories(HARBOUR).histories[0])
+    assert [one.failure for one in agent.user("ana").remember() if one.failure] == []
     return agent
 
 
@@ -206,11 +206,11 @@ def test_local_memos_use_only_words_that_were_said(texts: list[str], cuts: set[i
 
 def test_locally_memos_tile_every_session_and_are_found_with_their_turns(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
-        memos = agent.memories("ana")
+        memos = agent.user("ana").memories()
         assert {one.kind for one in memos} == {MEMO}
         covered = [n for one in memos for n in one.source_turns]
-        assert covered == [one.id for one in agent.turns("ana")]
-        found = agent.recall("What is Ana allergic to?", "ana")
+        assert covered == [one.id for one in agent.user("ana").turns()]
+        found = agent.user("ana").recall("What is Ana allergic to?")
         assert 1 <= len(found.parts) <= 6
         assert "hazelnut" in found.text
         assert [p.memories[0].order for p in found.parts] == sorted(
@@ -227,7 +227,7 @@ def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
         asked = len(server.calls)
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear(ASKED)
         answer = talk.reply()
         assert len(server.calls) == asked + 2
@@ -236,7 +236,7 @@ def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path
         assert all(one.full_text in part.text for one in part.source_turns)
         assert part.text.startswith("(")
         assert "shipyard" in answer.text
-        made = {one.kind: one for one in agent.memories("ana")}
+        made = {one.kind: one for one in agent.user("ana").memories()}
         assert made[MEMO].made_by == "openai:x"
         assert made[MEMO].prompt == "memos@1"
 
@@ -245,13 +245,13 @@ def test_turns_that_the_model_leaves_out_are_kept_as_other_talk(tmp_path: Path) 
     with ScriptedServer({"memos": '{"memos": []}', "pick-memos": '{"memos": [1]}'}) as server:
         model = {"model": "openai:x", "base_url": server.base_url}
         with opened(tmp_path, **model) as agent:
-            kept = agent.memories("ana")
+            kept = agent.user("ana").memories()
             assert {(one.kind, one.made_by) for one in kept} == {(OTHERS, "local")}
-            assert len(kept) == len(agent.sessions("ana"))
+            assert len(kept) == len(agent.user("ana").sessions())
             assert [n for one in kept for n in one.source_turns] == [
-                t.id for t in agent.turns("ana")
+                t.id for t in agent.user("ana").turns()
             ]
-            assert agent.recall(ASKED, "ana").parts[0].memories == (kept[0],)
+            assert agent.user("ana").recall(ASKED).parts[0].memories == (kept[0],)
 
 
 def test_many_memos_are_found_first_and_few_are_all_shown(tmp_path: Path) -> None:
@@ -262,11 +262,11 @@ def test_many_memos_are_found_first_and_few_are_all_shown(tmp_path: Path) -> Non
         for most in (2, 5, None):
             config = {"retrieved": 2, "shown": most}
             with opened(tmp_path, **model, config=config) as agent:
-                found = agent.recall(ASKED, "ana")
+                found = agent.user("ana").recall(ASKED)
                 assert len(found.parts) == 2
                 scores = [part.score for part in found.parts]
                 assert scores == [0.5, 1.0], "the second is the better, the first the older"
-                kept = len(agent.memories("ana"))
+                kept = len(agent.user("ana").memories())
             prompt = server.requests[-1]["messages"][0]["content"]
             listed = prompt.split("<<<memos\n")[1].split("\n>>>")[0]
             shown.append(len(listed.splitlines()))
@@ -280,7 +280,7 @@ def test_the_ablations_do_without(tmp_path: Path, config: dict[str, Any]) -> Non
         model = {"model": "openai:x", "base_url": server.base_url}
         with opened(tmp_path, config=config, **model) as agent:
             before = len(server.calls)
-            found = agent.recall(ASKED, "ana")
+            found = agent.user("ana").recall(ASKED)
             picked = len(server.calls) - before
             assert picked == (0 if "picking" in config else 1)
             text = found.parts[0].text
@@ -292,12 +292,12 @@ def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> N
     with opened(tmp_path) as agent:
         sizes: list[int] = []
         for budget in (0, 60, 200, 800):
-            found = agent.recall(ASKED, "ana", budget=budget)
+            found = agent.user("ana").recall(ASKED, budget=budget)
             assert count_tokens(found.text) <= budget
             sizes.append(len(found.parts))
         assert sizes[0] == 0
         assert sizes == sorted(sizes)
-        small = agent.recall(ASKED, "ana", budget=90)
+        small = agent.user("ana").recall(ASKED, budget=90)
         assert small.parts
         assert all("\n" not in part.text for part in small.parts)
 
@@ -307,11 +307,13 @@ def test_ready_made_memories_are_memos(tmp_path: Path) -> None:
     given = ImportedMemory(text="Ana sails.", speakers=("Ana",), source_keys=("a",))
     once = Transcript(key="s", turns=[said], at=MONDAY, memories=[given])
     with theanine.open(str(tmp_path / "m.db"), method="memochat") as agent:
-        agent.log(History(name="ana", transcripts=[once]), "ana")
-        agent.remember("ana")
-        (one,) = agent.memories("ana")
+        agent.user("ana").log(History(name="ana", transcripts=[once]))
+        agent.user("ana").remember()
+        (one,) = agent.user("ana").memories()
         assert (one.text, one.kind, one.made_by) == ("Ana sails.", MEMO, "given")
-        assert agent.recall("Who sails?", "ana").text == "(8 May 2023) Ana sails.\nAna: I sail."
+        assert (
+            agent.user("ana").recall("Who sails?").text == "(8 May 2023) Ana sails.\nAna: I sail."
+        )
 
 
 def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
@@ -319,8 +321,8 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
-        turns = agent.turns("ana")
-        sessions = [one.id for one in agent.sessions("ana")]
+        turns = agent.user("ana").turns()
+        sessions = [one.id for one in agent.user("ana").sessions()]
         guess = [MemoChat().estimate([t for t in turns if t.session == s]) for s in sessions]
         spent = sum(line.input_tokens for line in agent.costs())
         assert sum(one.calls for one in guess) == len(server.calls)

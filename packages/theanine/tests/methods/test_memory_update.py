@@ -343,14 +343,14 @@ def session(key: str, day: int, *texts: str) -> Transcript:
 
 def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
     """Log and remember; nothing may fail."""
-    agent.log(History(name="ana", transcripts=transcripts), "ana")
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    agent.user("ana").log(History(name="ana", transcripts=transcripts))
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
 
 
 def live(agent: theanine.Client) -> list[Memory]:
     """The memories that no mark stands on."""
-    marked = {mark.memory for mark in agent.marks("ana")}
-    return [one for one in agent.memories("ana") if one.id not in marked]
+    marked = {mark.memory for mark in agent.user("ana").marks()}
+    return [one for one in agent.user("ana").memories() if one.id not in marked]
 
 
 def update(*operations: str) -> Callable[[Any], str]:
@@ -399,18 +399,18 @@ def test_what_each_operation_does(
     script: Mapping[str, Any] = {"update-memories": update(operation)}
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
         learn(agent, session("a", 0, WAS), session("b", 7, IS))
-        old, made = agent.memories("ana")
+        old, made = agent.user("ana").memories()
         assert WAS in old.text  # as it was, whatever became of it
         assert (made.kind, made.session) == (kind, 2)
         assert made.derived_from == (() if operation == "Append" else (old.id,))
-        marks = agent.marks("ana")
+        marks = agent.user("ana").marks()
         assert [(m.kind, m.memory, m.by, m.reason) for m in marks] == (
             [(mark, old.id, made.id, "so it is")] if mark else []
         )
         assert all(
             m.made_by == "openai:scripted" and m.prompt == "update-memories@1" for m in marks
         )
-        found = agent.recall("Where does Ana live?", "ana")
+        found = agent.user("ana").recall("Where does Ana live?")
         assert [place for place in ("Faro", "Porto") if place in found.text] == recalled
         if operation == "Change":
             assert made.prompt == "merge-memories@1"
@@ -422,10 +422,10 @@ def test_endings_can_be_left_out(tmp_path: Path) -> None:
     with ScriptedServer({"update-memories": update("Delete")}) as server:
         with scripted(tmp_path, server, endings=False) as agent:
             learn(agent, session("a", 0, WAS), session("b", 7, IS))
-            assert not agent.recall("Where does Ana live?", "ana")
-            assert len(agent.memories("ana")) == 2
+            assert not agent.user("ana").recall("Where does Ana live?")
+            assert len(agent.user("ana").memories()) == 2
         with scripted(tmp_path, server, endings=True) as agent:
-            assert "Porto" in agent.recall("Where does Ana live?", "ana").text
+            assert "Porto" in agent.user("ana").recall("Where does Ana live?").text
 
 
 def test_one_call_a_session_or_one_a_pair(tmp_path: Path) -> None:
@@ -437,22 +437,22 @@ def test_one_call_a_session_or_one_a_pair(tmp_path: Path) -> None:
             learn(agent, session("a", 0, *texts), session("b", 7, *texts))
             steps = [line for line in agent.costs() if line.step.startswith("update")]
             assert sum(line.calls for line in steps) == calls
-            assert agent.marks("ana") == []
-            assert {m.kind for m in agent.memories("ana") if m.session == 2} == {REPEAT}
+            assert agent.user("ana").marks() == []
+            assert {m.kind for m in agent.user("ana").memories() if m.session == 2} == {REPEAT}
 
 
 def test_forgetting_a_session_takes_back_what_it_did(tmp_path: Path) -> None:
     script: Mapping[str, Any] = {"update-memories": update("Change")}
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
         learn(agent, session("a", 0, WAS), session("b", 7, IS))
-        agent.forget("ana", session=2)
-        assert agent.marks("ana") == []
-        assert "Faro" in agent.recall("Where does Ana live?", "ana").text
+        agent.user("ana").forget(session=2)
+        assert agent.user("ana").marks() == []
+        assert "Faro" in agent.user("ana").recall("Where does Ana live?").text
         learn(agent, session("c", 9, IS))
-        agent.forget("ana", session=1)
-        assert agent.memories("ana") == []  # it was made of what is forgotten
+        agent.user("ana").forget(session=1)
+        assert agent.user("ana").memories() == []  # it was made of what is forgotten
         learn(agent)
-        (anew,) = agent.memories("ana")
+        (anew,) = agent.user("ana").memories()
         assert "Porto" in anew.text
         assert "Faro" not in anew.text
         assert (anew.kind, anew.derived_from) == ("statement", ())
@@ -464,12 +464,12 @@ def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(
     with theanine.open(str(tmp_path / "m.db"), method="memory-update") as agent:
         said = "My brother Rui plays the violin and the cello in Lisbon."
         learn(agent, session("a", 0, said), session("b", 7, said))
-        assert [one.kind for one in agent.memories("ana")] == ["statement", REPEAT]
-        assert len(agent.recall("What does Rui play?", "ana").parts) == 1
-        agent.forget("ana", session=1)
+        assert [one.kind for one in agent.user("ana").memories()] == ["statement", REPEAT]
+        assert len(agent.user("ana").recall("What does Rui play?").parts) == 1
+        agent.user("ana").forget(session=1)
         learn(agent)
-        assert [one.kind for one in agent.memories("ana")] == ["statement"]
-        assert "violin" in agent.recall("What does Rui play?", "ana").text
+        assert [one.kind for one in agent.user("ana").memories()] == ["statement"]
+        assert "violin" in agent.user("ana").recall("What does Rui play?").text
 
 
 def test_a_session_imported_late_changes_nothing_that_came_after_it(tmp_path: Path) -> None:
@@ -477,7 +477,7 @@ def test_a_session_imported_late_changes_nothing_that_came_after_it(tmp_path: Pa
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
         learn(agent, session("b", 7, IS))
         learn(agent, session("a", 0, WAS))
-        assert agent.marks("ana") == []
+        assert agent.user("ana").marks() == []
         assert len(live(agent)) == 2
 
 
@@ -494,17 +494,17 @@ def test_old_ones_never_vanish_and_the_live_hold_no_marked_one(
 ) -> None:
     path = tmp_path_factory.mktemp("live") / "m.db"
     with theanine.open(str(path), method="memory-update") as agent:
-        agent.log(History(name="ana", transcripts=[session("first", 0, "I am Ana.")]), "ana")
-        agent.remember("ana")
+        agent.user("ana").log(History(name="ana", transcripts=[session("first", 0, "I am Ana.")]))
+        agent.user("ana").remember()
         known: list[Memory] = []
         for day, texts in enumerate(talks, 1):
             learn(agent, session(f"s{day}", day, "Hello.", *texts))
-            now = agent.memories("ana")
+            now = agent.user("ana").memories()
             assert now[: len(known)] == known  # as they were, every one
             known = now
-            marked = [mark.memory for mark in agent.marks("ana")]
+            marked = [mark.memory for mark in agent.user("ana").marks()]
             assert len(set(marked)) == len(marked)
-            found = agent.recall("Which instrument does Ana play?", "ana").memories
+            found = agent.user("ana").recall("Which instrument does Ana play?").memories
             assert not {one.id for one in found} & set(marked)
             assert {one.kind for one in found} <= {"statement", ENDING}
 

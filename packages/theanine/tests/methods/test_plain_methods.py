@@ -18,23 +18,23 @@ ASKED = "What is Ana allergic to?"
 def opened(path: Path, method: str, **config: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation with a method."""
     agent = theanine.open(str(path / "m.db"), method=method, config=config or None)
-    agent.log(read_histories(HARBOUR).histories[0], "ana")
-    agent.remember("ana")
+    agent.user("ana").log(read_histories(HARBOUR).histories[0])
+    agent.user("ana").remember()
     return agent
 
 
 def test_no_memory_recalls_nothing_and_still_replies(tmp_path: Path) -> None:
     with opened(tmp_path, "no-memory") as agent:
-        assert not agent.recall(ASKED, "ana")
-        assert agent.memories("ana") == []
-        talk = agent.session("ana")
+        assert not agent.user("ana").recall(ASKED)
+        assert agent.user("ana").memories() == []
+        talk = agent.user("ana").session()
         talk.hear(ASKED)
         assert talk.reply().text
 
 
 def test_full_history_is_every_turn_in_order(tmp_path: Path) -> None:
     with opened(tmp_path, "full-history") as agent:
-        found = agent.recall(ASKED, "ana")
+        found = agent.user("ana").recall(ASKED)
         assert [turn.id for turn in found.source_turns] == list(range(1, 131))
         assert len(found.parts) == 10
         assert found.text.index("nine years") < found.text.index("Norwegian coast")
@@ -43,26 +43,28 @@ def test_full_history_is_every_turn_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("budget", [100, 1000])
 def test_a_budget_keeps_the_newest_of_the_history(tmp_path: Path, budget: int) -> None:
     with opened(tmp_path, "full-history", budget=budget) as agent:
-        found = agent.recall(ASKED, "ana")
+        found = agent.user("ana").recall(ASKED)
         numbers = [turn.id for turn in found.source_turns]
         assert numbers == list(range(131 - len(numbers), 131))
         assert 0 < count_tokens(found.text) <= budget
-        assert len(agent.recall(ASKED, "ana", budget=100).source_turns) <= len(numbers)
+        assert len(agent.user("ana").recall(ASKED, budget=100).source_turns) <= len(numbers)
 
 
 def test_the_session_at_hand_is_not_recalled_to_itself(tmp_path: Path) -> None:
     with opened(tmp_path, "full-history") as agent:
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("I bought a submarine.")
         assert "submarine" not in talk.recall().text
 
 
 def test_all_memories_and_the_best_of_them(tmp_path: Path) -> None:
     with opened(tmp_path, "all-memories") as agent:
-        every = agent.memories("ana")
-        assert list(agent.recall(ASKED, "ana").memories) == sorted(every, key=lambda m: m.order)
+        every = agent.user("ana").memories()
+        assert list(agent.user("ana").recall(ASKED).memories) == sorted(
+            every, key=lambda m: m.order
+        )
     with opened(tmp_path, "memory-retrieval", retrieved=4) as agent:
-        found = agent.recall(ASKED, "ana")
+        found = agent.user("ana").recall(ASKED)
         assert len(found.parts) == 4
         assert "hazelnut" in found.text
-        assert [m.text for m in agent.memories("ana")] == [m.text for m in every]
+        assert [m.text for m in agent.user("ana").memories()] == [m.text for m in every]

@@ -38,7 +38,7 @@ class Waiting(HashEmbedder):
 
 
 async def _heard(agent: AsyncClient, *texts: str) -> None:
-    async with agent.session("ana") as talk:
+    async with agent.user("ana").session() as talk:
         for text in texts:
             await talk.hear(text, at=AT)
 
@@ -54,14 +54,14 @@ async def test_what_was_remembered_meanwhile_is_no_obstacle(
         found: list[str] = []
 
         async def recall() -> None:
-            found.append((await agent.recall("Which boats do I love?", "ana")).text)
+            found.append((await agent.user("ana").recall("Which boats do I love?")).text)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(recall)
             await embedder.asked.wait()
             await _heard(agent, "I bought a red car in Lyon in 2021, and I sold it.")
-            await agent.recall("Which car?", "ana")  # another window of the same user
+            await agent.user("ana").recall("Which car?")  # another window of the same user
             embedder.let.set()
-        again = await agent.recall("Which boats do I love?", "ana")
+        again = await agent.user("ana").recall("Which boats do I love?")
     assert "boats" in found[0]
     assert found == [again.text]

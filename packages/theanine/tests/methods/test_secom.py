@@ -37,9 +37,9 @@ def opened(path: Path, server: ScriptedServer | None = None, **config: Any) -> t
 
 def learned(agent: theanine.Client, history: History | None = None) -> list[Memory]:
     """What is remembered of the bundled conversation, or of another."""
-    agent.log(history or read_histories(HARBOUR).histories[0], "ana")
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
-    return agent.memories("ana")
+    agent.user("ana").log(history or read_histories(HARBOUR).histories[0])
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
+    return agent.user("ana").memories()
 
 
 def lines_of(turns: list[Turn]) -> list[str]:
@@ -49,7 +49,7 @@ def lines_of(turns: list[Turn]) -> list[str]:
 def tiles(agent: theanine.Client, memories: list[Memory]) -> bool:
     """Whether the memories' sources are all turns, each once, in order."""
     kept = [source for memory in memories for source in memory.source_turns]
-    return kept == [turn.id for turn in agent.turns("ana")]
+    return kept == [turn.id for turn in agent.user("ana").turns()]
 
 
 @pytest.mark.parametrize("settings", [
@@ -65,7 +65,9 @@ def test_memories_tile_the_log_whoever_divides_it(tmp_path: Path, settings: dict
         if "segment_turns" in settings:
             by_model = {"openai:scripted"}
         assert {memory.made_by for memory in memories} == by_model
-        assert len(server.calls) == (len(agent.sessions("ana")) if "local" not in by_model else 0)
+        assert len(server.calls) == (
+            len(agent.user("ana").sessions()) if "local" not in by_model else 0
+        )
         assert fallbacks(memories) == 0
 
 
@@ -82,7 +84,7 @@ def test_finer_grain_gives_more_memories(tmp_path: Path) -> None:
 def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> None:
     with opened(tmp_path, rate=0.6) as agent:
         memories = learned(agent)
-        turns = {turn.id: turn for turn in agent.turns("ana")}
+        turns = {turn.id: turn for turn in agent.user("ana").turns()}
         kept = said = 0
         for memory in memories:
             raw = lines_of([turns[source] for source in memory.source_turns])
@@ -91,7 +93,7 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
                 assert all(word in words for word in line.split())
                 kept, said = kept + len(line.split()), said + len(whole.split())
         assert 0.55 < kept / said < 0.75  # the names stay
-        found = agent.recall(ASKED, "ana")
+        found = agent.user("ana").recall(ASKED)
         for part in found.parts:
             assert part.source_turns == tuple(turns[n] for n in part.memories[0].source_turns)
             assert part.text.split("\n")[1:] == lines_of(list(part.source_turns))
@@ -99,14 +101,14 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
 
 def test_without_denoising_the_index_has_every_word(tmp_path: Path) -> None:
     with opened(tmp_path, denoise="none") as agent:
-        memory, turns = learned(agent)[0], agent.turns("ana")
+        memory, turns = learned(agent)[0], agent.user("ana").turns()
         assert memory.text.split("\n") == lines_of(turns[: len(memory.source_turns)])
 
 
 def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: Path) -> None:
     with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
         memories = learned(agent)
-        sessions = len(agent.sessions("ana"))
+        sessions = len(agent.user("ana").sessions())
         assert tiles(agent, memories)
         assert {(memory.made_by, memory.prompt) for memory in memories} == {("local", "segment@1")}
         assert fallbacks(memories) == sessions
@@ -118,25 +120,25 @@ def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: P
         assert [one.source_turns for one in learned(agent)] == [
             one.source_turns for one in memories
         ]
-        assert fallbacks(agent.memories("ana")) == 0
+        assert fallbacks(agent.user("ana").memories()) == 0
 
 
 def test_the_report_of_a_fallback_says_so(tmp_path: Path) -> None:
     with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        reports = agent.remember("ana")
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        reports = agent.user("ana").remember()
     assert {report.notes for report in reports} == {(FELL_BACK,)}
     (tmp_path / "local").mkdir()
     with opened(tmp_path / "local") as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        assert {report.notes for report in agent.remember("ana")} == {()}
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        assert {report.notes for report in agent.user("ana").remember()} == {()}
 
 
 def test_a_model_that_fails_is_no_fallback(tmp_path: Path) -> None:
     with ScriptedServer(status(400)) as server, opened(tmp_path, server) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        assert agent.remember("ana")[0].failure
-        assert agent.memories("ana") == []
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        assert agent.user("ana").remember()[0].failure
+        assert agent.user("ana").memories() == []
         assert agent.pending()
 
 
@@ -161,11 +163,11 @@ def test_segments_come_back_in_time_order_within_the_budget(
 ) -> None:
     with opened(tmp_path, **settings) as agent:
         learned(agent)
-        free = agent.recall(ASKED, "ana")
+        free = agent.user("ana").recall(ASKED)
         assert len(free.parts) == settings.get("retrieved", 6)
         assert "shipyard" in free.text
         for budget in (0, 30, 90, 300, 2_000):
-            found = agent.recall(ASKED, "ana", budget=budget)
+            found = agent.user("ana").recall(ASKED, budget=budget)
             assert count_tokens(found.text) <= budget
             assert bool(found) == (budget > 0) or settings
             starts = [part.source_turns[0].at for part in found.parts]
@@ -205,20 +207,20 @@ def test_one_fitting_turn_brings_its_segment_up_and_comes_back_under_a_tight_bud
     with opened(tmp_path, granularity="session", retrieved=1) as agent:
         learned(agent, chat([*FILLER, FITTING, *FILLER[::-1]], VAGUE))
         asked = "How did the parrot escape through the kitchen window?"
-        assert FITTING in agent.recall(asked, "ana").text
-        tight = agent.recall(asked, "ana", budget=33)
+        assert FITTING in agent.user("ana").recall(asked).text
+        tight = agent.user("ana").recall(asked, budget=33)
         assert [turn.text for turn in tight.source_turns] == [FITTING]
-        assert not agent.recall(asked, "ana", budget=3)
+        assert not agent.user("ana").recall(asked, budget=3)
 
 
 def test_new_sessions_are_seen_by_the_close_look(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learned(agent, chat(FILLER))
-        assert FITTING not in agent.recall("Where is the parrot?", "ana").text
+        assert FITTING not in agent.user("ana").recall("Where is the parrot?").text
         learned(agent, chat(FILLER, [FITTING, "Oh no!"]))
-        assert FITTING in agent.recall("Where is the parrot?", "ana", budget=60).text
-        agent.forget("ana", session=2)
-        assert FITTING not in agent.recall("Where is the parrot?", "ana", budget=60).text
+        assert FITTING in agent.user("ana").recall("Where is the parrot?", budget=60).text
+        agent.user("ana").forget(session=2)
+        assert FITTING not in agent.user("ana").recall("Where is the parrot?", budget=60).text
 
 
 # settings
@@ -271,9 +273,9 @@ def test_what_is_missing_is_said_before_anything_is_remembered(tmp_path: Path) -
 def test_the_estimate_is_about_what_is_asked(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learned(agent)
-        sessions = [agent.turns("ana", session=one.id) for one in agent.sessions("ana")]
+        sessions = [agent.user("ana").turns(session=one.id) for one in agent.user("ana").sessions()]
         expected = [Secom().estimate(turns) for turns in sessions]
-        spent = agent.costs("ana")
+        spent = agent.user("ana").costs()
         assert sum(one.calls for one in expected) == len(server.calls)
         paid = sum(line.input_tokens for line in spent)
         assert 0.7 * paid < sum(one.input_tokens for one in expected) < 1.3 * paid
@@ -301,7 +303,7 @@ def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
         memories = learned(agent, History(name="ana", transcripts=transcripts))
         assert tiles(agent, memories)
         assert 5 < len(memories) < 69  # no exchange is parted
-        roles = {turn.id: turn.role for turn in agent.turns("ana")}
+        roles = {turn.id: turn.role for turn in agent.user("ana").turns()}
         assert {roles[memory.source_turns[0]] for memory in memories} == {"user"}
-        found = agent.recall("What are the stages of photosynthesis?", "ana", budget=2_000)
+        found = agent.user("ana").recall("What are the stages of photosynthesis?", budget=2_000)
         assert "Calvin cycle" in found.text

@@ -44,13 +44,13 @@ def facts(day: int, count: int = 3) -> list[str]:
 
 def learn(agent: theanine.Client, *talks: Transcript) -> None:
     """Log and remember; nothing may fail."""
-    agent.log(History(name="ana", transcripts=talks))
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    agent.user("ana").log(History(name="ana", transcripts=talks))
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
 
 
 def live(agent: theanine.Client, kind: str) -> list[theanine.Memory]:
-    marked = {mark.memory for mark in agent.marks("ana")}
-    return [m for m in agent.memories("ana") if m.kind == kind and m.id not in marked]
+    marked = {mark.memory for mark in agent.user("ana").marks()}
+    return [m for m in agent.user("ana").memories() if m.kind == kind and m.id not in marked]
 
 
 def opened(path: Path, server: ScriptedServer | None, **config: Any) -> theanine.Client:
@@ -64,13 +64,13 @@ def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, buffer=4) as agent:
         for day in range(3):
             learn(agent, talk(day, facts(day)))
-            turns = [one.id for one in agent.turns("ana")]
+            turns = [one.id for one in agent.user("ana").turns()]
             held = [n for memory in live(agent, UTTERANCE) for n in memory.source_turns]
             told = [n for memory in live(agent, STATEMENT) for n in memory.source_turns]
             assert held == turns[-4:]
             assert told == turns[:-4]
         assert len(server.calls) == 2  # nothing left the buffer on the first day
-        marks = [mark for mark in agent.marks("ana") if mark.reason == "it left the buffer"]
+        marks = [mark for mark in agent.user("ana").marks() if mark.reason == "it left the buffer"]
         sentences = {memory.id: memory for memory in live(agent, STATEMENT)}
         assert [sentences[mark.by or 0].source_turns for mark in marks] == [
             (1,),
@@ -96,13 +96,15 @@ def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: i
 @pytest.mark.parametrize("scripted", [False, True])
 def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
     with ScriptedServer() as server, opened(tmp_path, server if scripted else None) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
-        found = agent.recall("Who goes on the cruise with Ana?", "ana")
+        agent.user(read_histories(HARBOUR).histories[0].name).log(
+            read_histories(HARBOUR).histories[0]
+        )
+        agent.user("ana").remember()
+        found = agent.user("ana").recall("Who goes on the cruise with Ana?")
         kinds = [part.memories[0].kind for part in found.parts]
         assert kinds == [STATEMENT] * (len(kinds) - 2) + [UTTERANCE] * 2
         verbatim = [one for part in found.parts[-2:] for one in part.source_turns]
-        assert verbatim == agent.turns("ana")[-20:]
+        assert verbatim == agent.user("ana").turns()[-20:]
         assert "-- 8 February 2025\nAna: I booked a cruise" in found.parts[-1].text
         times = [part.memories[0].order for part in found.parts[:-2]]
         assert times == sorted(times)
@@ -112,9 +114,11 @@ def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
 @pytest.mark.parametrize("budget", [150, 300, 700])
 def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
     with opened(tmp_path, None) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
-        found = agent.recall("Who goes on the cruise with Ana?", "ana", budget=budget)
+        agent.user(read_histories(HARBOUR).histories[0].name).log(
+            read_histories(HARBOUR).histories[0]
+        )
+        agent.user("ana").remember()
+        found = agent.user("ana").recall("Who goes on the cruise with Ana?", budget=budget)
         assert count_tokens(found.text) <= budget
         kinds = {part.memories[0].kind for part in found.parts}
         assert kinds == {STATEMENT, UTTERANCE}
@@ -138,15 +142,15 @@ def test_after_forgetting_a_session_the_rest_is_whole(
         path = tmp_path / "m.db"
         with opened(tmp_path, server if scripted else None, buffer=4) as agent:
             learn(agent, *(talk(day, texts) for day, texts in enumerate(said)))
-            assert SECRET in agent.recall("Where is it hidden?", "ana").text
-            number = agent.sessions("ana")[forgotten].id
-            assert agent.forget("ana", session=number).verified
+            assert SECRET in agent.user("ana").recall("Where is it hidden?").text
+            number = agent.user("ana").sessions()[forgotten].id
+            assert agent.user("ana").forget(session=number).verified
             assert SECRET.encode() not in _files(path)
-            assert [r.failure for r in agent.remember("ana") if r.failure] == []
-            turns = [one.id for one in agent.turns("ana")]
+            assert [r.failure for r in agent.user("ana").remember() if r.failure] == []
+            turns = [one.id for one in agent.user("ana").turns()]
             kept = [*live(agent, STATEMENT), *live(agent, UTTERANCE)]
             assert [n for memory in kept for n in memory.source_turns] == turns
-            assert SECRET not in agent.recall("Where is it hidden?", "ana").text
+            assert SECRET not in agent.user("ana").recall("Where is it hidden?").text
         assert SECRET.encode() not in _files(path)
 
 
@@ -161,7 +165,7 @@ def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -
         opened(tmp_path, server if scripted else None, buffer=2) as agent,
     ):
         learn(agent, talk(0, facts(0), dated=False), talk(1, facts(1)), talk(2, facts(2)))
-        found = agent.recall("What did Ana buy?", "ana")
+        found = agent.user("ana").recall("What did Ana buy?")
         dated = {part.source_turns[0].session: "2024" in part.text for part in found.parts}
         assert dated == {1: False, 2: True, 3: True}
 
@@ -172,7 +176,7 @@ def test_an_older_session_that_comes_late_goes_into_the_summary(tmp_path: Path) 
         learn(agent, talk(1, facts(1)))
         assert [memory.session for memory in live(agent, UTTERANCE)] == [1, 1, 1]
         assert [memory.session for memory in live(agent, STATEMENT)] == [2, 2, 2]
-        assert agent.recall("What did Ana buy?", "ana").parts[0].source_turns[0].session == 2
+        assert agent.user("ana").recall("What did Ana buy?").parts[0].source_turns[0].session == 2
 
 
 def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:

@@ -45,12 +45,12 @@ def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
 @pytest.mark.parametrize("method", ["utterance", "exchange", "session"])
 def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
-        turns = agent.turns("ana")
-        kept = [n for memory in agent.memories("ana") for n in memory.source_turns]
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
+        turns = agent.user("ana").turns()
+        kept = [n for memory in agent.user("ana").memories() for n in memory.source_turns]
         assert kept == [turn.id for turn in turns]
-        found = agent.recall("What is Ana allergic to?", "ana")
+        found = agent.user("ana").recall("What is Ana allergic to?")
         assert "hazelnut" in found.text
         assert [part.source_turns[0].at for part in found.parts] == sorted(
             part.source_turns[0].at for part in found.parts
@@ -61,9 +61,9 @@ def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method:
 @pytest.mark.parametrize("budget", [0, 60, 300, 5000])
 def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
-        found = agent.recall("Why did Ana leave the shipyard?", "ana", budget=budget)
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
+        found = agent.user("ana").recall("Why did Ana leave the shipyard?", budget=budget)
     assert count_tokens(found.text) <= budget
     assert bool(found) == (budget >= 300) or budget == 60
 
@@ -72,9 +72,9 @@ def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     config = {"retrieved": "2", "paper": "true"}
     with theanine.open(path, method="utterance", config=config) as agent:
-        agent.log(read_histories(HARBOUR).histories[0], "ana")
-        agent.remember("ana")
-        assert len(agent.recall("Why did Ana leave the shipyard?", "ana").parts) == 2
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").remember()
+        assert len(agent.user("ana").recall("Why did Ana leave the shipyard?").parts) == 2
 
 
 @pytest.mark.parametrize(

@@ -151,18 +151,18 @@ def test_it_is_made_kept_loaded_and_extended(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
         add(agent, range(5))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert rows(path) == 250 - 3
     [before] = files(path)
     content = before.read_bytes()
     with opened(path) as agent:
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert found(agent, ASKED)
     assert before.read_bytes() == content  # loaded, not made anew
     with opened(path) as agent:
         add(agent, range(5, 8))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert rows(path) == 400 - 3
 
@@ -174,14 +174,14 @@ def test_a_backup_put_back_gets_its_own(tmp_path: Path) -> None:
     backup = path.read_bytes()
     with opened(path) as agent:
         add(agent, range(4, 8))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
     path.write_bytes(backup)
     with opened(path) as agent:
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
         assert rows(path) == 200 - 3
         add(agent, range(20, 26))  # not what it was before
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert rows(path) == 500 - 3
 
@@ -190,7 +190,7 @@ def test_a_small_scope_has_none(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
         add(agent, range(3))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
     assert files(path) == []
 
 
@@ -199,13 +199,13 @@ def test_a_torn_file_costs_nothing_but_time(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
         add(agent, range(4))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
     [file] = files(path)
     whole = file.read_bytes()
     file.write_bytes(whole[: random.Random(seed).randrange(len(whole))])
     with opened(path) as agent:
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert rows(path) == 200 - 3
 
@@ -216,7 +216,7 @@ async def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> N
     (tmp_path / "m.db.index").write_text("in the way")
     with opened(path) as agent:
         add(agent, range(4))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     store = open_store(str(path))
     await store.open()
@@ -238,7 +238,7 @@ def test_closed_half_way_it_goes_on_from_there(tmp_path: Path) -> None:
     reached = rows(path) if files(path) else 0
     assert reached <= 897
     with opened(path) as agent:
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert rows(path) == 897
 
@@ -248,18 +248,18 @@ def test_forgetting_erases_it_at_once_and_nobody_elses(tmp_path: Path, what: str
     path = tmp_path / "m.db"
     with opened(path) as agent:
         for user in ("ana", "ben"):
-            agent.log(history(range(4)), user)
-            agent.remember(user)
-            agent.warm_up(user)
+            agent.user(user).log(history(range(4)))
+            agent.user(user).remember()
+            agent.user(user).warm_up()
         assert len(files(path)) == 2
-        memory = agent.memories("ana")[5]
+        memory = agent.user("ana").memories()[5]
         session = memory.session if what == "session" else None
         number = memory.id if what == "memory" else None
-        assert agent.forget("ana", session=session, memory=number).verified
+        assert agent.user("ana").forget(session=session, memory=number).verified
         assert [file.name.split("-")[0] for file in files(path)] == ["2"]
         if what != "scope":
             assert memory.id not in {m for some in found(agent, ASKED) for m in some}
-            agent.warm_up("ana")
+            agent.user("ana").warm_up()
             assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
 
 
@@ -267,14 +267,14 @@ def test_forgetting_erases_it_at_once_and_nobody_elses(tmp_path: Path, what: str
 async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     async with theanine.aopen(str(path), method="utterance") as agent:
-        await agent.log(history(range(2)), "ana")
-        await agent.remember("ana")
+        await agent.user("ana").log(history(range(2)))
+        await agent.user("ana").remember()
         store = open_store(str(path))
         await store.open()
         before = await store.scope_version(ANA)
         assert await store.write_sidecar(ANA, "x", before.epoch, [b"made ", b"of this"])
         assert await store.read_sidecar(ANA, "x") == b"made of this"
-        await agent.forget("ana", session=1)
+        await agent.user("ana").forget(session=1)
         assert await store.read_sidecar(ANA, "x") is None
         assert not await store.write_sidecar(ANA, "x", before.epoch, [b"made of what was erased"])
         assert not await store.write_sidecar(Scope("nobody"), "x", 0, [b"of nothing"])
@@ -286,13 +286,13 @@ async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -
 async def test_an_index_under_way_as_something_is_forgotten_is_left(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     async with theanine.aopen(str(path), method="utterance", ranking=LOW) as agent:
-        await agent.log(history(range(7)), "ana")
-        await agent.remember("ana")
-        await agent.recall("Who found a lamp?", "ana")  # an index is on its way
-        await agent.forget("ana", session=2)
-        await agent.recall("Who found a lamp?", "ana")
-        await agent.warm_up("ana")
-        await agent.warm_up("ana")
+        await agent.user("ana").log(history(range(7)))
+        await agent.user("ana").remember()
+        await agent.user("ana").recall("Who found a lamp?")  # an index is on its way
+        await agent.user("ana").forget(session=2)
+        await agent.user("ana").recall("Who found a lamp?")
+        await agent.user("ana").warm_up()
+        await agent.user("ana").warm_up()
     assert rows(path) == 300 - 3
     assert head(path)["epoch"] == 1
 
@@ -319,7 +319,7 @@ KEEP = """
 async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     async with theanine.aopen(str(path), method="utterance") as agent:
-        await agent.log(history(range(1), each=2), "ana")
+        await agent.user("ana").log(history(range(1), each=2))
     store = open_store(str(path))
     await store.open()
     rng = random.Random(5)
@@ -355,11 +355,11 @@ def test_two_processes_extend_it_at_once(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
         add(agent, range(4))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
     both = [python(BOTH, str(path), "4", "8"), python(BOTH, str(path), "8", "12")]
     assert [one.communicate()[0] for one in both] == ["done\n", "done\n"]
     with opened(path) as agent:
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
     assert len(files(path)) == 1
     assert rows(path) >= 600 - 3 - 600 // 20
@@ -419,7 +419,7 @@ async def test_another_process_that_knows_more_is_let_be(tmp_path: Path) -> None
     await views.close()
     with opened(path) as agent:
         add(agent, range(4, 8))
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
     ahead = files(path)[0].read_bytes()
     behind.approximate.index = None
     late = ScopeCache(store, "utterance", NAME, LOW)

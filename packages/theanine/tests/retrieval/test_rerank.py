@@ -96,7 +96,7 @@ def _told(folder: Path, **settings: object) -> theanine.Client:
         clock=lambda: START,
         **settings,  # pyright: ignore[reportArgumentType]
     )
-    with agent.session(user="ana") as talk:
+    with agent.user("ana").session() as talk:
         for number, words in enumerate(SAID):
             talk.hear(words, at=START + timedelta(minutes=number))
     return agent
@@ -108,25 +108,25 @@ QUESTION = "What does the neighbour want for his fence, money?"
 def test_every_method_recalls_through_it(tmp_path: Path) -> None:
     with _told(tmp_path, reranker="overlap") as agent:
         assert agent.reranker_name == "overlap"
-        parts = agent.recall(QUESTION, "ana").parts
+        parts = agent.user("ana").recall(QUESTION).parts
         best = max(parts, key=lambda part: part.score)
         assert best.memories[0].text.endswith(SAID[3])
         rating = len({"the", "neighbour", "for", "his", "fence", "money"}) / 9
         assert best.score == pytest.approx(rating)
-        again = agent.recall(QUESTION, "ana").parts
+        again = agent.user("ana").recall(QUESTION).parts
         assert [part.score for part in again] == [part.score for part in parts]
 
 
 def test_it_reads_no_further_than_it_is_told(tmp_path: Path) -> None:
     with _told(tmp_path) as agent:
         assert agent.reranker_name == ""
-        plain = agent.recall(QUESTION, "ana")
+        plain = agent.user("ana").recall(QUESTION)
         first = max(plain.parts, key=lambda part: part.score).memories[0].id
     config = {"retrieved": 2, "query_turns": 1}
     with theanine.open(
         str(tmp_path / "m.db"), method="utterance", config=config, reranker="overlap", reranked=1
     ) as agent:
-        parts = agent.recall(QUESTION, "ana").parts
+        parts = agent.user("ana").recall(QUESTION).parts
         assert {part.memories[0].id for part in parts} == {m.id for m in plain.memories}
         assert max(parts, key=lambda part: part.score).memories[0].id == first
 

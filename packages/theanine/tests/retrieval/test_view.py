@@ -34,11 +34,11 @@ def test_grown_and_read_anew_find_the_same(tmp_path: Path, method: str) -> None:
     asked = [question.question for question in load_questions()]
     with theanine.open(path, method=method) as grown:
         for transcript in history.transcripts:
-            grown.log(History(name="ana", transcripts=[transcript]))
-            grown.remember("ana")
+            grown.user("ana").log(History(name="ana", transcripts=[transcript]))
+            grown.user("ana").remember()
             for question in asked:
                 with theanine.open(path, method=method) as fresh:
-                    assert fresh.recall(question, "ana") == grown.recall(question, "ana")
+                    assert fresh.user("ana").recall(question) == grown.user("ana").recall(question)
 
 
 @pytest.mark.anyio
@@ -47,12 +47,12 @@ async def test_recalls_side_by_side_take_in_what_is_new_once(tmp_path: Path) -> 
     history = read_histories(HARBOUR).histories[0]
     async with theanine.aopen(path) as reader, theanine.aopen(path) as writer:
         for transcript in history.transcripts:
-            await writer.log(History(name="ana", transcripts=[transcript]))
-            await writer.remember("ana")
+            await writer.user("ana").log(History(name="ana", transcripts=[transcript]))
+            await writer.user("ana").remember()
             found: list[theanine.Recollection] = []
 
             async def recall(found: list[theanine.Recollection] = found) -> None:
-                found.append(await reader.recall("Why does Ana fear ships?", "ana"))
+                found.append(await reader.user("ana").recall("Why does Ana fear ships?"))
 
             async with anyio.create_task_group() as tasks:
                 for _ in range(4):

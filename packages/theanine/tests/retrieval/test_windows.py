@@ -76,14 +76,14 @@ def test_a_recall_knows_who_asks_and_when(tmp_path: Path) -> None:
     config = UnitsConfig(retrieved=1)
     with theanine.open(str(tmp_path / "m.db"), method="utterance", config=config) as agent:
         for day, theirs, mine in ((6, "a kettle", "a kayak"), (20, "an anvil", "an easel")):
-            with agent.session(user="Ana") as talk:
+            with agent.user("Ana").session() as talk:
                 at = datetime(2024, 5, day, 9, tzinfo=UTC)
                 talk.hear(f"I bought {mine} at the market.", at=at)
                 talk.hear(f"I bought {theirs} at the market.", speaker="Ben", at=at)
 
         def found(question: str) -> str:
             at = datetime(2024, 5, 21, 9, tzinfo=UTC)
-            return agent.recall([Utterance(text=question, speaker="Ana", at=at)], "Ana").text
+            return agent.user("Ana").recall([Utterance(text=question, speaker="Ana", at=at)]).text
 
         assert "easel" in found("What did I buy at the market yesterday?")
         assert "kayak" in found("What did I buy at the market two weeks ago?")
