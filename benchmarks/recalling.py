@@ -27,7 +27,7 @@ RESIDENT = """
 import resource, sys, theanine
 with theanine.open(sys.argv[1]) as agent:
     for question in sys.argv[2:]:
-        agent.recall(question, "ana")
+        agent.user("ana").recall(question)
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
 print(pages * resource.getpagesize())

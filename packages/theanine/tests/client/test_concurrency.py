@@ -166,7 +166,7 @@ def test_a_program_that_closes_nothing_ends_all_the_same(path: str) -> None:
         client = theanine.open({path!r})
         dropped = theanine.open({path!r} + "2")
         del dropped
-        talk = client.session("ana")
+        talk = client.user("ana").session()
         talk.hear("I sold the boat.")
         """
     subprocess.run([sys.executable, "-c", dedent(program)], check=True, timeout=60)
@@ -179,7 +179,7 @@ def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str
         import os, theanine
         from datetime import datetime
         client = theanine.open({path!r})
-        client.session("ana").hear("I sold the boat.", at=datetime.fromisoformat("{START}"))
+        client.user("ana").session().hear("I sold the boat.", at=datetime.fromisoformat("{START}"))
         os._exit(0)
         """
     subprocess.run([sys.executable, "-c", dedent(program)], check=True)

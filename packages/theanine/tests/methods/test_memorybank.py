@@ -270,8 +270,8 @@ def session(
 
 def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
     """Log and remember; nothing may fail."""
-    agent.log(History(name="ana", transcripts=transcripts), "ana")
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    agent.user("ana").log(History(name="ana", transcripts=transcripts))
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
 
 
 def opened(path: Path, **config: Any) -> theanine.Client:
@@ -281,8 +281,10 @@ def opened(path: Path, **config: Any) -> theanine.Client:
 
 def live(agent: theanine.Client, kind: str) -> list[Memory]:
     """The memories of a kind that no mark stands on."""
-    marked = {mark.memory for mark in agent.marks("ana")}
-    return [one for one in agent.memories("ana") if one.kind == kind and one.id not in marked]
+    marked = {mark.memory for mark in agent.user("ana").marks()}
+    return [
+        one for one in agent.user("ana").memories() if one.kind == kind and one.id not in marked
+    ]
 
 
 BOAT = "I sold my old boat in the harbour of Faro because its engine died."
@@ -293,7 +295,7 @@ JOB = "I started a new job at the bakery in Lisbon and I feel proud of it."
 def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
-        kinds = {one.kind: one for one in agent.memories("ana")}
+        kinds = {one.kind: one for one in agent.user("ana").memories()}
         assert list(kinds) == [EXCHANGE, DAY_EVENTS, EVENTS, DAY_TRAITS, PORTRAIT]
         assert (
             kinds[DAY_EVENTS].derived_from
@@ -303,18 +305,18 @@ def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> Non
         assert kinds[EVENTS].derived_from == (kinds[DAY_EVENTS].id,)
         assert kinds[PORTRAIT].derived_from == (kinds[DAY_TRAITS].id,)
         assert kinds[DAY_EVENTS].source_turns == (1,)
-        assert agent.marks("ana") == []
+        assert agent.user("ana").marks() == []
 
 
 def test_without_personality_there_is_no_portrait(tmp_path: Path) -> None:
     with opened(tmp_path, personality=False) as agent:
         learn(agent, session("a", 0, DOG))
-        assert {one.kind for one in agent.memories("ana")} == {EXCHANGE, DAY_EVENTS, EVENTS}
+        assert {one.kind for one in agent.user("ana").memories()} == {EXCHANGE, DAY_EVENTS, EVENTS}
     with opened(tmp_path) as agent:
         learn(agent, session("b", 1, DOG))
-        assert "What they are like:" in agent.recall("dog", "ana").text
+        assert "What they are like:" in agent.user("ana").recall("dog").text
     with opened(tmp_path, personality=False) as agent:
-        assert "What they are like:" not in agent.recall("dog", "ana").text
+        assert "What they are like:" not in agent.user("ana").recall("dog").text
 
 
 def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
@@ -324,12 +326,12 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
         learn(agent, session("b", 0.2, DOG), session("c", 1, JOB))
         assert len(live(agent, EVENTS)) == 1
         today, tomorrow = live(agent, DAY_EVENTS)
-        assert first in agent.memories("ana")  # superseded, not erased
+        assert first in agent.user("ana").memories()  # superseded, not erased
         assert first.id in today.derived_from
         assert BOAT in today.text
         assert DOG in today.text
         assert JOB in tomorrow.text
-        reasons = {mark.memory: mark for mark in agent.marks("ana")}
+        reasons = {mark.memory: mark for mark in agent.user("ana").marks()}
         assert reasons[first.id].kind == "superseded"
         assert reasons[first.id].by == today.id
         (whole,) = live(agent, EVENTS)
@@ -347,7 +349,7 @@ def test_a_session_that_gains_turns_has_its_page_made_anew(tmp_path: Path, dated
         assert all(text in page.text for text in (BOAT, DOG, JOB))
         assert page.source_turns == (2, 3)
         assert live(agent, EVENTS)[0].source_turns == (1, 2, 3)
-        assert len([one for one in agent.memories("ana") if one.kind == EXCHANGE]) == 2
+        assert len([one for one in agent.user("ana").memories() if one.kind == EXCHANGE]) == 2
 
 
 def test_days_are_those_of_the_speakers_own_clock(tmp_path: Path) -> None:
@@ -364,7 +366,7 @@ def test_undated_sessions_are_days_of_their_own_and_do_not_fade(tmp_path: Path) 
         assert len(live(agent, DAY_EVENTS)) == 2
         at = START + timedelta(days=900)
         asked = [Utterance(text="What about the boat and its engine?", speaker="Ana", at=at)]
-        found = agent.recall(asked, "ana")
+        found = agent.user("ana").recall(asked)
         best = max(found.parts, key=lambda part: part.score)
         assert best.score == 1.0
         assert BOAT in best.text
@@ -374,9 +376,9 @@ def test_undated_sessions_are_days_of_their_own_and_do_not_fade(tmp_path: Path) 
 def test_a_session_that_adds_nothing_leaves_the_diary_alone(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
-        known = [one for one in agent.memories("ana") if one.kind != EXCHANGE]
+        known = [one for one in agent.user("ana").memories() if one.kind != EXCHANGE]
         learn(agent, session("b", 0.1, "Hi!"), session("c", 1, "Bye!"))
-        assert [one for one in agent.memories("ana") if one.kind != EXCHANGE] == known
+        assert [one for one in agent.user("ana").memories() if one.kind != EXCHANGE] == known
 
 
 def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -> None:
@@ -384,20 +386,20 @@ def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -
     with opened(tmp_path, days=2) as agent:
         learn(agent, *(session(str(day), day, text) for day, text in enumerate(texts)))
         pages = [one.id for one in live(agent, DAY_EVENTS)]
-        wholes = [one for one in agent.memories("ana") if one.kind == EVENTS]
+        wholes = [one for one in agent.user("ana").memories() if one.kind == EVENTS]
         assert len(pages) == len(wholes) == 4
         assert wholes[1].derived_from == tuple(pages[:2])
         assert wholes[2].derived_from == tuple(sorted([*pages[1:3], wholes[1].id]))
         assert wholes[3].derived_from == tuple(sorted([*pages[2:], wholes[2].id]))
         assert all(text in wholes[3].text for text in texts)
-        found = agent.recall("What happened?", "ana")
+        found = agent.user("ana").recall("What happened?")
         assert {turn.id for turn in found.parts[0].source_turns} == {1, 2, 3, 4}
 
 
 def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> None:
     with opened(tmp_path, retrieved=2) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 1, DOG), session("c", 2, JOB))
-        found = agent.recall("Where is the boat with the dead engine?", "ana")
+        found = agent.user("ana").recall("Where is the boat with the dead engine?")
         kinds = [part.memories[0].kind for part in found.parts]
         assert kinds[:2] == [EVENTS, PORTRAIT]
         assert set(kinds[2:]) <= {EXCHANGE, DAY_EVENTS}
@@ -405,7 +407,7 @@ def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> 
         times = [part.memories[0].order for part in found.parts[2:]]
         assert times == sorted(times)
         assert BOAT in max(found.parts, key=lambda part: part.score).text
-        small = agent.recall("Where is the boat with the dead engine?", "ana", budget=45)
+        small = agent.user("ana").recall("Where is the boat with the dead engine?", budget=45)
         assert [part.memories[0].kind for part in small.parts] in ([EXCHANGE], [DAY_EVENTS])
 
 
@@ -419,7 +421,7 @@ def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> No
 
     with opened(tmp_path, forgetting=True, retrieved=1, personality=False) as agent:
         learn(agent, session("a", 0, one), session("b", 0.5, other))
-        pieces = {m.text: m.id for m in agent.memories("ana") if m.kind == EXCHANGE}
+        pieces = {m.text: m.id for m in agent.user("ana").memories() if m.kind == EXCHANGE}
         older = pieces[f"Ana: {one}"]
         recalled = Utterance(
             text="The blue one?",
@@ -428,27 +430,29 @@ def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> No
             at=START + timedelta(days=3),
             recalled=(older,),
         )
-        before = agent.recall(asked(20), "ana").parts[-1]
+        before = agent.user("ana").recall(asked(20)).parts[-1]
         talk = session("c", 3, "Hello.")
         learn(agent, replace(talk, turns=[*talk.turns, recalled]))
-        after = agent.recall(asked(20), "ana").parts[-1]
+        after = agent.user("ana").recall(asked(20)).parts[-1]
         assert older in {m.id for m in after.memories}
         assert after.score > before.score
-        assert len(agent.memories("ana")) >= len(pieces)  # whatever fades stays
+        assert len(agent.user("ana").memories()) >= len(pieces)  # whatever fades stays
 
 
 def test_faded_pieces_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, *(session(str(day), day, f"I went to Faro, day {day}.") for day in range(9)))
-        known = agent.memories("ana")
+        known = agent.user("ana").memories()
         at = START + timedelta(days=9)
         asked = [Utterance(text="When did I go to Faro?", speaker="Ana", at=at)]
     with opened(tmp_path, forgetting=True, retrieved=3, retrieval="lexical") as agent:
-        newest = [part.memories[0].at for part in agent.recall(asked, "ana").parts[1:]]
+        newest = [part.memories[0].at for part in agent.user("ana").recall(asked).parts[1:]]
         assert min(newest) >= START + timedelta(days=6)
-        assert agent.memories("ana") == known
+        assert agent.user("ana").memories() == known
         far = [replace(asked[0], at=START + timedelta(days=9_000))]
-        assert len(agent.recall(far, "ana").parts) > 1  # when nothing is left, fit alone counts
+        assert (
+            len(agent.user("ana").recall(far).parts) > 1
+        )  # when nothing is left, fit alone counts
 
 
 def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
@@ -456,7 +460,7 @@ def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, replace(session("a", 0, BOAT), memories=given))
         learn(agent, Transcript(key="b", turns=[], at=START + timedelta(days=2), memories=given))
-        found = agent.recall("What is Ana allergic to?", "ana")
+        found = agent.user("ana").recall("What is Ana allergic to?")
         assert "(8 May 2024) Ana is allergic to hazelnuts." in found.text
         assert len(live(agent, DAY_EVENTS)) == 1
 
@@ -464,9 +468,9 @@ def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
 def test_forgetting_a_session_takes_its_lines_out_of_every_digest(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 0.1, DOG), session("c", 2, JOB))
-        agent.forget("ana", session=1)
+        agent.user("ana").forget(session=1)
         learn(agent)
-        assert "boat" not in str(agent.memories("ana"))
+        assert "boat" not in str(agent.user("ana").memories())
         (whole,) = live(agent, EVENTS)
         assert DOG in whole.text
         assert JOB in whole.text
@@ -486,11 +490,11 @@ def test_a_session_takes_three_calls_and_a_reply_one(tmp_path: Path) -> None:
         learn(agent, session("a", 0, BOAT, DOG), session("b", 1, JOB))
         assert [(line.step, line.calls) for line in agent.costs()].count(("bank-day", 1)) == 2
         assert len(server.calls) == 6
-        made = {one.kind: (one.made_by, one.prompt) for one in agent.memories("ana")}
+        made = {one.kind: (one.made_by, one.prompt) for one in agent.user("ana").memories()}
         assert made[EXCHANGE] == ("local", "")
         assert made[DAY_EVENTS] == ("openai:x", "bank-day@1")
         assert made[PORTRAIT] == ("openai:x", "bank-portrait@1")
-        talk = agent.session("ana")
+        talk = agent.user("ana").session()
         talk.hear("How is the dog?")
         assert talk.reply().text
         assert len(server.calls) == 7

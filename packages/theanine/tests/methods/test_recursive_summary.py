@@ -53,14 +53,14 @@ def talk(key: str, texts: Sequence[str] = (), *, dated: bool = True) -> Transcri
 
 def learn(agent: theanine.Client, *talks: Transcript) -> None:
     """Log and remember; nothing may fail."""
-    agent.log(History(name="ana", transcripts=talks))
-    assert [report.failure for report in agent.remember("ana") if report.failure] == []
+    agent.user("ana").log(History(name="ana", transcripts=talks))
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
 
 
 def live(agent: theanine.Client) -> list[theanine.Memory]:
     """The summary as it stands."""
-    marked = {mark.memory for mark in agent.marks("ana")}
-    return [memory for memory in agent.memories("ana") if memory.id not in marked]
+    marked = {mark.memory for mark in agent.user("ana").marks()}
+    return [memory for memory in agent.user("ana").memories() if memory.id not in marked]
 
 
 def texts(agent: theanine.Client) -> list[str]:
@@ -101,13 +101,13 @@ def test_a_summary_in_its_every_state(tmp_path: Path) -> None:
         assert [memory.text for memory in second] == [f"{SAID['a'][0]} (still)", SAID["b"][0]]
         assert texts(agent) == [second[0].text, f"{SAID['b'][0]} (still)", SAID["c"][0]]
         assert second[0] in live(agent)  # what didn't change is the memory that it was
-        marks = {mark.memory: mark for mark in agent.marks("ana")}
+        marks = {mark.memory: mark for mark in agent.user("ana").marks()}
         assert set(marks) == {first[0].id, second[1].id}
         assert [mark.by for mark in marks.values()] == [second[0].id, second[1].id + 1]
         assert {mark.reason for mark in marks.values()} == {"a newer sentence takes it up"}
         assert {mark.made_by for mark in marks.values()} == {"openai:scripted"}
         assert [memory.source_turns for memory in live(agent)] == [(1,), (3,), (5,)]
-        assert all(memory.prompt == "update-summary@1" for memory in agent.memories("ana"))
+        assert all(memory.prompt == "update-summary@1" for memory in agent.user("ana").memories())
 
 
 def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Client:
@@ -136,13 +136,13 @@ def test_after_forgetting_a_session_it_is_as_if_it_had_never_been(
         with theanine.open(str(path), method=METHOD, **model) as agent:
             learn(agent, *(talk(key) for key in "abcd"))
             assert SECRET in str(texts(agent))
-            agent.recall("What is in the attic?", "ana")
-            receipt = agent.forget("ana", session=agent.sessions("ana")[1].id)
+            agent.user("ana").recall("What is in the attic?")
+            receipt = agent.user("ana").forget(session=agent.user("ana").sessions()[1].id)
             assert receipt.verified
             assert receipt.anew == 2
             assert SECRET.encode() not in _files(path)
-            assert [one.session for one in agent.pending("ana")] == [3, 4]
-            assert [report.failure for report in agent.remember("ana")] == [None, None]
+            assert [one.session for one in agent.user("ana").pending()] == [3, 4]
+            assert [report.failure for report in agent.user("ana").remember()] == [None, None]
             assert texts(agent) == expected
             assert SECRET not in str(server.calls[-2:])
         assert SECRET.encode() not in _files(path)
@@ -171,7 +171,7 @@ def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path)
         question = [Utterance(text="What do I play?", speaker="Ana", at=START)]
         assert SECRET in agent.portal.call(agent.inner.reply, question, Scope("ana"), "tea").text
         learn(agent, talk("d"))
-        assert agent.forget("ana", session=1).verified
+        assert agent.user("ana").forget(session=1).verified
         assert SECRET.encode() not in _files(path)
 
 
@@ -179,9 +179,9 @@ def test_forgetting_one_sentence_brings_back_no_word_of_it(tmp_path: Path) -> No
     path = tmp_path / "m.db"
     with theanine.open(str(path), method=METHOD) as agent:
         learn(agent, *(talk(key) for key in "abcd"))
-        (holding,) = [memory for memory in agent.memories("ana") if SECRET in memory.text]
-        assert agent.forget("ana", memory=holding.id).verified
-        agent.remember("ana")
+        (holding,) = [memory for memory in agent.user("ana").memories() if SECRET in memory.text]
+        assert agent.user("ana").forget(memory=holding.id).verified
+        agent.user("ana").remember()
         assert SECRET.encode() not in _files(path)
         assert len(texts(agent)) == 7
 
@@ -207,34 +207,38 @@ def test_undated_sessions_show_no_day(tmp_path: Path, scripted: bool) -> None:
         )
         with opened as agent:
             learn(agent, talk("a", dated=False), talk("c", dated=False))
-            assert "2024" not in agent.recall("Where is the boat?", "ana").text
+            assert "2024" not in agent.user("ana").recall("Where is the boat?").text
     if scripted:
         assert "2024" not in str(model.prompts)
 
 
 def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=METHOD) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
-        found = agent.recall("Who goes on the cruise with Ana?", "ana")
+        agent.user(read_histories(HARBOUR).histories[0].name).log(
+            read_histories(HARBOUR).histories[0]
+        )
+        agent.user("ana").remember()
+        found = agent.user("ana").recall("Who goes on the cruise with Ana?")
         assert len(found.parts) == 20
         assert [part.memories[0] for part in found.parts] == live(agent)
         for part in found.parts:
             (turn_behind,) = part.source_turns
             assert turn_behind.text[:20].strip("“") in part.text
-        little = agent.recall("Who goes on the cruise with Ana?", "ana", budget=120)
+        little = agent.user("ana").recall("Who goes on the cruise with Ana?", budget=120)
         assert "cruise" in little.text
         assert 0 < count_tokens(little.text) <= 120
         assert set(little.parts) < set(found.parts)
-        assert agent.recall([], "ana").text == found.text
+        assert agent.user("ana").recall([]).text == found.text
 
 
 def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     with theanine.open(path, method=METHOD, config={"utterances": 5, "paper": True}) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
-        agent.remember("ana")
-        found = agent.recall("What is Ana allergic to?", "ana")
+        agent.user(read_histories(HARBOUR).histories[0].name).log(
+            read_histories(HARBOUR).histories[0]
+        )
+        agent.user("ana").remember()
+        found = agent.user("ana").recall("What is Ana allergic to?")
         kinds = [part.memories[0].kind for part in found.parts]
         assert kinds == ["statement"] * 20 + ["utterance"] * 5
         said = found.parts[20:]
@@ -244,7 +248,7 @@ def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
             p.source_turns[0].id for p in said
         )
     with theanine.open(path, method=METHOD) as agent:  # recalled only where it is asked for
-        assert len(agent.recall("What is Ana allergic to?", "ana").parts) == 20
+        assert len(agent.user("ana").recall("What is Ana allergic to?").parts) == 20
 
 
 def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
@@ -265,7 +269,7 @@ def test_what_the_agent_was_just_reminded_of_is_no_news(tmp_path: Path) -> None:
     said = "I know that you keep a red boat called Tern in Faro."
     with ScriptedServer({"respond": said}) as server, _scripted(tmp_path, server) as agent:
         learn(agent, talk("a"))
-        with agent.session("ana") as talking:
+        with agent.user("ana").session() as talking:
             talking.hear("Anything new about ships?")
             assert talking.reply().text == said
         assert texts(agent) == [
@@ -304,7 +308,7 @@ def test_demonstrations_are_shown_when_they_are_set(tmp_path: Path) -> None:
     with (
         ScriptedServer(model) as server,
         _scripted(tmp_path, server, demonstrations="3") as agent,
-        agent.session("ana") as said,
+        agent.user("ana").session() as said,
     ):
         said.hear("Hello.")
         assert said.reply().text == "I see."

@@ -345,7 +345,7 @@ BOTH = """
     with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
         for session in range(int(sys.argv[2]), int(sys.argv[3])):
             add(agent, [session])
-            agent.warm_up("ana")
+            agent.user("ana").warm_up()
             assert found(agent, questions(2))
     print("done")
 """
@@ -372,7 +372,7 @@ WITHOUT = """
     from support.large import LOW, found, questions
 
     with theanine.open(sys.argv[1], method="utterance", ranking=LOW) as agent:
-        agent.warm_up("ana")
+        agent.user("ana").warm_up()
         print(found(agent, questions(15)))
 """
 
@@ -392,7 +392,7 @@ ENDS = """
     from support.large import LOW
 
     agent = theanine.open(sys.argv[1], method="utterance", ranking=LOW)
-    agent.recall("Who found a lamp?", "ana")
+    agent.user("ana").recall("Who found a lamp?")
     agent.close()
     print("done")
 """

@@ -145,9 +145,9 @@ class _Run:
         )
 
     def _remember(self, agent: Client, user: str, transcript: Transcript) -> None:
-        agent.log(History(name=user, transcripts=[transcript]))
+        agent.user(user).log(History(name=user, transcripts=[transcript]))
         started = time.perf_counter()
-        agent.remember(user)
+        agent.user(user).remember()
         self._seconds += time.perf_counter() - started
         self._tick()
 
@@ -166,7 +166,7 @@ class _Run:
     def _answer(self, agent: Client, ask: UserQuestion, gold: frozenset[int]) -> Answer:
         started = time.perf_counter()
         try:
-            found = agent.recall(ask.dialogue, ask.user, budget=self._common.budget)
+            found = agent.user(ask.user).recall(ask.dialogue, budget=self._common.budget)
         except ModelError as error:
             seconds = time.perf_counter() - started
             return Answer(seconds=seconds, found=0.0 if gold else None, failure=str(error))
@@ -188,7 +188,7 @@ class _Run:
         )
 
     def _kept(self, agent: Client, user: str) -> tuple[int, int]:
-        return len(agent.memories(user)), len(agent.links(user))
+        return len(agent.user(user).memories()), len(agent.user(user).links())
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +211,10 @@ def _logged(path: Path, histories: Sequence[History], asked: Sequence[UserQuesti
         for history in histories:
             user = history.name
             for transcript in history.transcripts:
-                agent.log(History(name=user, transcripts=[transcript]))
-            sessions = {session.id: session for session in agent.sessions(user)}
+                agent.user(user).log(History(name=user, transcripts=[transcript]))
+            sessions = {session.id: session for session in agent.user(user).sessions()}
             undated[user] = frozenset(s.id for s in sessions.values() if not s.dated)
-            turns[user] = {turn.id: turn for turn in agent.turns(user)}
+            turns[user] = {turn.id: turn for turn in agent.user(user).turns()}
             places[user] = {
                 (place, turn.key or ""): turn.id
                 for turn in turns[user].values()
@@ -237,9 +237,9 @@ def _unknown(asked: Sequence[UserQuestion], places: Mapping[str, Container[TurnR
 def _warm(path: Path, common: With) -> None:
     """Load the embedder, so that its loading is not the first method's time."""
     with theanine.open(str(path), method="utterance", embedder=common.embedder) as agent:
-        with agent.session("warm") as talk:
+        with agent.user("warm").session() as talk:
             talk.hear("I love rowing on the lake.")
-        agent.recall("rowing", "warm")
+        agent.user("warm").recall("rowing")
 
 
 def _size(path: Path) -> int:

@@ -106,7 +106,7 @@ class _Part:
 
 def _measured(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> _Part:
     seconds = _remembered(agent, one.history)
-    turns = agent.turns(one.history.name)
+    turns = agent.user(one.history.name).turns()
     return _Part(
         items=_asked(agent, one, budgets),
         turns=len(turns),
@@ -157,29 +157,29 @@ def ablations() -> dict[str, RankingConfig]:
 def _remembered(agent: Client, history: History) -> float:
     """Seconds that it took."""
     started = time.perf_counter()
-    agent.log(history)
-    agent.remember(history.name)
+    agent.user(history.name).log(history)
+    agent.user(history.name).remember()
     return time.perf_counter() - started
 
 
 def _asked(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> list[Item]:
     user = one.history.name
-    sessions = {session.id: session.key for session in agent.sessions(user)}
-    turns = {turn.id: turn for turn in agent.turns(user)}
+    sessions = {session.id: session.key for session in agent.user(user).sessions()}
+    turns = {turn.id: turn for turn in agent.user(user).turns()}
     by_place = {
         (place, turn.key or ""): turn.id
         for turn in turns.values()
         for place in ("", sessions[turn.session])
     }
-    units = [memory.source_turns for memory in agent.memories(user)]
+    units = [memory.source_turns for memory in agent.user(user).memories()]
     last = max(turn.at for turn in turns.values())
     items: list[Item] = []
     for question in one.questions:
         gold = {by_place[place] for place in question.gold}
         asked = [Utterance(text=question.text, speaker=user, at=question.asked_at or last)]
-        agent.recall(asked, user)  # the first of each question reads its turns from the disk
+        agent.user(user).recall(asked)  # the first of each question reads its turns from the disk
         started = time.perf_counter()
-        found = agent.recall(asked, user)
+        found = agent.user(user).recall(asked)
         seconds = time.perf_counter() - started
         parts = sorted(found.parts, key=lambda part: -part.score)
         ranked = [[turn.id for turn in part.source_turns] for part in parts]
@@ -228,6 +228,6 @@ def _within(
     """Evidence that comes back within so many tokens."""
     found: dict[str, float] = {}
     for budget in budgets:
-        sources = [turn.id for turn in agent.recall(asked, user, budget=budget).source_turns]
+        sources = [turn.id for turn in agent.user(user).recall(asked, budget=budget).source_turns]
         found[f"within {budget}"] = recall_at([sources], gold, 1)
     return found

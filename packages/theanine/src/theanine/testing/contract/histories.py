@@ -66,21 +66,22 @@ SMALL: Mapping[str, History] = {
 
 def learn(agent: Any, history: History, user: str = "ana") -> None:
     """Log and remember; nothing may fail."""
-    agent.log(history, user)
+    agent.user(user).log(history)
     settle(agent, user)
 
 
 def settle(agent: Any, user: str = "ana") -> None:
     """Remember what waits; nothing may fail, and nothing may wait afterwards."""
-    failures = [report.failure for report in agent.remember(user) if report.failure]
+    failures = [report.failure for report in agent.user(user).remember() if report.failure]
     assert failures == [], failures
-    assert agent.pending(user) == []
+    assert agent.user(user).pending() == []
 
 
 def everything(agent: Any, user: str = "ana") -> tuple[Any, ...]:
     """All that is remembered, and what comes back."""
-    found = [agent.recall(question, user) for question in ASKED]
-    return (agent.memories(user), agent.links(user), agent.marks(user), found)
+    memory = agent.user(user)
+    recollections = [memory.recall(question) for question in ASKED]
+    return (memory.memories(), memory.links(), memory.marks(), recollections)
 
 
 def grounds(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
