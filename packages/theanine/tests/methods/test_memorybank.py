@@ -14,22 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import theanine
-from support.answering import Answering, memory, turn
+from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import SettingsError, UnusableReply
-from theanine.methods.memorybank.config import MemoryBankConfig
+from theanine.methods.memorybank import MemoryBank, MemoryBankConfig
 from theanine.methods.memorybank.digest import (
     ALL_EVENTS,
     ALL_TRAITS,
     DAY,
+    DayLine,
     digest_all,
     digest_day,
-    lines_of,
 )
-from theanine.methods.memorybank.extract import telling
 from theanine.methods.memorybank.kinds import DAY_EVENTS, DAY_TRAITS, EVENTS, EXCHANGE, PORTRAIT
-from theanine.methods.memorybank.local_digest import local_all, local_day, quoted
-from theanine.methods.memorybank.method import MemoryBank
+from theanine.methods.memorybank.local_digest import (
+    informative_lines,
+    local_digest_all,
+    local_digest_day,
+    turns_quoted_in,
+)
 from theanine.methods.memorybank.retention import retained, retention
 from theanine.testing import ScriptedServer
 from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance
@@ -102,8 +105,9 @@ PAGE: dict[str, Any] = {
     "traits": [{"text": "Ana likes  big\ndogs.", "turns": [3, 1]}],
 }
 LINES = [
-    *lines_of(memory(1, "Ana's boat was sold.\nAna moved."), 1),
-    *lines_of(memory(2, "Ana adopted Bura.", session=2), 2),
+    DayLine("8 May 2023", "Ana's boat was sold."),
+    DayLine("8 May 2023", "Ana moved."),
+    DayLine("15 May 2023", "Ana adopted Bura."),
 ]
 
 
@@ -114,7 +118,7 @@ async def prompt_of(name: str, turns: Sequence[Turn], before: str, lines: Sequen
         await digest_day(turns, ([before], [before]), caller)
     else:
         step = ALL_EVENTS if name == "bank-events" else ALL_TRAITS
-        await digest_all(step, lines, before, caller, touches={1, 2})
+        await digest_all(step, lines, before, caller, source_sessions={1, 2})
     return caller.asked[0].prompt
 
 
@@ -140,9 +144,9 @@ def test_instructions_are_short(step: Any) -> None:
 
 async def test_a_page_is_made_of_what_stood_there_and_of_the_session() -> None:
     caller = Answering([PAGE])
-    events, traits = await digest_day(TURNS, BEFORE, caller, touches={7})
+    events, traits = await digest_day(TURNS, BEFORE, caller, source_sessions={7})
     assert events.lines == ("Ana's boat was sold.", "Ana adopted Bura.")
-    assert (events.sources, traits.sources) == ((1,), (1, 3))
+    assert (events.source_turns, traits.source_turns) == ((1,), (1, 3))
     assert traits.lines == ("Ana likes big dogs.",)
     assert caller.asked[0].touches == {1, 7}
 
@@ -161,7 +165,7 @@ async def test_a_long_session_is_read_window_by_window() -> None:
     assert "<<<events\nAna adopted Bura.\n>>>" in caller.asked[1].prompt
     assert "2023" not in caller.asked[0].prompt
     assert events.lines == ("Ana adopted Bura.", "More.")
-    assert events.sources == (1, 8)
+    assert events.source_turns == (1, 8)
     assert traits.lines == ()
 
 
@@ -187,7 +191,7 @@ async def test_a_page_that_does_not_fit_is_refused(page: Any, fault: str) -> Non
 async def test_a_digest_that_does_not_fit_is_refused(reply: str, fault: str) -> None:
     caller = Answering([reply])
     with pytest.raises(UnusableReply):
-        await digest_all(ALL_EVENTS, LINES, "", caller, touches=())
+        await digest_all(ALL_EVENTS, LINES, "", caller, source_sessions=())
     assert fault in caller.faults[0]
 
 
@@ -196,11 +200,11 @@ async def test_a_digest_that_does_not_fit_is_refused(reply: str, fault: str) -> 
 
 @given(st.lists(st.text("abc dé。船 ", max_size=40), max_size=8), st.integers(0, 5))
 def test_telling_lines_fit_and_are_in_order(lines: list[str], most: int) -> None:
-    places = telling(lines, most, 60)
+    places = informative_lines(lines, most, 60)
     assert places == sorted(set(places))
     assert len(places) <= most
     assert sum(len(lines[place]) for place in places) <= 60
-    assert places == telling(lines, most, 60)
+    assert places == informative_lines(lines, most, 60)
 
 
 def test_the_telling_lines_are_those_that_say_most() -> None:
@@ -211,8 +215,8 @@ def test_the_telling_lines_are_those_that_say_most() -> None:
         "It was so.",
         "Rui sang.",
     ]
-    assert telling(lines, 2, 500) == [1, 4]
-    assert telling(lines, 9, 500) == [1, 4]  # the others say nothing beside these
+    assert informative_lines(lines, 2, 500) == [1, 4]
+    assert informative_lines(lines, 9, 500) == [1, 4]  # the others say nothing beside these
 
 
 def test_a_local_page_quotes_what_was_said() -> None:
@@ -221,13 +225,13 @@ def test_a_local_page_quotes_what_was_said() -> None:
         turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="assistant"),
         turn(3, "I always carry my pen, because I am afraid of hazelnuts.", shared="a pen"),
     ]
-    events, traits = local_day(said, (["Ana sold her boat."], []))
+    events, traits = local_digest_day(said, (["Ana sold her boat."], []))
     assert events.lines[0] == "Ana sold her boat."
-    assert set(events.sources) >= {1, 3}
-    assert traits.sources == (3,)  # the agent's likes are no one's portrait
+    assert set(events.source_turns) >= {1, 3}
+    assert traits.source_turns == (3,)  # the agent's likes are no one's portrait
     quoted = "I always carry my pen, because I am afraid of hazelnuts."
     assert traits.lines == (f"Ana said on 8 May 2023: “{quoted}” (shares a pen)",)
-    undated = local_day([replace(one, dated=False) for one in said], ([], []))[1]
+    undated = local_digest_day([replace(one, dated=False) for one in said], ([], []))[1]
     assert "2023" not in undated.lines[0]
 
 
@@ -238,13 +242,13 @@ def test_a_local_digest_names_the_turns_that_it_quotes() -> None:
         turn(2, "It was cold."),
         turn(3, "Look!", "Bo", shared="a red door"),
     ]
-    assert quoted(text, turns) == (1, 3)
-    assert quoted("Ana said: “I sold it.”", turns) == (1,)
-    assert quoted("Nothing.", turns) == ()
+    assert turns_quoted_in(text, turns) == (1, 3)
+    assert turns_quoted_in("Ana said: “I sold it.”", turns) == (1,)
+    assert turns_quoted_in("Nothing.", turns) == ()
 
 
 def test_a_local_digest_takes_lines_of_the_days_and_of_the_digest_before() -> None:
-    text = local_all(LINES, "Rui sings in Lisbon.\n\nIt was so.")
+    text = local_digest_all(LINES, "Rui sings in Lisbon.\n\nIt was so.")
     assert text.splitlines() == [
         "Rui sings in Lisbon.",
         "Ana's boat was sold.",

@@ -16,19 +16,19 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
-from theanine.methods.recursive_summary.config import EXAMPLES, RecursiveSummaryConfig
+from theanine.methods.recursive_summary import RecursiveSummary, RecursiveSummaryConfig
+from theanine.methods.recursive_summary.config import MAX_DEMONSTRATIONS
 from theanine.methods.recursive_summary.few_shot import (
     RESPOND_FEW_SHOT,
     demonstrations,
     respond_few_shot,
 )
-from theanine.methods.recursive_summary.method import RecursiveSummary
 from theanine.methods.shared.statements import GIVEN
 from theanine.testing import ScriptedServer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.script import prompt_of
 from theanine.tokenizer import count_tokens
-from theanine.types import History, ImportedMemory, Part, Recollection, Scope, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Part, Recollection, Transcript, Utterance
 
 METHOD = "recursive-summary"
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -169,7 +169,7 @@ def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path)
     with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
         learn(agent, *(talk(key) for key in "bc"))
         question = [Utterance(text="What do I play?", speaker="Ana", at=START)]
-        assert SECRET in agent.portal.call(agent.inner.reply, question, Scope("ana"), "tea").text
+        assert SECRET in agent.user("ana").reply(question, speaker="tea").text
         learn(agent, talk("d"))
         assert agent.user("ana").forget(session=1).verified
         assert SECRET.encode() not in _files(path)
@@ -284,7 +284,7 @@ PART = Part(text="(8 May 2023) Ana fears ships.", memories=(), source_turns=())
 async def _few_shot(part: Part, *said: theanine.Turn) -> str:
     caller = Answering(["Fine."])
     found = Recollection(query="", parts=(part,))
-    reply = await respond_few_shot(said, found, "Tea", caller, examples=2, touches={1})
+    reply = await respond_few_shot(said, found, "Tea", caller, examples=2, source_sessions={1})
     assert (reply.text, caller.asked[0].touches) == ("Fine.", {1, 4})
     return caller.asked[0].prompt
 
@@ -298,7 +298,7 @@ async def test_demonstrations_stand_before_the_conversation_in_their_own_fence()
     attack = turn(9, ATTACK, f"Ana\n{ATTACK}", session=4)
     part = Part(text=ATTACK, memories=(), source_turns=())
     check_fences(calm, await _few_shot(part, attack))
-    assert len(demonstrations()) == EXAMPLES
+    assert len(demonstrations()) == MAX_DEMONSTRATIONS
     assert all(one.count("You say: ") == 1 for one in demonstrations())
     assert "Ingrid" not in calm  # two were asked for
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.segmentation.segments import Span
+from theanine.segmentation import Span
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.cues import COURTESY

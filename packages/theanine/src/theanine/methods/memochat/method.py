@@ -33,8 +33,7 @@ from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_to
 from theanine.methods.shared.recall import query_text, retrieve
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
-from theanine.segmentation.local import segment_locally
-from theanine.segmentation.segments import exchange_starts
+from theanine.segmentation import exchange_starts, segment_locally
 from theanine.text.formatting import format_dialogue, format_memory
 from theanine.text.numbering import split_windows
 from theanine.tokenizer import count_tokens

@@ -1,44 +1,37 @@
-"""Settings of the method that keeps a diary and a portrait, and lets memories fade."""
+"""Settings of MemoryBank."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.config import RecallConfig, check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryBankConfig:
-    """What is kept beside the exchanges, how pieces are found, and whether they fade.
+class MemoryBankConfig(RecallConfig):
+    """Which digests are made, how memories are found, and whether they fade.
 
     Attributes:
-        personality: whether traits are noted each day and joined to a portrait (ablation).
-        days: how many daily digests, the newest, a global one is made of; of older days the
-            global digest before it speaks.
-        forgetting: whether a piece ranks the lower the longer ago it was said or last recalled, by
-            Ebbinghaus' curve in days.
-        retrieved: how many pieces are given back: exchanges, and digests of single days.
-        retrieval: by cosine (``dense``), by BM25 (``lexical``), or by all evidence (``hybrid``).
-        query_turns: how many of the dialogue's last turns make the query; None takes all.
-        budget: tokens (of the bundled tokenizer) of the recollection, the best pieces first.
+        personality: make digests of traits each day, and a portrait of them (ablation).
+        days: number of latest daily digests that a global one is made from; earlier days are
+            represented by the previous global digest.
+        forgetting: rank a memory lower the longer ago it was said or last recalled, by Ebbinghaus'
+            curve in days.
+        retrieved: maximum number of exchanges and daily digests of events.
     """
 
     personality: bool = True
     days: int = 30
     forgetting: bool = False
-    retrieved: int = 6
-    retrieval: Literal["hybrid", "dense", "lexical"] = "hybrid"
-    query_turns: int | None = 6
-    budget: int | None = None
 
     def __post_init__(self) -> None:
-        check_minimums(self, days=1, retrieved=1, query_turns=1, budget=0)
+        RecallConfig.__post_init__(self)
+        check_minimums(self, days=1)
 
     @classmethod
     def paper(cls) -> MemoryBankConfig:
-        """MemoryBank's own: dense retrieval by the last turn, and fading.
+        """Return MemoryBank's way: dense retrieval by the last turn, and forgetting.
 
-        Its paper gives no number of pieces; 6 is the one in its published program.
+        Its paper gives no number of memories; 6 is that of its published program.
         """
         return cls(forgetting=True, retrieval="dense", query_turns=1)

@@ -1,11 +1,11 @@
-"""Write the diary after a session: the day's page anew, and then the digests of all days."""
+"""The diary: update the day's digests after a session, and then the global digests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import partial
-from itertools import chain
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import PromptTemplate
@@ -15,176 +15,209 @@ from theanine.methods.memorybank.digest import (
     ALL_EVENTS,
     ALL_TRAITS,
     DAY,
+    DayDigest,
     DayLine,
-    Digest,
     digest_all,
     digest_day,
-    lines_of,
 )
 from theanine.methods.memorybank.kinds import (
     DAY_EVENTS,
     DAY_TRAITS,
     EVENTS,
     PORTRAIT,
-    live_of,
+    live_by_time,
     quoted_turns,
-    same_day,
 )
-from theanine.methods.memorybank.local_digest import local_all, local_day, quoted
+from theanine.methods.memorybank.local_digest import (
+    local_digest_all,
+    local_digest_day,
+    turns_quoted_in,
+)
 from theanine.methods.shared.provenance import source_sessions
+from theanine.retrieval.scope_index import ScopeIndex
+from theanine.text.formatting import day_label
 from theanine.types import LOCAL_MODEL, Memory, NewMark, NewMemory, Session, Turn
+
+_NEAR = timedelta(days=2)
+"""Sessions further apart than this are not on one day in any two UTC offsets."""
 
 
 @dataclass(frozen=True, slots=True)
-class Track:
-    """One of the two diaries: the kinds of its memories, and what joins its days."""
+class DigestSeries:
+    """Daily digests of events or of traits, and their global digest."""
 
     day_kind: str
-    all_kind: str
-    all_step: PromptTemplate[str]
+    global_kind: str
+    global_prompt: PromptTemplate[str]
 
 
-TRACKS = (Track(DAY_EVENTS, EVENTS, ALL_EVENTS), Track(DAY_TRAITS, PORTRAIT, ALL_TRAITS))
-"""Events, and traits: in the order in which a day's page has them."""
+SERIES = (
+    DigestSeries(DAY_EVENTS, EVENTS, ALL_EVENTS),
+    DigestSeries(DAY_TRAITS, PORTRAIT, ALL_TRAITS),
+)
+"""Events, then traits: the order in which :func:`digest_day` returns them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pages:
-    """What one track got from a session.
+class DigestUpdate:
+    """New digests of one series, and the ones that they replace.
 
     Attributes:
         day: the day's digest.
-        day_before: the digest of the same day whose place it takes.
-        whole: the digest of all days; it is made of ``day`` too, whose place in the batch is not
+        previous_day: the previous digest of the same day.
+        whole: the global digest; it derives from ``day`` too, whose position in the batch is not
             known yet.
-        whole_before: the digest of all days whose place it takes.
+        previous_whole: the previous global digest.
     """
 
     day: NewMemory
-    day_before: Memory | None
+    previous_day: Memory | None
     whole: NewMemory
-    whole_before: Memory | None
+    previous_whole: Memory | None
 
-    def bound(self, memories: list[NewMemory], exchanges: int) -> list[NewMark]:
-        """Add both to a batch whose first ``exchanges`` memories the day is made of; the marks."""
-        place = len(memories)
+    def append_to(self, memories: list[NewMemory], exchanges: int) -> list[NewMark]:
+        """Append both digests to a batch, whose first ``exchanges`` memories the day derives from.
+
+        Returns the marks on the digests that they replace.
+        """
+        position = len(memories)
         memories.append(replace(self.day, derived_from_new=tuple(range(exchanges))))
-        memories.append(replace(self.whole, derived_from_new=(place,)))
-        marks: list[NewMark] = []
-        for before, by, reason in (
-            (self.day_before, place, "the day went on"),
-            (self.whole_before, place + 1, "there was another session"),
-        ):
-            if before is not None:
-                marks.append(NewMark(memory=before.id, kind="superseded", by=by, reason=reason))
-        return marks
+        memories.append(replace(self.whole, derived_from_new=(position,)))
+        replaced = (
+            (self.previous_day, position, "the day went on"),
+            (self.previous_whole, position + 1, "there was another session"),
+        )
+        return [
+            NewMark(memory=memory.id, kind="superseded", by=by, reason=reason)
+            for memory, by, reason in replaced
+            if memory is not None
+        ]
 
 
-async def write(
+async def update_digests(
     session: Session, turns: Sequence[Turn], context: Context, config: MemoryBankConfig
-) -> list[Pages]:
-    """The pages of each track that the session adds something to. Raises ModelError."""
-    view = context.index
-    before = [await same_day(track.day_kind, session, view) for track in TRACKS]
-    lines = [tuple(one.text.splitlines()) if one else () for one in before]
-    digests = await _days(turns, (lines[0], lines[1]), before, session, context)
-    tracks = [TRACKS[0], TRACKS[1]] if config.personality else [TRACKS[0]]
-    calls = [
-        partial(_pages, track, _day(track, digest, turns, old, context), old, session, context)
-        for track, digest, old, known in zip(tracks, digests, before, lines, strict=False)
-        if digest.lines and digest.lines != known
-    ]
-    return await gather([partial(call, config.days) for call in calls])
-
-
-async def _days(
-    turns: Sequence[Turn],
-    lines: tuple[Sequence[str], Sequence[str]],
-    before: Sequence[Memory | None],
-    session: Session,
-    context: Context,
-) -> tuple[Digest, Digest]:
+) -> list[DigestUpdate]:
+    """Return the updates of each series to which the session adds something. Raises ModelError."""
+    index = context.index
+    previous = [await _same_day(series.day_kind, session, index) for series in SERIES]
+    events, traits = (tuple(old.text.splitlines()) if old else () for old in previous)
     if context.chat is None:
-        return local_day(turns, lines)
-    touches = source_sessions([one for one in before if one], context.index)
-    return await digest_day(turns, lines, context.chat, touches=touches)
+        digests = local_digest_day(turns, (events, traits))
+    else:
+        digests = await digest_day(
+            turns,
+            (events, traits),
+            context.chat,
+            source_sessions=source_sessions([old for old in previous if old], index),
+        )
+    calls = [
+        partial(
+            _update,
+            series,
+            _day_memory(series, digest, turns, old, context),
+            old,
+            session,
+            context,
+            config.days,
+        )
+        for series, digest, old, lines in zip(
+            SERIES, digests, previous, (events, traits), strict=True
+        )
+        if digest.lines
+        and digest.lines != lines
+        and (config.personality or series.global_kind != PORTRAIT)
+    ]
+    return await gather(calls)
 
 
-def _day(
-    track: Track, digest: Digest, turns: Sequence[Turn], before: Memory | None, context: Context
+async def _same_day(kind: str, session: Session, index: ScopeIndex) -> Memory | None:
+    """Return the live digest of the day on which a session began, if there is one."""
+    day = await _day_of(session, index)
+    for memory in reversed(live_by_time(kind, index)):
+        other = index.sessions.get(memory.session)
+        if other is None or abs(other.started_at - session.started_at) > _NEAR:
+            continue
+        if await _day_of(other, index) == day:
+            return memory
+    return None
+
+
+async def _day_of(session: Session, index: ScopeIndex) -> date | int:
+    """Return the day of the session's first turn in its own UTC offset.
+
+    A session without dates is a day of its own, given by its number.
+    """
+    if not session.dated:
+        return session.id
+    turns = await index.session_turns(session.id)
+    return (turns[0].at if turns else session.started_at).date()
+
+
+def _day_memory(
+    series: DigestSeries,
+    digest: DayDigest,
+    turns: Sequence[Turn],
+    previous: Memory | None,
+    context: Context,
 ) -> NewMemory:
     by_id = {turn.id: turn for turn in turns}
-    at = max((by_id[source].at for source in digest.sources), default=turns[-1].at)
-    speakers = [*(before.speakers if before else ()), *(turn.speaker for turn in turns)]
+    speakers = [*(previous.speakers if previous else ()), *(turn.speaker for turn in turns)]
     return NewMemory(
         text="\n".join(digest.lines),
-        at=at,
-        source_turns=digest.sources,
+        at=max((by_id[source].at for source in digest.source_turns), default=turns[-1].at),
+        source_turns=digest.source_turns,
         speakers=tuple(dict.fromkeys(speakers)),
-        derived_from=(before.id,) if before else (),
-        kind=track.day_kind,
+        derived_from=(previous.id,) if previous else (),
+        kind=series.day_kind,
         made_by=context.chat.model if context.chat else LOCAL_MODEL,
         prompt=DAY.label if context.chat else "",
     )
 
 
-async def _pages(
-    track: Track,
+async def _update(
+    series: DigestSeries,
     day: NewMemory,
-    day_before: Memory | None,
+    previous_day: Memory | None,
     session: Session,
     context: Context,
     days: int,
-) -> Pages:
-    """A new day with the digest of all days, this one included."""
-    view = context.index
-    others = [memory for memory in live_of(track.day_kind, view) if memory != day_before]
+) -> DigestUpdate:
+    """Make the global digest of the new day and the latest ``days - 1`` others."""
+    index, chat = context.index, context.chat
+    others = [memory for memory in live_by_time(series.day_kind, index) if memory != previous_day]
     shown = others[len(others) - min(days - 1, len(others)) :]
-    latest = next(reversed(live_of(track.all_kind, view)), None)
-    # Of the days that are not shown, the digest until now speaks; else it is made afresh.
+    latest = next(reversed(live_by_time(series.global_kind, index)), None)
+    # The previous global digest represents the days that are not shown.
     base = latest if len(shown) < len(others) else None
-    origins = [*shown, *([base] if base else [])]
-    pages: list[tuple[Memory | NewMemory, int]] = [(one, one.session) for one in shown]
-    pages.append((day, session.id))
+    derived_from = [*shown, *([base] if base else [])]
+    ancestors = [*derived_from, *([previous_day] if previous_day else [])]
+    pages: list[tuple[Memory | NewMemory, bool]] = [(memory, memory.dated) for memory in shown]
+    pages.append((day, session.dated))
     pages.sort(key=lambda page: page[0].at)
-    lines = list(chain.from_iterable(lines_of(page, at, view.undated) for page, at in pages))
-    behind = [*origins, *([day_before] if day_before else [])]
-    text = await _all(track, lines, base, source_sessions(behind, view) | {session.id}, context)
+    lines = [
+        DayLine(day_label(page.at, dated), line)
+        for page, dated in pages
+        for line in page.text.splitlines()
+        if line.strip()
+    ]
+    before = base.text if base else ""
+    if chat is None:
+        text = local_digest_all(lines, before)
+        quotable = {*day.source_turns}
+        quotable.update(turn for memory in ancestors for turn in quoted_turns(memory, index))
+        source_turns = turns_quoted_in(text, await index.turns(sorted(quotable)))
+    else:
+        sessions = source_sessions(ancestors, index) | {session.id}
+        text = await digest_all(series.global_prompt, lines, before, chat, source_sessions=sessions)
+        source_turns = ()  # it is supported by all turns that its days are supported by
     whole = NewMemory(
         text=text,
         at=max(page.at for page, _ in pages),
-        source_turns=await _quoted(text, day, behind, context),
+        source_turns=source_turns,
         speakers=tuple(dict.fromkeys(name for page, _ in pages for name in page.speakers)),
-        derived_from=tuple(sorted(memory.id for memory in origins)),
-        kind=track.all_kind,
-        made_by=context.chat.model if context.chat else LOCAL_MODEL,
-        prompt=track.all_step.label if context.chat else "",
+        derived_from=tuple(sorted(memory.id for memory in derived_from)),
+        kind=series.global_kind,
+        made_by=chat.model if chat else LOCAL_MODEL,
+        prompt=series.global_prompt.label if chat else "",
     )
-    return Pages(day=day, day_before=day_before, whole=whole, whole_before=latest)
-
-
-async def _quoted(
-    text: str, day: NewMemory, behind: Sequence[Memory], context: Context
-) -> tuple[int, ...]:
-    """The turns that a local digest quotes; a model's rests on all that its days rest on."""
-    if context.chat is not None:
-        return ()
-    view = context.index
-    sources = {
-        *day.source_turns,
-        *(turn for memory in behind for turn in quoted_turns(memory, view)),
-    }
-    return quoted(text, await view.turns(sorted(sources)))
-
-
-async def _all(
-    track: Track,
-    lines: Sequence[DayLine],
-    base: Memory | None,
-    touches: set[int],
-    context: Context,
-) -> str:
-    before = base.text if base else ""
-    if context.chat is None:
-        return local_all(lines, before)
-    return await digest_all(track.all_step, lines, before, context.chat, touches=touches)
+    return DigestUpdate(day=day, previous_day=previous_day, whole=whole, previous_whole=latest)

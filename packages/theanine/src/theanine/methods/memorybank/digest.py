@@ -1,4 +1,7 @@
-"""The digests of MemoryBank: of a day's events and traits in one call, and of all days'."""
+"""Digests by the model: a day's events and traits in one call, and the global digests.
+
+Source: the paper's daily event summaries and personality insights, and their global summaries.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import PromptTemplate, load_prompt
-from theanine.text.formatting import day_label, group_by_day, one_line
+from theanine.text.formatting import group_by_day, one_line
 from theanine.text.numbering import Line, format_numbered, split_windows
-from theanine.types import Memory, NewMemory, Turn
+from theanine.types import Turn
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-MOST_ENTRIES = 12
-LONGEST_ENTRY = 500
-"""Characters of an entry; the prompt asks for 40 words."""
-LONGEST_DIGEST = 2_000
-"""Characters of a digest of all days; the prompt asks for 150 words."""
+MAX_ENTRIES = 12
+ENTRY_LIMIT = 500
+"""Maximum characters of an entry; the prompt asks for 40 words."""
+GLOBAL_LIMIT = 2_000
+"""Maximum characters of a global digest; the prompt asks for 150 words."""
 NOTHING = "(nothing)"
 
 
@@ -33,7 +36,7 @@ class Entry(BaseModel):
 
 
 class Page(BaseModel):
-    """The model's answer for a day."""
+    """The model's reply for a day."""
 
     events: list[Entry]
     traits: list[Entry]
@@ -46,119 +49,110 @@ ALL_TRAITS = load_prompt(_PACKAGE, "bank-portrait", 1, str)
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
-    """A day's events, or its traits: lines, and the turns at hand that support them."""
+class DayDigest:
+    """A day's events, or its traits: lines, and the session's turns that support them."""
 
     lines: tuple[str, ...] = ()
-    sources: tuple[int, ...] = ()
-
-
-async def digest_day(
-    turns: Sequence[Turn],
-    before: tuple[Sequence[str], Sequence[str]],
-    caller: ScopedChat,
-    *,
-    touches: Collection[int] = (),
-) -> tuple[Digest, Digest]:
-    """The day's events and traits, made anew of those ``before`` and of a session.
-
-    A very long session is read window by window, each upon what the windows before it gave.
-    ``touches`` are the sessions whose words ``before`` holds. Raises ModelError when the model
-    fails or keeps answering unusably.
-    """
-    events, traits = (Digest(tuple(lines)) for lines in before)
-    for window in split_windows(turns):
-        answer = await caller.ask(
-            DAY,
-            source_sessions={*touches, *(line.turn.session for line in window)},
-            check=partial(_fault, window, (bool(events.lines), bool(traits.lines))),
-            events="\n".join(map(one_line, events.lines)) or NOTHING,
-            traits="\n".join(map(one_line, traits.lines)) or NOTHING,
-            turns=format_numbered(window),
-        )
-        events = _upon(events, answer.events, window)
-        traits = _upon(traits, answer.traits, window)
-    return events, traits
-
-
-def _upon(until: Digest, entries: Sequence[Entry], window: Sequence[Line]) -> Digest:
-    ids = {line.number: line.turn.id for line in window}
-    sources = {*until.sources, *(ids[number] for entry in entries for number in entry.turns)}
-    lines = tuple(" ".join(entry.text.split()) for entry in entries)
-    return Digest(lines, tuple(sorted(sources)))
-
-
-def _fault(window: Sequence[Line], known: tuple[bool, bool], page: Page) -> str | None:
-    """What is wrong with a page, in words; None when nothing is.
-
-    ``known`` says whether events and traits of the day stood there already.
-    """
-    shown = {line.number for line in window}
-    lists = (("events", page.events, known[0]), ("traits", page.traits, known[1]))
-    for name, entries, before in lists:
-        if len(entries) > MOST_ENTRIES:
-            return f"{len(entries)} {name} are too many: keep at most {MOST_ENTRIES}"
-        if before and not entries:
-            return f"the {name} that stood there already are lost: take them over"
-        for position, entry in enumerate(entries, 1):
-            if fault := _entry_fault(entry, shown, before):
-                return f"{name}, entry {position}: {fault}"
-    return None
-
-
-def _entry_fault(entry: Entry, shown: set[int], before: bool) -> str | None:
-    if not entry.text.strip():
-        return "its text is empty"
-    if len(entry.text) > LONGEST_ENTRY:
-        return f"its text is too long, keep it under {LONGEST_ENTRY} characters"
-    if wrong := sorted(set(entry.turns) - shown):
-        return f"turns {wrong} were not shown; shown are {min(shown)} to {max(shown)}"
-    if not entry.turns and not before:
-        return "it names no turn that supports it"
-    return None
+    source_turns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DayLine:
-    """One line of a day's digest, with its day as it is shown."""
+    """One line of a day's digest, with the label of its day."""
 
     day: str
     text: str
 
 
-def lines_of(
-    memory: Memory | NewMemory, session: int, undated: Collection[int] = ()
-) -> list[DayLine]:
-    """A stored or new daily digest, line by line."""
-    day = day_label(memory.at, session not in undated)
-    return [DayLine(day, line) for line in memory.text.splitlines() if line.strip()]
+async def digest_day(
+    turns: Sequence[Turn],
+    before: tuple[Sequence[str], Sequence[str]],
+    chat: ScopedChat,
+    *,
+    source_sessions: Collection[int] = (),
+) -> tuple[DayDigest, DayDigest]:
+    """Return the day's events and traits, made from a session and the lines of both ``before`` it.
+
+    A very long session is added window by window. ``source_sessions`` are the sessions that
+    ``before`` may quote. Raises ModelError when the model fails.
+    """
+    events, traits = (DayDigest(tuple(lines)) for lines in before)
+    for window in split_windows(turns):
+        page = await chat.ask(
+            DAY,
+            source_sessions={*source_sessions, *(line.turn.session for line in window)},
+            check=partial(_page_fault, window, (bool(events.lines), bool(traits.lines))),
+            events="\n".join(map(one_line, events.lines)) or NOTHING,
+            traits="\n".join(map(one_line, traits.lines)) or NOTHING,
+            turns=format_numbered(window),
+        )
+        events = _update(events, page.events, window)
+        traits = _update(traits, page.traits, window)
+    return events, traits
 
 
 async def digest_all(
-    step: PromptTemplate[str],
+    prompt: PromptTemplate[str],
     days: Sequence[DayLine],
     before: str,
-    caller: ScopedChat,
+    chat: ScopedChat,
     *,
-    touches: Collection[int],
+    source_sessions: Collection[int],
 ) -> str:
-    """One digest of all days: of their lines, oldest first, and of the digest of days before them.
+    """Return a global digest of the lines of days, oldest first, and of the digest ``before`` them.
 
-    ``touches`` are the sessions whose words stand in any of it. Raises ModelError.
+    ``source_sessions`` are the sessions that these may quote. Raises ModelError.
     """
-    text = await caller.ask(
-        step,
-        source_sessions=touches,
-        check=_too_long,
+    text = await chat.ask(
+        prompt,
+        source_sessions=source_sessions,
+        check=_digest_fault,
         before=one_line(before) or NOTHING,
         days=group_by_day((line.day, one_line(line.text)) for line in days),
     )
     return text.strip()
 
 
-def _too_long(text: str) -> str | None:
+def _update(digest: DayDigest, entries: Sequence[Entry], window: Sequence[Line]) -> DayDigest:
+    ids = {line.number: line.turn.id for line in window}
+    sources = {*digest.source_turns, *(ids[n] for entry in entries for n in entry.turns)}
+    lines = tuple(" ".join(entry.text.split()) for entry in entries)
+    return DayDigest(lines, tuple(sorted(sources)))
+
+
+def _page_fault(window: Sequence[Line], before: tuple[bool, bool], page: Page) -> str | None:
+    """Return what is wrong with a page, or None.
+
+    ``before`` tells whether the day had events and traits before.
+    """
+    numbers = {line.number for line in window}
+    lists = (("events", page.events, before[0]), ("traits", page.traits, before[1]))
+    for name, entries, had_entries in lists:
+        if len(entries) > MAX_ENTRIES:
+            return f"{len(entries)} {name} are too many: keep at most {MAX_ENTRIES}"
+        if had_entries and not entries:
+            return f"the {name} that stood there already are lost: take them over"
+        for position, entry in enumerate(entries, 1):
+            if fault := _entry_fault(entry, numbers, had_entries):
+                return f"{name}, entry {position}: {fault}"
+    return None
+
+
+def _entry_fault(entry: Entry, numbers: set[int], had_entries: bool) -> str | None:
+    if not entry.text.strip():
+        return "its text is empty"
+    if len(entry.text) > ENTRY_LIMIT:
+        return f"its text is too long, keep it under {ENTRY_LIMIT} characters"
+    if wrong := sorted(set(entry.turns) - numbers):
+        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
+    if not entry.turns and not had_entries:
+        return "it names no turn that supports it"
+    return None
+
+
+def _digest_fault(text: str) -> str | None:
     if not text.strip():
         return "it is empty"
-    if len(text) > LONGEST_DIGEST:
-        return f"it is too long, keep it under {LONGEST_DIGEST} characters"
+    if len(text) > GLOBAL_LIMIT:
+        return f"it is too long, keep it under {GLOBAL_LIMIT} characters"
     return None

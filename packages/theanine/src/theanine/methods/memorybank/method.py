@@ -1,42 +1,46 @@
-"""MemoryBank: pieces of conversation, a diary day by day, a portrait, and memories that fade.
+"""MemoryBank: exchanges, digests day by day, a portrait, and memories that fade.
 
 Source: Zhong et al., "MemoryBank: Enhancing Large Language Models with Long-Term Memory" (AAAI
-2024): what happened on a day and what it showed of the user, a global digest of either, retrieval
-of conversation pieces, and forgetting after Ebbinghaus.
+2024): daily summaries of events and of personality, a global summary of each, retrieval of pieces
+of conversation, and forgetting after Ebbinghaus.
 
-Differences from the paper: nothing is ever erased. A faded piece ranks lower, where MemoryBank
-draws lots whether to delete it; strength has no upper bound. A digest that was made anew
-supersedes the one before it, which stays. The portrait is of everyone who speaks as user, and says
-in itself how one best talks with them. A global digest is made of the newest ``days`` daily ones
-and, beyond those, of the global one before it, so that its price stays the same over the years.
-Sessions without dates are days of their own, and what was said in them does not fade. Fading is
-off by default: without recalls it only ranks by age, which costs evidence (see the docs).
+Differences from the paper:
+
+- Nothing is erased. A faded memory ranks lower, where MemoryBank deletes at random; strength has no
+  upper bound. A new digest supersedes the previous one, which stays.
+- The portrait is of everyone who speaks as user, and itself says how to talk with them.
+- A global digest is made from the newest ``days`` daily digests and, for earlier days, from the
+  previous global digest, so that its cost stays constant.
+- A session without dates is a day of its own, and does not fade.
+- Forgetting is off by default: without recalls it only ranks by age, which loses evidence
+  (``docs/methods/memorybank.md``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memorybank.config import MemoryBankConfig
-from theanine.methods.memorybank.diary import write
-from theanine.methods.memorybank.estimate import estimate
+from theanine.methods.memorybank.diary import SERIES, update_digests
+from theanine.methods.memorybank.digest import DAY
 from theanine.methods.memorybank.kinds import (
     DAY_EVENTS,
     EVENTS,
     EXCHANGE,
     PORTRAIT,
-    live_of,
+    live_by_time,
     quoted_turns,
 )
 from theanine.methods.memorybank.retention import retained
+from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
 from theanine.methods.shared.recall import query_text, retrieve
 from theanine.methods.shared.respond import ReplyMixin
 from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.retrieval.budget import fit_budget
 from theanine.segmentation import exchanges
 from theanine.text.formatting import format_dated_turns, format_dialogue, format_memory, one_line
+from theanine.text.numbering import split_windows
 from theanine.types import (
     LOCAL_MODEL,
     STATEMENT,
@@ -52,15 +56,19 @@ from theanine.types import (
     Utterance,
 )
 
-POOL = 10
-"""With forgetting, the best of so many times ``retrieved`` pieces are weighed by retention."""
-BELOW_ALL = -1.0
-"""The score of the digests of all days: they are given back whatever is asked."""
+CANDIDATES_PER_MEMORY = 10
+"""With forgetting, this many times ``retrieved`` memories are ranked by retention."""
+GLOBAL_DIGEST_SCORE = -1.0
+"""Score of the global digests, below all others: they are returned for any query."""
 _HEADINGS = {EVENTS: "So far:", PORTRAIT: "What they are like:"}
+_DAY_TOKENS = 200
+"""Estimated tokens of a day's events, or of its traits."""
+_GLOBAL_TOKENS = 200
+"""Estimated tokens of a global digest."""
 
 
 class MemoryBank(ReplyMixin):
-    """Keep what was said, its digests, and its strength."""
+    """The method."""
 
     name = "memorybank"
     Config = MemoryBankConfig
@@ -72,123 +80,126 @@ class MemoryBank(ReplyMixin):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """Every exchange, the day's digests, and those of all days."""
+        """Keep every exchange, and update the digests; imported memories are kept as well."""
         memories = [
-            _exchange(piece)
-            for piece in exchanges(turns)
-            if any(turn.full_text.strip() for turn in piece)
+            NewMemory(
+                text=format_dialogue(exchange),
+                at=exchange[-1].at,
+                source_turns=tuple(turn.id for turn in exchange),
+                speakers=tuple(dict.fromkeys(turn.speaker for turn in exchange)),
+                kind=EXCHANGE,
+            )
+            for exchange in exchanges(turns)
+            if any(turn.full_text.strip() for turn in exchange)
         ]
         marks: list[NewMark] = []
         if memories:
-            pieces = len(memories)
-            for pages in await write(session, turns, context, self.config):
-                marks += pages.bound(memories, pieces)
-        if given:
-            memories += await summarize_session(session, turns, given, context)
+            exchange_count = len(memories)
+            for update in await update_digests(session, turns, context, self.config):
+                marks += update.append_to(memories, exchange_count)
+        if imported:
+            memories += await summarize_session(session, turns, imported, context)
         return MemoryBatch(
             memories=memories, vectors=await embed_memories(memories, context), marks=marks
         )
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """What remembering a session of these turns will about take of a model."""
-        return estimate(turns, self.config)
+        """Estimate a session with a quarter of ``days`` days before it."""
+        windows = len(split_windows(turns))
+        if not windows:
+            return Estimate()
+        page_tokens = len(SERIES) * _DAY_TOKENS
+        total = Estimate(
+            calls=windows,
+            input_tokens=windows * count_prompt_tokens(DAY)
+            + count_turn_tokens(turns)
+            + (windows - 1) * page_tokens,
+            output_tokens=windows * page_tokens,
+        )
+        for series in SERIES if self.config.personality else SERIES[:1]:
+            total += Estimate(
+                calls=1,
+                input_tokens=count_prompt_tokens(series.global_prompt)
+                + (self.config.days + 3) // 4 * _DAY_TOKENS,
+                output_tokens=_GLOBAL_TOKENS,
+            )
+        return total
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The digests of all days, and the best-fitting pieces in time order.
+        """Return the global digests, and the best other memories in time order.
 
-        A budget goes to the pieces first, best first, and what is left of it to the digests.
+        A budget is spent on the other memories first, best first, and then on the digests.
         """
         query = query_text(dialogue, self.config.query_turns)
-        found = await self._pieces(query, dialogue, context)
-        parts = [await _piece(memory, score, context) for memory, score in found]
+        ranked = await self._rank(query, dialogue, context)
+        parts = [await _part(memory, score, context) for memory, score in ranked]
         kinds = (EVENTS, PORTRAIT) if self.config.personality else (EVENTS,)
-        wholes = [memory for kind in kinds for memory in live_of(kind, context.index)[-1:]]
-        parts += [await _whole(memory, context) for memory in wholes]
+        for kind in kinds:
+            for memory in live_by_time(kind, context.index)[-1:]:
+                parts.append(await _global_part(memory, context))
         budget = context.token_budget(self.config.budget)
         kept = fit_budget([(part, part.text) for part in parts], budget)
-        kept.sort(key=lambda part: _place(part.memories[0]))
+        kept.sort(key=lambda part: _position(part.memories[0]))
         return Recollection(query=query, parts=tuple(kept))
 
-    async def _pieces(
+    async def _rank(
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[tuple[Memory, float]]:
-        """The best pieces with how well they fit: 1 for the best, 0 for the worst found."""
+        """Return the best memories, scored 0 to 1: relevance, times retention with forgetting."""
         config = self.config
-        most = config.retrieved * (POOL if config.forgetting else 1)
+        k = config.retrieved * (CANDIDATES_PER_MEMORY if config.forgetting else 1)
         kinds = (EXCHANGE, DAY_EVENTS, STATEMENT)
-        found = _levelled(
-            await retrieve(query, dialogue, most, context, config.retrieval, kinds=kinds)
+        ranked = _normalize(
+            await retrieve(query, dialogue, k, context, config.retrieval, kinds=kinds)
         )
-        if not config.forgetting or not found:
-            return found
+        if not config.forgetting or not ranked:
+            return ranked
         recalls, now = await context.index.recall_times(), dialogue[-1].at
-        faded = [
-            (memory, fit * self._left(memory, recalls.get(memory.id, ()), now, context), fit)
-            for memory, fit in found
-        ]
-        faded.sort(key=lambda one: (one[1], one[2], one[0].id), reverse=True)
+        faded: list[tuple[Memory, float, float]] = []
+        for memory, relevance in ranked:
+            recalled_at = recalls.get(memory.id, ())
+            retention = retained(memory.at, recalled_at, now) if memory.dated else 1.0
+            faded.append((memory, relevance * retention, relevance))
+        faded.sort(key=lambda item: (item[1], item[2], item[0].id), reverse=True)
         return [(memory, score) for memory, score, _ in faded[: config.retrieved]]
 
-    @staticmethod
-    def _left(
-        memory: Memory, recalls: Sequence[datetime], now: datetime, context: Context
-    ) -> float:
-        """The piece's retention; 1 where nobody knows how long ago it was."""
-        if memory.session in context.index.undated:
-            return 1.0
-        return retained(memory.at, recalls, now)
 
-
-def _exchange(piece: Sequence[Turn]) -> NewMemory:
-    return NewMemory(
-        text=format_dialogue(piece),
-        at=piece[-1].at,
-        source_turns=tuple(turn.id for turn in piece),
-        speakers=tuple(dict.fromkeys(turn.speaker for turn in piece)),
-        kind=EXCHANGE,
-    )
-
-
-def _levelled(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
-    """Scores of any scale as 0 for the lowest to 1 for the highest, in the same order."""
-    if not found:
+def _normalize(ranked: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
+    """Scale scores to 0 for the lowest and 1 for the highest."""
+    if not ranked:
         return []
-    high, low = (pick(score for _, score in found) for pick in (max, min))
-    span = high - low
-    return [(memory, (score - low) / span if span > 0 else 1.0) for memory, score in found]
+    scores = [score for _, score in ranked]
+    low, span = min(scores), max(scores) - min(scores)
+    return [(memory, (score - low) / span if span > 0 else 1.0) for memory, score in ranked]
 
 
-async def _piece(memory: Memory, score: float, context: Context) -> Part:
-    """An exchange as it was said, or the digest of a day, under its date."""
-    view = context.index
-    sources = await view.turns(quoted_turns(memory, view))
-    said = memory.kind == EXCHANGE
-    text = format_dated_turns(sources) if said else format_memory(memory)
+async def _part(memory: Memory, score: float, context: Context) -> Part:
+    """Make a part of an exchange, of a day's digest or of an imported memory, under its date."""
+    turns = await context.index.turns(quoted_turns(memory, context.index))
     return Part(
-        text=text,
+        text=format_dated_turns(turns) if memory.kind == EXCHANGE else format_memory(memory),
         memories=(memory,),
-        source_turns=tuple(sources),
+        source_turns=tuple(turns),
         score=score,
         made_by=memory.made_by if memory.kind == DAY_EVENTS else LOCAL_MODEL,
     )
 
 
-async def _whole(memory: Memory, context: Context) -> Part:
-    sources = await context.index.turns(quoted_turns(memory, context.index))
-    text = f"{_HEADINGS[memory.kind]} {one_line(memory.text)}"
+async def _global_part(memory: Memory, context: Context) -> Part:
+    turns = await context.index.turns(quoted_turns(memory, context.index))
     return Part(
-        text=text,
+        text=f"{_HEADINGS[memory.kind]} {one_line(memory.text)}",
         memories=(memory,),
-        source_turns=tuple(sources),
-        score=BELOW_ALL,
+        source_turns=tuple(turns),
+        score=GLOBAL_DIGEST_SCORE,
         made_by=memory.made_by,
     )
 
 
-def _place(memory: Memory) -> tuple[bool, str, object]:
-    """Digests of all days first, then the pieces in time order."""
-    whole = memory.kind in _HEADINGS
-    return (not whole, memory.kind if whole else "", memory.order)
+def _position(memory: Memory) -> tuple[bool, str, object]:
+    """Sort the global digests first, then the other memories by time."""
+    is_global = memory.kind in _HEADINGS
+    return (not is_global, memory.kind if is_global else "", memory.order)

@@ -1,4 +1,4 @@
-"""How much of a memory is left: Ebbinghaus' curve in days, as MemoryBank has it."""
+"""Retention of a memory: Ebbinghaus' forgetting curve in days, as in the MemoryBank paper."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _DAY = timedelta(days=1)
 
 
 def retention(days: float, strength: int) -> float:
-    """exp(-days / strength): 1 at once, and less with every day; slower the stronger it is.
+    """Return ``exp(-days / strength)``, 0 to 1.
 
-    ``days`` since it was said or last recalled, below 0 counts as 0; ``strength`` is 1 or more.
+    ``days`` since it was said or last recalled; below 0 they count as 0. ``strength`` is 1 or more.
     """
     return exp(-max(0.0, days) / strength)
 
 
-def retained(said: datetime, recalls: Sequence[datetime], now: datetime) -> float:
-    """What is left ``now`` of something said then: 0 to 1.
+def retained(said_at: datetime, recalls: Sequence[datetime], now: datetime) -> float:
+    """Return the retention at ``now`` of something said at ``said_at``.
 
-    Its strength is 1 and a further 1 for each recall until now; days count from the last of them.
-    ``recalls`` are ascending; those after ``now`` do not count.
+    The strength is 1, and 1 more for each recall until ``now``; days count from the last of them.
+    ``recalls`` are ascending.
     """
     past = bisect_right(recalls, now)
-    last = max(said, recalls[past - 1]) if past else said
+    last = max(said_at, recalls[past - 1]) if past else said_at
     return retention((now - last) / _DAY, 1 + past)

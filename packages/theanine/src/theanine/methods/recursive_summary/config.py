@@ -1,4 +1,4 @@
-"""Recursive summary's settings, as frozen data."""
+"""Settings of recursive summary."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from typing import Literal
 from theanine.errors import SettingsError
 from theanine.methods.shared.config import check_minimums
 
-EXAMPLES = 3
-"""Demonstrations that the file of them holds."""
+MAX_DEMONSTRATIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecursiveSummaryConfig:
-    """How long the summary may be, and what stands beside it.
+    """Length of the summary, and what is recalled with it.
 
     Attributes:
-        sentences: how many sentences the summary may have.
-        demonstrations: worked examples that the model is shown before a reply, 0 to 3.
-        utterances: past utterances recalled beside the summary (the paper's "local memory"); 0
-            keeps and recalls none. They are kept of the sessions that are remembered with it.
-        retrieval: how those are found: by BM25 (``lexical``), by cosine (``dense``), or ``hybrid``:
-            by all evidence of :class:`theanine.retrieval.ranking.RankingConfig`.
-        query_turns: how many of the dialogue's last turns make the query; None takes all.
-        budget: tokens (of the bundled tokenizer) of the recollection, the sentences that fit best
-            first.
+        sentences: maximum sentences of the summary.
+        demonstrations: worked examples shown to the model before a reply, 0 to 3.
+        utterances: number of past utterances recalled with the summary (the paper's "local
+            memory"); with 0 none are stored. Sessions remembered with 0 have none.
+        retrieval: how these are ranked: ``lexical`` by BM25, ``dense`` by cosine, ``hybrid`` by all
+            evidence of :class:`theanine.retrieval.ranking.RankingConfig`.
+        query_turns: number of latest turns of the dialogue that form the query; None takes all.
+        budget: maximum tokens of the recollection (bundled tokenizer), best sentences first; None
+            sets no limit.
     """
 
     sentences: int = 20
@@ -37,10 +36,12 @@ class RecursiveSummaryConfig:
 
     def __post_init__(self) -> None:
         check_minimums(self, sentences=1, utterances=0, query_turns=1, budget=0)
-        if not 0 <= self.demonstrations <= EXAMPLES:
-            raise SettingsError(f"demonstrations must be 0 to {EXAMPLES}")
+        if not 0 <= self.demonstrations <= MAX_DEMONSTRATIONS:
+            raise SettingsError(
+                f"demonstrations must be 0 to {MAX_DEMONSTRATIONS}, not {self.demonstrations}"
+            )
 
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:
-        """The paper's values: 20 sentences alone; BM25 where utterances are added (section 6.4)."""
+        """Return the paper's values: 20 sentences alone; BM25 for utterances (section 6.4)."""
         return cls(retrieval="lexical", query_turns=None)

@@ -1,7 +1,4 @@
-"""Reply after a few worked examples.
-
-Source: LLM-Rsum, section 6.3 (table 5) and the response prompt of figure 12.
-"""
+"""Reply after worked examples (LLM-Rsum, section 6.3, table 5, and the prompt of figure 12)."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ from importlib.resources import files
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Reply
-from theanine.text.formatting import dialogue_sessions, format_dialogue, format_speaker, one_line
+from theanine.methods.shared.provenance import dialogue_sessions
+from theanine.text.formatting import format_dialogue, format_recollection, format_speaker
 from theanine.types import Recollection, Utterance
 
 PACKAGE = "theanine.methods.recursive_summary"
@@ -21,33 +19,33 @@ RESPOND_FEW_SHOT = load_prompt(PACKAGE, "respond-few-shot", 1, str)
 
 @cache
 def demonstrations() -> tuple[str, ...]:
-    """The worked examples: what is remembered, a conversation, and a good reply to it."""
+    """Return the worked examples: memories, a conversation, and a good reply to it."""
     file = files(PACKAGE) / "prompts" / f"demonstrations.v{RESPOND_FEW_SHOT.version}.md"
-    return tuple(one.strip() for one in file.read_text(encoding="utf-8").split("\n---\n"))
+    text = file.read_text(encoding="utf-8")
+    return tuple(example.strip() for example in text.split("\n---\n"))
 
 
 async def respond_few_shot(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    caller: ScopedChat,
+    chat: ScopedChat,
     *,
     examples: int,
-    touches: set[int],
+    source_sessions: set[int],
 ) -> Reply:
-    """What ``speaker`` says next, after the first ``examples`` demonstrations.
+    """Reply as ``speaker`` after the first ``examples`` demonstrations.
 
-    ``touches`` are all sessions whose words may stand in the recollection. Raises ModelError when
-    the model fails.
+    ``source_sessions`` are all sessions that the recollection may quote. Raises ModelError when the
+    model fails.
     """
-    said = await caller.ask(
+    text = await chat.ask(
         RESPOND_FEW_SHOT,
-        source_sessions=touches | dialogue_sessions(dialogue),
+        source_sessions=source_sessions | dialogue_sessions(dialogue),
         check=lambda reply: None if reply.strip() else "the reply is empty",
         examples="\n\n".join(demonstrations()[:examples]),
         speaker=format_speaker(speaker),
-        remembered="\n".join(f"- {one_line(part.text)}" for part in recollection.parts)
-        or "(nothing)",
+        remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),
     )
-    return Reply(text=said.strip(), recollection=recollection, made_by=caller.model)
+    return Reply(text=text.strip(), recollection=recollection, made_by=chat.model)

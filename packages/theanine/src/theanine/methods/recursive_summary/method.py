@@ -1,15 +1,17 @@
-"""Recursive summary: after each session a summary made of the one before and of what was said.
+"""Recursive summary: after each session, a new summary from the previous one and the session.
 
 Source: Wang et al., "Recursively Summarizing Enables Long-Term Dialogue Memory in Large Language
 Models" (LLM-Rsum): memory management (section 3.2.1), response (3.2.2), demonstrations (6.3),
-utterances as local memory beside the summary (6.4).
+utterances as local memory (6.4).
 
-Differences from the paper: each sentence of the summary names the turns and the earlier sentences
-that it rests on, and one that still holds is named by its number instead of written again, which
-costs less and keeps it from drifting. So every sentence is a memory of its own, and the summary
-after a session is what was live then. Sentences show the day of their last source. A session that
-passes one prompt is taken in window by window. With a token budget the sentences that fit the
-dialogue best are kept.
+Differences from the paper:
+
+- Each sentence names the turns and earlier sentences that support it. A sentence that still holds
+  is named by number instead of written again, which costs less and prevents drift. So every
+  sentence is a memory of its own, and the current summary is the live ones.
+- Sentences show the day of their last source turn.
+- A session that exceeds one prompt is added window by window.
+- With a token budget the best sentences for the dialogue are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +36,6 @@ from theanine.text.formatting import format_day, format_turn
 from theanine.types import (
     ImportedMemory,
     MemoryBatch,
-    NewMemory,
     Part,
     Recollection,
     Session,
@@ -44,7 +45,7 @@ from theanine.types import (
 
 
 class RecursiveSummary:
-    """Keeps one summary of all sessions, sentence by sentence, and every earlier state of it."""
+    """The method."""
 
     name = "recursive-summary"
     Config = RecursiveSummaryConfig
@@ -56,28 +57,27 @@ class RecursiveSummary:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """M_i from M_{i-1} and the session; what it takes the place of is marked superseded."""
+        """Make summary M_i from M_{i-1} and the session, and mark the sentences it replaces."""
         memories, marks = await update_running_summary(
-            session, turns, given, context, max_sentences=self.config.sentences
+            session, turns, imported, context, max_sentences=self.config.sentences
         )
         if self.config.utterances:
             memories += utterance_memories(turns)
-        return MemoryBatch(
-            memories=memories, vectors=await _vectors(memories, context), marks=marks
-        )
+        vectors = await embed_memories(memories, context) if memories else None
+        return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """One call a session, or one for each window of a very long one."""
+        """Estimate one call for each window of the session."""
         return estimate_running_summary(turns, self.config.sentences)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The summary as it stands, in time order, then the utterances that fit, in time order."""
+        """Return the current summary, then the best utterances, each in time order."""
         query = query_text(dialogue, self.config.query_turns)
         parts = await summary_parts(query, dialogue, context)
-        parts += await self._said(query, dialogue, context)
+        parts += await self._utterance_parts(query, dialogue, context)
         budget = context.token_budget(self.config.budget)
         kept = fit_budget([(part, part.text) for part in parts], budget)
         kept.sort(key=lambda part: (part.memories[0].kind == UTTERANCE, part.memories[0].order))
@@ -90,7 +90,7 @@ class RecursiveSummary:
         speaker: str,
         context: Context,
     ) -> Reply:
-        """Reply from the dialogue and the summary, after demonstrations where they are set."""
+        """Reply from the dialogue and the summary, after demonstrations if configured."""
         if context.chat is None or not self.config.demonstrations:
             return await reply(dialogue, recollection, speaker, context)
         return await respond_few_shot(
@@ -99,31 +99,21 @@ class RecursiveSummary:
             speaker,
             context.chat,
             examples=self.config.demonstrations,
-            touches=source_sessions(recollection.memories, context.index),
+            source_sessions=source_sessions(recollection.memories, context.index),
         )
 
-    async def _said(
+    async def _utterance_parts(
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[Part]:
-        """The past utterances that fit best: the local memory beside the global one."""
-        view = context.index
-        if not self.config.utterances:
+        config = self.config
+        if not config.utterances:
             return []
-        found = await retrieve(
-            query,
-            dialogue,
-            self.config.utterances,
-            context,
-            self.config.retrieval,
-            kinds=[UTTERANCE],
+        ranked = await retrieve(
+            query, dialogue, config.utterances, context, config.retrieval, kinds=[UTTERANCE]
         )
         parts: list[Part] = []
-        for memory, score in found:
-            turns = tuple(await view.turns(memory.source_turns))
+        for memory, score in ranked:
+            turns = tuple(await context.index.turns(memory.source_turns))
             text = format_day(memory.at, memory.dated) + " ".join(map(format_turn, turns))
             parts.append(Part(text=text, memories=(memory,), source_turns=turns, score=score))
         return parts
-
-
-async def _vectors(memories: Sequence[NewMemory], context: Context) -> object:
-    return await embed_memories(memories, context) if memories else None

@@ -1,4 +1,4 @@
-"""Summary buffer's settings, as frozen data."""
+"""Settings of summary buffer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from theanine.methods.shared.config import check_minimums
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryBufferConfig:
-    """How much stays verbatim, and how long the summary of the rest may be.
+    """Size of the buffer, and length of the summary.
 
     Attributes:
-        buffer: how much of what was said last is kept verbatim.
-        unit: what ``buffer`` counts: ``turns``, or ``tokens`` of the bundled tokenizer.
-        sentences: how many sentences the summary of all older turns may have.
-        query_turns: how many of the dialogue's last turns make the query, which tells what fits
-            where a budget cuts; None takes all.
-        budget: tokens (of the bundled tokenizer) of the recollection.
+        buffer: how many of the latest ``unit`` are kept verbatim.
+        unit: ``turns``, or ``tokens`` of the bundled tokenizer.
+        sentences: maximum sentences of the summary of all earlier turns.
+        query_turns: number of latest turns of the dialogue that form the query, which ranks
+            sentences for a budget; None takes all.
+        budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
     """
 
     buffer: int = 20
@@ -35,5 +35,5 @@ class SummaryBufferConfig:
 
     @classmethod
     def paper(cls) -> SummaryBufferConfig:
-        """2,000 tokens verbatim, as the library that SeCom cites has it; it names no figures."""
+        """Return 2,000 tokens verbatim, as in the library that SeCom cites; it names no figures."""
         return cls(buffer=2_000, unit="tokens", query_turns=None)

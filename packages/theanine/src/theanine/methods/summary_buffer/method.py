@@ -1,12 +1,15 @@
-"""Summary buffer: the last turns as they were said, and a running summary of all before them.
+"""Summary buffer: the latest turns verbatim, and a running summary of all earlier ones.
 
 Source: the system "SumMem" of SeCom (section 3), which names no figures; the library that it cites
 keeps 2,000 tokens verbatim.
 
-Differences: what leaves the buffer is folded in when a session ends, not in the middle of it. The
-summary is that of LLM-Rsum: sentence by sentence, each with the turns behind it, every earlier
-state kept. All of it is recalled; where a budget cuts, the buffer has at least half, newest first,
-and of the summary the sentences that fit the dialogue best are kept.
+Differences from that library:
+
+- Turns leave the buffer for the summary when a session ends, not during it.
+- The summary is that of LLM-Rsum (:mod:`theanine.summarization.running_summary`): by sentence, each
+  with its source turns, every earlier version kept.
+- All of it is recalled. With a budget, the buffer has at least half of it, newest turns first, and
+  the best sentences for the dialogue are kept.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from theanine.types import (
 
 
 class SummaryBuffer(ReplyMixin):
-    """Keeps the last turns verbatim, and a summary of what has left that buffer."""
+    """The method."""
 
     name = "summary-buffer"
     Config = SummaryBufferConfig
@@ -56,81 +59,84 @@ class SummaryBuffer(ReplyMixin):
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
-        """The session's turns go into the buffer; what no longer fits goes into the summary.
+        """Add the session's turns to the buffer, and what no longer fits to the summary.
 
-        Ready-made memories, where there are any, become sentences of the summary as they are.
+        Imported memories, if any, become sentences of the summary instead.
         """
-        view = context.index
-        held = [] if given else _buffered(view)
-        said = [] if given else [turn for turn in turns if turn.full_text.strip()]
-        known = await view.turns([memory.source_turns[0] for memory in held])
-        leaving, staying = self._parted([*known, *said])
-        gone = {turn.id for turn in leaving}
-        left = [memory for memory in held if memory.source_turns[0] in gone]
+        buffered = [] if imported else _buffered(context.index)
+        spoken = [] if imported else [turn for turn in turns if turn.full_text.strip()]
+        old_turns = await context.index.turns([memory.source_turns[0] for memory in buffered])
+        leaving, staying = self._split([*old_turns, *spoken])
+        leaving_ids = {turn.id for turn in leaving}
+        left = [memory for memory in buffered if memory.source_turns[0] in leaving_ids]
         memories, marks = await update_running_summary(
-            session, leaving, given, context, max_sentences=self.config.sentences, also_from=left
+            session,
+            leaving,
+            imported,
+            context,
+            max_sentences=self.config.sentences,
+            also_from=left,
         )
-        marks += [_left(memory, memories) for memory in left]
-        new = {turn.id for turn in said}
-        memories += utterance_memories([turn for turn in staying if turn.id in new])
+        marks += [_left_mark(memory, memories) for memory in left]
+        new_ids = {turn.id for turn in spoken}
+        memories += utterance_memories([turn for turn in staying if turn.id in new_ids])
         vectors = await embed_memories(memories, context) if memories else None
         return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        """As many turns leave the buffer as come into it, once it is full."""
+        """Estimate a full buffer, which as many turns leave as come in."""
         return estimate_running_summary(turns, self.config.sentences)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """The summary, in time order, then the buffer, in time order, a part a session."""
+        """Return the summary, then the buffer with a part for each session, in time order."""
         query = query_text(dialogue, self.config.query_turns)
         sentences = await summary_parts(query, dialogue, context)
-        said = await _verbatim(query, dialogue, context)
+        turns = await _turn_parts(query, dialogue, context)
         budget = context.token_budget(self.config.budget)
         if budget is not None:
             room = max(budget // 2, budget - _cost(sentences))
-            said = fit_prefix(((part, part.text) for part in said), room)
-            sentences = fit_budget([(part, part.text) for part in sentences], budget - _cost(said))
+            turns = fit_prefix(((part, part.text) for part in turns), room)
+            rest = budget - _cost(turns)
+            sentences = fit_budget([(part, part.text) for part in sentences], rest)
         sentences.sort(key=lambda part: part.memories[0].order)
-        return Recollection(query=query, parts=(*sentences, *_by_session(said, context.index)))
+        return Recollection(query=query, parts=(*sentences, *_join_sessions(turns)))
 
-    def _parted(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
-        """What leaves the buffer and what stays in it, both in time order."""
+    def _split(self, turns: Sequence[Turn]) -> tuple[list[Turn], list[Turn]]:
+        """Return the turns that leave the buffer and those that stay, both in time order."""
         ordered = sorted(turns, key=lambda turn: (turn.at, turn.id))
-        room = self.config.buffer
         if self.config.unit == "turns":
-            stays = min(room, len(ordered))
+            staying = min(self.config.buffer, len(ordered))
         else:
             newest = ((turn, f"\n{format_turn(turn)}") for turn in reversed(ordered))
-            stays = len(fit_prefix(newest, room))
-        first = len(ordered) - stays
+            staying = len(fit_prefix(newest, self.config.buffer))
+        first = len(ordered) - staying
         return ordered[:first], ordered[first:]
 
 
-def _buffered(view: ScopeIndex) -> list[Memory]:
-    """What is in the buffer, in time order."""
-    mask = view.live_mask(UTTERANCE)
-    found = [memory for memory, held in zip(view.memories, mask, strict=True) if held]
-    return sorted(found, key=lambda memory: memory.order)
+def _buffered(index: ScopeIndex) -> list[Memory]:
+    """Return the memories of the turns in the buffer, in time order."""
+    return sorted(index.live_memories(UTTERANCE), key=lambda memory: memory.order)
 
 
-def _left(memory: Memory, made: Sequence[NewMemory]) -> NewMark:
-    """Marks a turn that left the buffer, by the first sentence that rests on it."""
-    by = next((i for i, one in enumerate(made) if memory.source_turns[0] in one.source_turns), None)
+def _left_mark(memory: Memory, new: Sequence[NewMemory]) -> NewMark:
+    """Mark a turn that left the buffer, by the first sentence that it supports."""
+    turn = memory.source_turns[0]
+    by = next((i for i, sentence in enumerate(new) if turn in sentence.source_turns), None)
     return NewMark(memory=memory.id, kind="superseded", by=by, reason="it left the buffer")
 
 
-async def _verbatim(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
-    """A part for each turn in the buffer, the newest first."""
-    view = context.index
-    most = len(_buffered(view))
-    found = await retrieve(query, dialogue, most, context, "hybrid", kinds=[UTTERANCE])
-    scores = {memory.id: score for memory, score in found}
+async def _turn_parts(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
+    """Return a part for each turn in the buffer, newest first."""
+    index = context.index
+    k = len(_buffered(index))
+    ranked = await retrieve(query, dialogue, k, context, "hybrid", kinds=[UTTERANCE])
+    scores = {memory.id: score for memory, score in ranked}
     parts: list[Part] = []
-    for memory in reversed(_buffered(view)):
-        turns = tuple(await view.turns(memory.source_turns))
+    for memory in reversed(_buffered(index)):
+        turns = tuple(await index.turns(memory.source_turns))
         parts.append(
             Part(
                 text=format_dated_turns(turns),
@@ -142,18 +148,18 @@ async def _verbatim(query: str, dialogue: Sequence[Utterance], context: Context)
     return parts
 
 
-def _by_session(parts: Sequence[Part], view: ScopeIndex) -> list[Part]:
-    """One part for all turns of a session, in time order."""
+def _join_sessions(parts: Sequence[Part]) -> list[Part]:
+    """Join parts of single turns, newest first, into one for each session, in time order."""
     joined: list[Part] = []
     for _, run in groupby(reversed(parts), key=lambda part: part.source_turns[0].session):
-        several = list(run)
-        turns = tuple(turn for part in several for turn in part.source_turns)
+        session_parts = list(run)
+        turns = tuple(turn for part in session_parts for turn in part.source_turns)
         joined.append(
             Part(
                 text=format_dated_turns(turns),
-                memories=tuple(memory for part in several for memory in part.memories),
+                memories=tuple(memory for part in session_parts for memory in part.memories),
                 source_turns=turns,
-                score=max(part.score for part in several),
+                score=max(part.score for part in session_parts),
             )
         )
     return joined
