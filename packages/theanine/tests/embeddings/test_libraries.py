@@ -88,7 +88,7 @@ async def test_an_empty_folder_and_torn_weights_are_named(kind: str, tmp_path: P
 
 async def test_a_classifier_is_no_reranker(tmp_path: Path) -> None:
     classifier = open_reranker(f"cross-encoder:{cross_encoder(tmp_path / 'm', labels=3)}")
-    with pytest.raises(ModelRejected, match="one score a pair"):
+    with pytest.raises(ModelRejected, match="one score for each pair"):
         await classifier.score("a", ["b", "c"])
 
 
@@ -128,11 +128,11 @@ async def test_a_model_that_pools_by_itself_needs_no_word_on_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("pooling", "file", "words", "said"),
     [
-        (None, "", "", "says nothing of how its tokens are pooled"),
-        ("max", "", "", "says max of how its tokens are pooled"),
+        (None, "", "", "config.json is missing"),
+        ("max", "", "", "config.json is max"),
         ("mean", "modules.json", '[{"type": "a.b.Dense"}]', "its dense layer is not in the ONNX"),
         ("mean", "other.onnx", "x", None),
-        ("mean", "config_sentence_transformers.json", "{", "should be JSON"),
+        ("mean", "config_sentence_transformers.json", "{", "is not valid JSON"),
     ],
     ids=["none", "max", "dense", "two files", "torn"],
 )
@@ -176,6 +176,6 @@ def test_a_model_that_is_not_here_is_one_line_and_offline_stays_offline(
     offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": empty, "FASTEMBED_CACHE_PATH": empty}
     ran = run.typed("doctor", option, name, environment=offline, patience=300)
     assert ran.code == 1, ran
-    assert f"{name} is not on this machine and could not be fetched" in " ".join(ran.out.split())
+    assert f"{name} is not on this machine and could not be downloaded" in " ".join(ran.out.split())
     assert "give the path of a folder" in " ".join(ran.out.split())
     assert ran.err == ""

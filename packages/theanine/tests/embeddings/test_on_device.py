@@ -110,7 +110,7 @@ class _Broken(OnDeviceEmbedder[object]):
         self._found = rows
 
     def vectors(
-        self, model: object, texts: Sequence[str], *, questions: bool
+        self, model: object, texts: Sequence[str], *, queries: bool
     ) -> NDArray[np.float32]:
         return self._found
 

@@ -26,7 +26,7 @@ from theanine.cli.options import (
 )
 from theanine.cli.output import show_json
 from theanine.cli.rendering import console, pluralize
-from theanine.embeddings.on_disk import asked_as
+from theanine.embeddings.on_disk import option_for
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import TheanineError
 from theanine.llm.base import Closable, Message
@@ -124,7 +124,7 @@ def _check_vectors(client: Client) -> Finding:
     return Finding(
         "vectors",
         stored,
-        f"Open the store with --embedder {asked_as(stored)}, or run `theanine reembed`",
+        f"Open the store with --embedder {option_for(stored)}, or run `theanine reembed`",
     )
 
 

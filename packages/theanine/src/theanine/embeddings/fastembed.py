@@ -17,128 +17,127 @@ from numpy.typing import NDArray
 
 from theanine.embeddings.base import Scores
 from theanine.embeddings.on_device import (
-    END,
+    QUESTION_END,
     OnDevice,
     OnDeviceEmbedder,
-    checked,
-    hub_failures,
-    prepared,
-    require,
+    check_scores,
+    hub_errors,
+    prepare_text,
+    require_package,
 )
-from theanine.embeddings.on_disk import Source, source_of
+from theanine.embeddings.on_disk import Source, resolve_source
 from theanine.errors import SettingsError
 
 KIND = EXTRA = _PACKAGE = "fastembed"
 _BATCH = 64
-_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "model_quantized.onnx")
+_USUAL_FILES = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "model_quantized.onnx")
 _POOLING = {"mean": "MEAN", "cls": "CLS", "lasttoken": "LAST_TOKEN"}
-_registering = Lock()
+_registration_lock = Lock()
 
 
 class FastembedEmbedder(OnDeviceEmbedder[Any]):
-    """A model that fastembed lists, by its name, or any ONNX embedder from a folder.
+    """A model supported by fastembed, by name, or any ONNX embedder from a folder.
 
-    A folder holds the ``.onnx`` file and the tokenizer's files; how tokens are pooled is read from
-    its ``1_Pooling/config.json``, unless the model gives one vector a text itself. Prompts in its
-    ``config_sentence_transformers.json`` are put before questions and before what is remembered.
+    A folder contains the ``.onnx`` file and the tokenizer's files. The pooling of token vectors is
+    read from ``1_Pooling/config.json``, unless the model's output is one vector for each text.
+    Prompts in ``config_sentence_transformers.json`` are put before queries and texts.
 
-    Raises SettingsError for a path with no folder, MissingExtra without ``fastembed``.
+    Raises SettingsError for a missing folder, MissingExtra without ``fastembed``.
     """
 
     def __init__(self, model: str) -> None:
-        source = source_of(KIND, model)
-        require(_PACKAGE, EXTRA, f"the embedder {source.name}")
+        source = resolve_source(KIND, model)
+        require_package(_PACKAGE, EXTRA, f"the embedder {source.name}")
         self._prompts = _prompts(source.folder)
-        super().__init__(OnDevice(source, lambda: _embedder(source), _failures))
+        super().__init__(OnDevice(source, lambda: _embedder(source), _library_errors))
 
-    def vectors(self, model: Any, texts: Sequence[str], *, questions: bool) -> NDArray[Any]:
-        """The library's, in batches, not yet of unit norm."""
-        prompt = self._prompts[questions]
-        embed = model.query_embed if questions else model.passage_embed
+    def vectors(self, model: Any, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        prompt = self._prompts[queries]
+        embed = model.query_embed if queries else model.passage_embed
         return np.array(list(embed([prompt + text for text in texts], batch_size=_BATCH)))
 
 
 class FastembedReranker:
-    """A cross-encoder that fastembed lists, by its name, or one in ONNX from a folder.
+    """A cross-encoder supported by fastembed, by name, or an ONNX cross-encoder from a folder.
 
-    Scores have no fixed scale. Raises as :class:`FastembedEmbedder` does.
+    Scores have no fixed scale. Raises as :class:`FastembedEmbedder`.
     """
 
     def __init__(self, model: str) -> None:
-        source = source_of(KIND, model)
-        require(_PACKAGE, EXTRA, f"the reranker {source.name}")
-        self._model = OnDevice(source, lambda: _reranker(source), _failures)
+        source = resolve_source(KIND, model)
+        require_package(_PACKAGE, EXTRA, f"the reranker {source.name}")
+        self._model = OnDevice(source, lambda: _reranker(source), _library_errors)
 
     @property
     def name(self) -> str:
-        """The full name; with a fingerprint of the files for a model in a folder."""
+        """The full name; for a model from a folder, with a fingerprint of its files."""
         return self._model.source.name
 
     async def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """Read each text beside the question; ``(n,)``."""
+        """Score each text with the question, ``(n,)``."""
         if not texts:
             return np.zeros(0, np.float32)
-        asked, sent = prepared(question[-END:]), [prepared(text) for text in texts]
-        found = await self._model.run(
-            lambda model: list(model.rerank(asked, sent, batch_size=_BATCH))
+        end, prepared = prepare_text(question[-QUESTION_END:]), [prepare_text(t) for t in texts]
+        scores = await self._model.run(
+            lambda model: list(model.rerank(end, prepared, batch_size=_BATCH))
         )
-        return checked(np.asarray(found), len(texts), self.name)
+        return check_scores(np.asarray(scores), len(texts), self.name)
 
 
 def _embedder(source: Source) -> Any:
-    kind = _library().TextEmbedding
+    model_class = _import_library().TextEmbedding
     if source.folder is None:
-        return kind(source.model)
+        return model_class(source.model)
     folder, file = source.folder, _onnx_file(source.folder)
-    with _registering:
-        if not _is_known(kind, source):
-            kind.add_custom_model(
+    with _registration_lock:
+        if not _is_registered(model_class, source):
+            model_class.add_custom_model(
                 source.name,
                 pooling=_pooling(folder, file),
                 normalization=False,
-                sources=_nowhere(),
-                dim=0,  # only shown in lists: the true one is read off the vectors
+                sources=_no_source(),
+                dim=0,  # only for lists of models: the true one is taken from the vectors
                 model_file=file,
             )
-    return kind(source.name, specific_model_path=str(folder))
+    return model_class(source.name, specific_model_path=str(folder))
 
 
 def _reranker(source: Source) -> Any:
-    kind = import_module("fastembed.rerank.cross_encoder").TextCrossEncoder
-    _library()
+    _import_library()
+    model_class = import_module("fastembed.rerank.cross_encoder").TextCrossEncoder
     if source.folder is None:
-        return kind(source.model)
-    with _registering:
-        if not _is_known(kind, source):
+        return model_class(source.model)
+    with _registration_lock:
+        if not _is_registered(model_class, source):
             file = _onnx_file(source.folder)
-            kind.add_custom_model(source.name, sources=_nowhere(), model_file=file)
-    return kind(source.name, specific_model_path=str(source.folder))
+            model_class.add_custom_model(source.name, sources=_no_source(), model_file=file)
+    return model_class(source.name, specific_model_path=str(source.folder))
 
 
-def _library() -> Any:
-    # What it logs to the terminal by itself is in the error that it raises as well.
+def _import_library() -> Any:
+    # It logs errors to the terminal; the exceptions that it raises say the same.
     import_module("loguru").logger.disable(_PACKAGE)
     return import_module(_PACKAGE)
 
 
-def _is_known(kind: Any, source: Source) -> bool:
-    known: list[dict[str, Any]] = kind.list_supported_models()
-    return any(one["model"].lower() == source.name.lower() for one in known)
+def _is_registered(model_class: Any, source: Source) -> bool:
+    models: list[dict[str, Any]] = model_class.list_supported_models()
+    return any(model["model"].lower() == source.name.lower() for model in models)
 
 
-def _nowhere() -> Any:
-    """A source is required of a custom model; it is not asked, as its folder is given."""
+def _no_source() -> Any:
+    """Return the source that custom models require; unused, since the folder is given."""
     return import_module("fastembed.common.model_description").ModelSource(url="file:")
 
 
 def _onnx_file(folder: Path) -> str:
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
-    usual = [file for file in _FILES if file in found] or found
-    if not usual or (len(found) > 1 and usual is found):
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
+    usual = [file for file in _USUAL_FILES if file in files]
+    if not usual and len(files) != 1:
         raise ValueError(
-            f"it needs one .onnx file, such as model.onnx; there are {found or 'none'}"
+            f"it needs one .onnx file, such as model.onnx; there are {files or 'none'}"
         )
-    return usual[0]
+    return (usual or files)[0]
 
 
 def _pooling(folder: Path, file: str) -> Any:
@@ -146,20 +145,22 @@ def _pooling(folder: Path, file: str) -> Any:
     if len(_output_shape(folder / file)) == 2:
         return kinds.DISABLED
     modules = cast("list[dict[str, str]]", _read(folder / "modules.json") or [])
-    if any(one.get("type", "").endswith("Dense") for one in modules):
-        raise ValueError("its dense layer is not in the ONNX file; sentence-transformers reads it")
+    if any(module.get("type", "").endswith("Dense") for module in modules):
+        raise ValueError(
+            "its dense layer is not in the ONNX file: use sentence-transformers instead"
+        )
     config = cast("dict[str, Any]", _read(folder / "1_Pooling/config.json") or {})
     mode = config.get("pooling_mode") or _old_mode(config)
     if mode not in _POOLING:
         raise ValueError(
-            f"1_Pooling/config.json says {mode or 'nothing'} of how its tokens are pooled, where "
-            f'"pooling_mode" should be one of {", ".join(_POOLING)}'
+            f"the pooling mode in 1_Pooling/config.json is {mode or 'missing'}; "
+            f'"pooling_mode" must be one of {", ".join(_POOLING)}'
         )
     return kinds[_POOLING[mode]]
 
 
 def _old_mode(config: dict[str, Any]) -> str:
-    """The mode as sentence-transformers wrote it before version 5."""
+    """Return the mode from the flags of sentence-transformers before version 5."""
     names = {"cls_token": "cls", "mean_tokens": "mean", "lasttoken": "lasttoken"}
     chosen = [mode for key, mode in names.items() if config.get(f"pooling_mode_{key}")]
     others = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
@@ -174,7 +175,7 @@ def _output_shape(file: Path) -> Sequence[Any]:
 
 
 def _prompts(folder: Path | None) -> tuple[str, str]:
-    """What goes before a passage and before a question."""
+    """Return the prompts for passages and queries."""
     config = cast(
         "dict[str, Any]", (folder and _read(folder / "config_sentence_transformers.json")) or {}
     )
@@ -189,10 +190,10 @@ def _read(file: Path) -> Any:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise SettingsError(f"{file} should be JSON: {error}") from error
+        raise SettingsError(f"{file} is not valid JSON: {error}") from error
 
 
-def _failures() -> tuple[type[Exception], ...]:
+def _library_errors() -> tuple[type[Exception], ...]:
     state = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    own = [kind for kind in vars(state).values() if isinstance(kind, type)]
-    return (*(kind for kind in own if issubclass(kind, Exception)), *hub_failures())
+    types = [value for value in vars(state).values() if isinstance(value, type)]
+    return (*(kind for kind in types if issubclass(kind, Exception)), *hub_errors())

@@ -1,4 +1,4 @@
-"""What models that run in this process share: loaded at first use, used in a worker thread."""
+"""Shared by models that run in this process: loading at first use, and use in a worker thread."""
 
 from __future__ import annotations
 
@@ -20,77 +20,78 @@ from theanine.tokenizer import sanitize
 M = TypeVar("M")
 R = TypeVar("R")
 
-LONGEST = 8_000
-"""Characters of a text that are tokenized; what a model can read ends well before."""
-END = 1_000
-"""Characters at the end of a question that rerankers read: the end of a dialogue says most, and a
-model of 512 tokens, which cuts what is too long at its end, has room left for the text."""
-_END = 2_000
-_SAID = 200
+MAX_CHARACTERS = 8_000
+"""Characters of a text that are tokenized; more than any model reads."""
+QUESTION_END = 1_000
+"""Characters at the end of a question that rerankers read: the end of a dialogue matters most, and
+a model of 512 tokens, which truncates at the end, has space left for the text."""
+_QUERY_END = 2_000
+_MAX_MESSAGE = 200
 
 
 class OnDevice(Generic[M]):
-    """One model, loaded at first use and used by one thread at a time.
+    """A model, loaded at first use and used by one thread at a time.
 
     Args:
-        source: which model.
-        load: loads it.
-        failures: the errors that its library raises beside Python's own, known once it is there.
+        load: loads the model.
+        library_errors: returns the errors that the library raises besides Python's own; called only
+            once the library is imported.
     """
 
     def __init__(
         self,
         source: Source,
         load: Callable[[], M],
-        failures: Callable[[], tuple[type[Exception], ...]],
+        library_errors: Callable[[], tuple[type[Exception], ...]],
     ) -> None:
         self.source = source
-        self._load, self._library = load, failures
+        self._load, self._library_errors = load, library_errors
         self._model: M | None = None
-        self._busy = Lock()  # the tokenizers below can't be shared between threads
+        self._lock = Lock()  # the libraries' tokenizers are not thread-safe
 
     async def run(self, use: Callable[[M], R]) -> R:
-        """What ``use`` makes of the model, in a worker thread.
+        """Call ``use`` with the model in a worker thread.
 
-        Raises ModelUnavailable where a hub's model can't be had, ModelRejected where the files or
-        the texts won't do.
+        Raises:
+            ModelUnavailable: a model on the hub can't be downloaded.
+            ModelRejected: the model's files or the texts are unsuitable.
         """
         return await to_thread.run_sync(self._run, use)
 
     def _run(self, use: Callable[[M], R]) -> R:
-        with self._busy:
+        with self._lock:
             if self._model is None:
-                self._model = self._loaded()
+                self._model = self._load_model()
             try:
                 return use(self._model)
-            except self._failures() as error:
-                raise ModelRejected(f"{self.source.name} failed: {_said(error)}") from error
+            except self._errors() as error:
+                raise ModelRejected(f"{self.source.name} failed: {_message(error)}") from error
 
-    def _loaded(self) -> M:
+    def _load_model(self) -> M:
         try:
             return self._load()
-        except self._failures() as error:
+        except self._errors() as error:
             name, folder = self.source.name, self.source.folder
             if folder is not None:
                 raise ModelRejected(
-                    f"{name} can't be loaded from {folder}: {_said(error)}. Does the folder hold "
-                    "a whole model of this kind?"
+                    f"{name} can't be loaded from {folder}: {_message(error)}. Does the folder "
+                    "contain a complete model of this kind?"
                 ) from error
             raise ModelUnavailable(
-                f"{name} is not on this machine and could not be fetched: {_said(error)}. Check "
-                "its name and the network, or give the path of a folder that holds the model"
+                f"{name} is not on this machine and could not be downloaded: {_message(error)}. "
+                "Check its name and the network, or give the path of a folder with the model"
             ) from error
 
-    def _failures(self) -> tuple[type[Exception], ...]:
-        known = (OSError, ValueError, RuntimeError, LookupError, TypeError, ImportError)
-        return (*known, *self._library())
+    def _errors(self) -> tuple[type[Exception], ...]:
+        errors = (OSError, ValueError, RuntimeError, LookupError, TypeError, ImportError)
+        return (*errors, *self._library_errors())
 
 
 class OnDeviceEmbedder(Generic[M]):
-    """An embedder in this process; ``vectors`` tells its kinds apart.
+    """Base class of embedders in this process; subclasses implement ``vectors``.
 
-    Texts are cut at ``LONGEST`` characters; of long questions the end counts, which many a model
-    would cut. Blank ones give a row of zeros.
+    Texts are cut at ``MAX_CHARACTERS``; of long queries the end is used, which many models would
+    truncate. Blank texts give a row of zeros.
     """
 
     def __init__(self, model: OnDevice[M]) -> None:
@@ -99,71 +100,72 @@ class OnDeviceEmbedder(Generic[M]):
 
     @property
     def name(self) -> str:
-        """The full name; with a fingerprint of the files for a model in a folder."""
+        """The full name; for a model from a folder, with a fingerprint of its files."""
         return self._model.source.name
 
-    def vectors(self, model: M, texts: Sequence[str], *, questions: bool) -> NDArray[Any]:
-        """``(n, d)`` of texts that are not blank; ``questions``: as the model wants questions."""
+    def vectors(self, model: M, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        """Embed texts that are not blank, ``(n, d)`` of any norm."""
         raise NotImplementedError
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, in order. Raises as :meth:`OnDevice.run` does."""
-        return await self._embed(texts, questions=False)
+        """Embed texts. Raises as :meth:`OnDevice.run`."""
+        return await self._embed(texts, queries=False)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same, of questions, with the prompt that the model wants before them."""
-        return await self._embed(texts, questions=True)
+        """Embed queries with the model's query prompt."""
+        return await self._embed(texts, queries=True)
 
-    async def _embed(self, texts: Sequence[str], *, questions: bool) -> Vectors:
-        sent = [prepared(text[-_END:] if questions else text) for text in texts]
-        filled = [row for row, text in enumerate(sent) if text.strip()]
-        if not filled and not self._dimension:
-            await self._rows(["dimension"], questions=False)
-        found = await self._rows([sent[row] for row in filled], questions=questions)
+    async def _embed(self, texts: Sequence[str], *, queries: bool) -> Vectors:
+        prepared = [prepare_text(text[-_QUERY_END:] if queries else text) for text in texts]
+        nonblank = [row for row, text in enumerate(prepared) if text.strip()]
+        if not nonblank and not self._dimension:
+            await self._embed_nonblank(["dimension"], queries=False)
+        rows = await self._embed_nonblank([prepared[row] for row in nonblank], queries=queries)
         vectors = np.zeros((len(texts), self._dimension), np.float32)
-        vectors[filled] = found
+        vectors[nonblank] = rows
         return vectors
 
-    async def _rows(self, texts: Sequence[str], *, questions: bool) -> Vectors:
+    async def _embed_nonblank(self, texts: Sequence[str], *, queries: bool) -> Vectors:
         if not texts:
             return np.zeros((0, self._dimension), np.float32)
-        found = await self._model.run(lambda model: self.vectors(model, texts, questions=questions))
-        rows = np.asarray(found)
+        result = await self._model.run(lambda model: self.vectors(model, texts, queries=queries))
+        rows = np.asarray(result)
         if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
             raise ModelRejected(
-                f"{self.name} gave vectors of shape {rows.shape} for {len(texts)} texts, or some "
-                "that are no numbers. Is it an embedder?"
+                f"{self.name} returned vectors of shape {rows.shape} for {len(texts)} texts, or "
+                "non-finite numbers. Is it an embedder?"
             )
         self._dimension = rows.shape[1]
         return normalize_rows(rows)
 
 
-def checked(scores: NDArray[Any], n: int, name: str) -> Scores:
-    """The scores as float32. Raises ModelRejected where there isn't one number a text."""
+def check_scores(scores: NDArray[Any], n: int, name: str) -> Scores:
+    """Return scores as float32. Raises ModelRejected unless there is one number for each text."""
     if scores.shape != (n,) or not np.isfinite(scores).all():
         raise ModelRejected(
-            f"{name} gave scores of shape {scores.shape} for {n} texts, or some that are no "
-            "numbers. Is it a reranker, with one score a pair?"
+            f"{name} returned scores of shape {scores.shape} for {n} texts, or non-finite numbers. "
+            "Is it a reranker, with one score for each pair?"
         )
     return scores.astype(np.float32)
 
 
-def require(package: str, extra: str, purpose: str) -> None:
-    """Raises MissingExtra where the package isn't installed; it is not imported for that."""
+def require_package(package: str, extra: str, purpose: str) -> None:
+    """Raise MissingExtra if the package isn't installed; does not import it."""
     if find_spec(package) is None:
         raise MissingExtra(extra, purpose)
 
 
-def hub_failures() -> tuple[type[Exception], ...]:
-    """What the hub's client raises that is no OSError: its HTTP library's own errors."""
+def hub_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the hub's client that are no OSError: those of its HTTP library."""
     http = getattr(import_module("huggingface_hub.utils"), "httpx", None)
     return (http.TransportError,) if http else ()
 
 
-def prepared(text: str) -> str:
-    """The text as a tokenizer can take it: without characters that stand for nothing, cut."""
-    return sanitize(text[:LONGEST])
+def prepare_text(text: str) -> str:
+    """Cut and sanitize a text for a tokenizer."""
+    return sanitize(text[:MAX_CHARACTERS])
 
 
-def _said(error: Exception) -> str:
-    return " ".join((str(error) or type(error).__name__).split())[:_SAID].rstrip(".")
+def _message(error: Exception) -> str:
+    text = " ".join((str(error) or type(error).__name__).split())
+    return text[:_MAX_MESSAGE].rstrip(".")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.embeddings.hashing import HashEmbedder, OverlapReranker
 from theanine.errors import SettingsError
-from theanine.llm.limits import Limits
-from theanine.llm.open import check_model_name
 from theanine.types import LOCAL_MODEL
+
+if TYPE_CHECKING:
+    from theanine.llm.limits import Limits
 
 RERANKERS = "cross-encoder:NAME (sentence-transformers) or fastembed:NAME, with a folder or a name"
 
@@ -48,6 +51,8 @@ def open_embedder(
         from theanine.embeddings.fastembed import FastembedEmbedder
 
         return FastembedEmbedder(model)
+    from theanine.llm.open import check_model_name
+
     check_model_name(name, base_url, "an embedding model")
     from theanine.embeddings.pydantic_ai import PydanticAIEmbedder
 

@@ -1,0 +1,21 @@
+"""Calls to language models: the journal, budgets, retries, and typed replies."""
+
+from theanine.llm.base import ChatModel, Closable, Message, PricedModel, RawReply
+from theanine.llm.chat import Chat, ScopedChat
+from theanine.llm.limits import Limits
+from theanine.llm.open import open_chat
+from theanine.llm.prompt import PromptTemplate, load_prompt
+
+__all__ = [
+    "Chat",
+    "ChatModel",
+    "Closable",
+    "Limits",
+    "Message",
+    "PricedModel",
+    "PromptTemplate",
+    "RawReply",
+    "ScopedChat",
+    "load_prompt",
+    "open_chat",
+]

@@ -1,4 +1,4 @@
-"""Chat models by name."""
+"""Open chat models by name."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ def open_chat(
     max_tokens: int | None = None,
     structured: Structured = "prompt",
 ) -> ChatModel | None:
-    """The chat model of this name; None for ``local``: the local versions of all steps work.
+    """Open a chat model; None for ``local``, with which all steps use their local versions.
 
-    Takes what :class:`theanine.llm.pydantic_ai.PydanticAIChatModel` takes. Raises SettingsError
-    for a name that makes no sense, MissingExtra without the ``models`` extra.
+    The arguments are those of :class:`theanine.llm.pydantic_ai.PydanticAIChatModel`.
+
+    Raises:
+        SettingsError: the name is invalid.
+        MissingExtra: the extra ``models`` is not installed.
     """
     if name == LOCAL_MODEL and not base_url:
         return None
@@ -42,6 +45,7 @@ def open_chat(
 
 
 def check_model_name(name: str, base_url: str | None, purpose: str) -> None:
+    """Raise SettingsError for an invalid name or URL, MissingExtra without the extra ``models``."""
     provider, colon, model = name.partition(":")
     if not name.strip() or (not base_url and not (provider and colon and model)):
         raise SettingsError(f"{name!r} names no model. {KNOWN}")

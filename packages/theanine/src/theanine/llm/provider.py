@@ -1,4 +1,4 @@
-"""Names, addresses, keys and errors of model providers, for the pydantic-ai adapters."""
+"""Names, addresses, keys and errors of providers, shared by the pydantic-ai adapters."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from theanine.errors import ModelError, ModelRejected, ModelUnavailable, Setting
 
 T = TypeVar("T")
 _OPENAI = ("openai", "openai-chat")
-_PASSING = (408, 409, 425, 429)
-_SAID = 300
+_TRANSIENT = (408, 409, 425, 429)
+_MAX_MESSAGE = 300
 
 
 def openai_name(name: str, base_url: str | None) -> str | None:
-    """The bare model name if ``name`` goes to an OpenAI-compatible endpoint, else None.
+    """Return the model's name without provider if its endpoint is OpenAI-compatible, else None.
 
-    With a base URL every name does; a colon in it, as Ollama's tags have, is then part of it.
+    With a base URL every endpoint is; other colons, as in Ollama's tags, are part of the name.
     """
     provider, colon, rest = name.partition(":")
     if colon and provider in _OPENAI:
@@ -41,9 +41,9 @@ def openai_name(name: str, base_url: str | None) -> str | None:
 
 
 def openai_provider(base_url: str | None) -> OpenAIProvider:
-    """A provider for OpenAI, or for whatever answers at ``base_url``, without its own retries.
+    """Return a provider for OpenAI or the server at ``base_url``, without its own retries.
 
-    Raises SettingsError when OpenAI itself is meant and no key is set.
+    Raises SettingsError if no URL and no key is set.
     """
     address = base_url or os.environ.get("OPENAI_BASE_URL")
     key = os.environ.get("OPENAI_API_KEY")
@@ -58,13 +58,13 @@ def openai_provider(base_url: str | None) -> OpenAIProvider:
 
 
 def call_provider_factory(build: Callable[[], T], name: str) -> T:
-    """What ``build`` makes of a name, its errors turned into SettingsError."""
+    """Call ``build``, which opens the model ``name``; turn its errors into SettingsError."""
     try:
         return build()
     except ImportError as error:
         package = re.search(r"pip install \"?([\w\-\[\],]+)", str(error))
-        wanted = package[1] if package else "the provider's own package"
-        raise SettingsError(f"{name} needs another package: pip install '{wanted}'") from error
+        required = package[1] if package else "the provider's own package"
+        raise SettingsError(f"{name} needs another package: pip install '{required}'") from error
     except (UserError, ValueError) as error:
         key = re.search(r"[A-Z][A-Z0-9_]*_(?:API_)?KEY\b|[A-Z][A-Z0-9_]*_TOKEN\b", str(error))
         hint = f": set the environment variable {key[0]}" if key else f": {error}"
@@ -72,46 +72,48 @@ def call_provider_factory(build: Callable[[], T], name: str) -> T:
 
 
 def redact_secrets(url: str) -> str:
-    """A URL without user name, password and query."""
+    """Remove user name, password and query from a URL."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @contextmanager
 def translate_errors(name: str, address: str) -> Generator[None]:
-    """Turn the provider's errors into ModelUnavailable and ModelRejected, with what to do."""
+    """Turn the provider's errors into ModelUnavailable and ModelRejected, with advice."""
     try:
         yield
     except ModelAPIError as error:
-        raise _translation(error, name, address) from error
+        raise _translate(error, name, address) from error
     except UnexpectedModelBehavior as error:
-        said = error.message[:_SAID]
-        raise ModelUnavailable(f"{name} at {address} answered in no known form: {said}") from error
+        message = error.message[:_MAX_MESSAGE]
+        raise ModelUnavailable(f"{name} at {address} sent an unknown reply: {message}") from error
     except UserError as error:
-        raise ModelRejected(f"{name} can't take this request: {error.message[:_SAID]}") from error
+        raise ModelRejected(
+            f"{name} can't take this request: {error.message[:_MAX_MESSAGE]}"
+        ) from error
 
 
-def _translation(error: ModelAPIError, name: str, address: str) -> ModelError:
-    status = error.status_code if isinstance(error, ModelHTTPError) else None
-    said = f"{name} at {address}: {_said(error)}"
-    if isinstance(error, ModelQuotaExceededError):
-        return ModelRejected(f"{said}. The account's quota or credit is used up")
-    if isinstance(error, ModelAuthenticationError):
-        return ModelRejected(f"{said}. Check the key in the environment (such as OPENAI_API_KEY)")
-    if isinstance(error, ModelNotFoundError):
-        return ModelRejected(f"{said}. Check the model's name and the base URL")
-    if isinstance(error, ModelContextWindowExceededError):
-        return ModelRejected(f"{said}. The prompt is too long for this model: choose a larger one")
-    if status is not None and status < 500 and status not in _PASSING:
-        return ModelRejected(f"{said}. The provider refuses this request as it stands")
-    return ModelUnavailable(said, retry_after=error.retry_after)
-
-
-def _said(error: ModelAPIError) -> str:
-    words = error.message
+def _translate(error: ModelAPIError, name: str, address: str) -> ModelError:
+    status, message = None, error.message
     if isinstance(error, ModelHTTPError):
-        words = f"status {error.status_code}, {_reason(error.body)}"
-    return " ".join(words.split())[:_SAID]
+        status = error.status_code
+        message = f"status {status}, {_reason(error.body)}"
+    message = f"{name} at {address}: {' '.join(message.split())[:_MAX_MESSAGE]}"
+    if isinstance(error, ModelQuotaExceededError):
+        return ModelRejected(f"{message}. The account's quota or credit is used up")
+    if isinstance(error, ModelAuthenticationError):
+        return ModelRejected(
+            f"{message}. Check the key in the environment (such as OPENAI_API_KEY)"
+        )
+    if isinstance(error, ModelNotFoundError):
+        return ModelRejected(f"{message}. Check the model's name and the base URL")
+    if isinstance(error, ModelContextWindowExceededError):
+        return ModelRejected(
+            f"{message}. The prompt is too long for this model: choose one with a larger context"
+        )
+    if status is not None and status < 500 and status not in _TRANSIENT:
+        return ModelRejected(f"{message}. The provider rejects this request")
+    return ModelUnavailable(message, retry_after=error.retry_after)
 
 
 def _reason(body: object) -> str:

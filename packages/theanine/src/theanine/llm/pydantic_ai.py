@@ -1,4 +1,4 @@
-"""Chat models and embedders of any provider, through pydantic-ai. Imported only when configured."""
+"""Chat models of any provider, through pydantic-ai. Imported only when configured."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from theanine.llm.provider import (
 from theanine.llm.schema import schema_hint
 
 Structured = Literal["prompt", "schema"]
-"""How a typed reply is asked for: in words, or through the provider's JSON-schema mode."""
+"""How JSON replies are requested: in the prompt, or by the provider's JSON schema mode."""
 
 
 class PydanticAIChatModel:
-    """One chat model by its name, such as ``openai:gpt-4o-mini``.
+    """A chat model by name, such as ``openai:gpt-4o-mini``.
 
-    ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio speak as well: give
+    ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio offer as well: give
     their address as ``base_url``. Keys come from the environment; with a base URL none is needed.
 
     Args:
-        name: ``provider:model``; with a base URL the bare model name will do.
+        name: ``provider:model``; with a base URL the model's name is enough.
         base_url: address of an OpenAI-compatible server.
-        temperature: None leaves it to the provider.
-        max_tokens: longest reply; None leaves it to the provider.
+        temperature: None for the provider's default.
+        max_tokens: maximum length of a reply; None for the provider's default.
         structured: ``prompt`` works everywhere; ``schema`` needs a provider with JSON schemas.
 
-    Raises SettingsError for a name, key or package that is wrong or missing.
+    Raises SettingsError for a wrong or missing name, key or package.
     """
 
     def __init__(
@@ -59,9 +59,13 @@ class PydanticAIChatModel:
         max_tokens: int | None = None,
         structured: Structured = "prompt",
     ) -> None:
-        bare = openai_name(name, base_url)
-        self._model = _chat_model(name, bare, base_url)
-        self._name = name if bare is None else f"openai:{bare}"
+        model_name = openai_name(name, base_url)
+        self._model: Model[Any]
+        if model_name is None:
+            self._model = call_provider_factory(lambda: infer_model(name), name)
+        else:
+            self._model = OpenAIChatModel(model_name, provider=openai_provider(base_url))
+        self._name = name if model_name is None else f"openai:{model_name}"
         self._address = redact_secrets(self._model.base_url or "")
         self._structured = structured
         self._settings: dict[str, Any] = {
@@ -70,11 +74,11 @@ class PydanticAIChatModel:
             "max_tokens": max_tokens,
             "structured": structured,
         }
-        self._sent = ModelSettings(max_retries=0)
+        self._model_settings = ModelSettings(max_retries=0)
         if temperature is not None:
-            self._sent["temperature"] = temperature
+            self._model_settings["temperature"] = temperature
         if max_tokens is not None:
-            self._sent["max_tokens"] = max_tokens
+            self._model_settings["max_tokens"] = max_tokens
 
     @property
     def name(self) -> str:
@@ -83,36 +87,42 @@ class PydanticAIChatModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What changes its answers."""
+        """Everything that changes its replies; part of the journal key."""
         return self._settings
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
-        """Ask once, without retries."""
-        asked = ModelRequestParameters()
+        """Send one request, without retries."""
+        parameters = ModelRequestParameters()
         if schema is not None and self._structured == "schema":
-            wanted = OutputObjectDefinition(json_schema=dict(schema), name="answer")
-            asked = ModelRequestParameters(output_mode="native", output_object=wanted)
+            output = OutputObjectDefinition(json_schema=dict(schema), name="answer")
+            parameters = ModelRequestParameters(output_mode="native", output_object=output)
         elif schema is not None:
-            messages = _asking_for_json(messages, schema)
+            messages = _append_schema(messages, schema)
         with translate_errors(self._name, self._address):
             response = await model_request(
                 self._model,
-                [_message(message) for message in messages],
-                model_settings=self._sent,
-                model_request_parameters=asked,
+                [_to_pydantic_ai(message) for message in messages],
+                model_settings=self._model_settings,
+                model_request_parameters=parameters,
             )
-        return _raw(response)
+        refusal = (response.provider_details or {}).get("refusal")
+        return RawReply(
+            text=refusal or response.text or "",
+            input_tokens=response.usage.input_tokens,
+            output_tokens=response.usage.output_tokens,
+            cost=_cost(response),
+            finish="refusal" if refusal else response.finish_reason or "stop",
+        )
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars by the price list that replies are priced by; None when it has no price."""
-        usage = RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens)
+        """Return the price of so many tokens in US dollars; None if it is unknown."""
         model = self._model
         return _cost(
             ModelResponse(
                 parts=[],
-                usage=usage,
+                usage=RequestUsage(input_tokens=input_tokens, output_tokens=output_tokens),
                 model_name=model.model_name,
                 provider_name=model.system,
                 provider_url=model.base_url,
@@ -120,43 +130,26 @@ class PydanticAIChatModel:
         )
 
     async def close(self) -> None:
-        """Let go of the HTTP connections."""
+        """Close the HTTP connections."""
         async with self._model:
-            pass  # leaving is what closes them
+            pass  # leaving the context closes them
 
 
-def _chat_model(name: str, bare: str | None, base_url: str | None) -> Model[Any]:
-    if bare is not None:
-        return OpenAIChatModel(bare, provider=openai_provider(base_url))
-    return call_provider_factory(lambda: infer_model(name), name)
-
-
-def _asking_for_json(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
+def _append_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> Sequence[Message]:
     first, *rest = messages
     text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{schema_hint(schema)}"
     return [Message(first.role, text), *rest]
 
 
-def _message(message: Message) -> ModelMessage:
+def _to_pydantic_ai(message: Message) -> ModelMessage:
     if message.role == "assistant":
         return ModelResponse(parts=[TextPart(message.text)])
     part = SystemPromptPart if message.role == "system" else UserPromptPart
     return ModelRequest(parts=[part(message.text)])
 
 
-def _raw(response: ModelResponse) -> RawReply:
-    refusal = (response.provider_details or {}).get("refusal")
-    return RawReply(
-        text=refusal or response.text or "",
-        input_tokens=response.usage.input_tokens,
-        output_tokens=response.usage.output_tokens,
-        cost=_cost(response),
-        finish="refusal" if refusal else response.finish_reason or "stop",
-    )
-
-
 def _cost(response: ModelResponse) -> float | None:
-    """US dollars by the price list that came with the installation; None when it has no price."""
+    """Return US dollars by the price list installed with pydantic-ai; None if it has no price."""
     if not response.model_name or not response.usage.has_values():
         return None
     try:
