@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from theanine.embeddings.on_device import OnDevice, OnDeviceEmbedder, checked
+from theanine.embeddings.on_device import OnDevice, OnDeviceEmbedder, check_scores
 from theanine.embeddings.on_disk import Source
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import ModelRejected, ModelUnavailable, SettingsError
@@ -132,7 +132,7 @@ async def test_vectors_that_are_none_are_refused(rows: NDArray[np.float32]) -> N
 )
 def test_scores_that_are_none_are_refused(scores: NDArray[np.float32]) -> None:
     with pytest.raises(ModelRejected, match="Is it a reranker"):
-        checked(scores, 2, "toy:here")
+        check_scores(scores, 2, "toy:here")
 
 
 @pytest.mark.parametrize("name", ["", "overlap:", "openai:gpt-4o-mini", "ms-marco"])
