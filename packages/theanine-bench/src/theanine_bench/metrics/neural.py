@@ -12,7 +12,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from theanine.embeddings.on_device import require
+from theanine.embeddings.on_device import require_package
 from theanine.errors import SettingsError
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.library import library
@@ -180,7 +180,7 @@ def neural_measure(name: str) -> BertScore | Mauve:
 def _model(kind: str, folder: Path | None, package: str, usual: str) -> Path:
     """The folder, if it and the extra are there."""
     for needed in (package, "torch"):
-        require(needed, EXTRA, f"the measure {kind}")
+        require_package(needed, EXTRA, f"the measure {kind}")
     if folder is None:
         raise SettingsError(
             f"{kind} needs the folder of a model: download {usual} once and ask for {kind}=FOLDER"

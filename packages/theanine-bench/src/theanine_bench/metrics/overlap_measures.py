@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.on_device import require
+from theanine.embeddings.on_device import require_package
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine_bench.metrics.base import Metric
@@ -116,7 +116,7 @@ def _named(name: str, known: Mapping[str, M]) -> M:
 
 def _ready(measure: M) -> M:
     if measure.library:
-        require(measure.library, EXTRA, f"the measure {measure.name}")
+        require_package(measure.library, EXTRA, f"the measure {measure.name}")
     return measure
 
 
