@@ -1,4 +1,4 @@
-"""Sensible, deterministic answers to the prompts of theanine's own steps."""
+"""Scripted answers: valid, deterministic replies to each of theanine's prompts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ STEPS: Mapping[str, Write] = {
     **secom.STEPS,
     **comedy.STEPS,
 }
-"""What answers each step, by the step's name."""
+"""The writer of the answer to each prompt, by the prompt's name."""
 
 
 GROUP = "theanine.scripted_answers"
-"""Entry-point group in which a package offers answers to its own prompts: step name → writer."""
+"""Entry-point group for answers to a package's own prompts: a mapping of prompt name to writer."""
 
 
 @cache
@@ -50,10 +50,10 @@ def _all_steps() -> Mapping[str, Write]:
 
 
 def answer(request: Mapping[str, Any]) -> str:
-    """Return a valid answer to any known prompt, made of the prompt's own words.
+    """Return a valid answer to any known prompt, made from the text of the prompt.
 
-    Summarize keeps each turn of four words or more; relate uses shared words and a few cues; refine
-    joins the chain; respond repeats the first recalled statement.
+    For example, ``summarize`` keeps each turn of four words or more, and ``respond`` repeats the
+    first recalled statement.
     """
     users = [m["content"] for m in request.get("messages", ()) if m.get("role") == "user"]
     prompt = users[0] if users and isinstance(users[0], str) else ""

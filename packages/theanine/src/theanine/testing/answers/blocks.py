@@ -1,4 +1,4 @@
-"""Reading a prompt of theanine's: its fenced blocks, and the turns in them."""
+"""Parse a prompt: its fenced blocks, and the turns in them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Mapping
 
 Write = Callable[[Mapping[str, str]], str]
-"""Makes a reply of a prompt's blocks."""
+"""Writes the reply to a prompt, given its blocks by name."""
 
 _BLOCK = re.compile(r"^<<<([^\n]*)\n(.*?)\n?^>>>$", re.MULTILINE | re.DOTALL)
 TURN = re.compile(r"^\[(\d+)\] (.+?) \((?:user|agent)[^)]*\): (.*)$", re.MULTILINE)
-"""A numbered turn: number, speaker, words."""
+"""A numbered turn: number, speaker, text."""
 
 LONGEST = 300
-"""Characters that an answer repeats of a turn."""
+"""Maximum characters that an answer repeats of a turn."""
 
 
 def blocks_of(prompt: str) -> dict[str, str]:
-    """The text of each fenced block, by its name."""
+    """Return the text of each fenced block by name."""
     return {name.strip(): text for name, text in _BLOCK.findall(prompt)}

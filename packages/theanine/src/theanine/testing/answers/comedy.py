@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``comedy``."""
+"""Answers to the prompts of the method ``comedy``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ _RELATION = {"promise", "remind", "thank", "thanks", "you"}
 
 
 def _session_memory(blocks: Mapping[str, str]) -> str:
-    """A note of each turn of four words or more, sorted by a few words."""
+    """Note each turn of four words or more, under an aspect chosen by cue words."""
     notes: dict[str, list[dict[str, object]]] = {aspect: [] for aspect in _ASPECTS}
     for number, speaker, words in TURN.findall(blocks.get("turns", "")):
-        said = set(re.findall(r"\w+", words.casefold()))
+        vocabulary = set(re.findall(r"\w+", words.casefold()))
         if len(words.split()) >= 4:
             aspect = (
-                "relation" if said & _RELATION else "portrait" if said & _PORTRAIT else "events"
+                "relation"
+                if vocabulary & _RELATION
+                else "portrait"
+                if vocabulary & _PORTRAIT
+                else "events"
             )
             note: dict[str, object] = {
                 "text": f"{speaker}: {words[:LONGEST]}",
@@ -32,7 +36,7 @@ def _session_memory(blocks: Mapping[str, str]) -> str:
 
 
 def _compress(blocks: Mapping[str, str]) -> str:
-    """One sentence a part: its notes, the latest first, as many as it can hold."""
+    """Write one sentence for each part: as many notes as fit, latest first."""
     notes: dict[str, list[tuple[int, str]]] = {aspect: [] for aspect in _ASPECTS}
     aspect = _ASPECTS[0]
     for heading, number, text in _LINE.findall(blocks.get("notes", "")):
@@ -40,20 +44,20 @@ def _compress(blocks: Mapping[str, str]) -> str:
             aspect = heading
         else:
             notes[aspect].insert(0, (int(number), text))
-    parts = {one: _sentence(found) for one, found in notes.items()}
+    parts = {aspect: _sentence(of_aspect) for aspect, of_aspect in notes.items()}
     return json.dumps(parts, ensure_ascii=False)
 
 
 def _sentence(notes: list[tuple[int, str]]) -> list[dict[str, object]]:
-    held: list[tuple[int, str]] = []
+    kept: list[tuple[int, str]] = []
     for number, text in notes:
-        if held and sum(len(one) for _, one in held) + len(text) > LONGEST:
+        if kept and sum(len(other) for _, other in kept) + len(text) > LONGEST:
             break
-        held.append((number, text[:LONGEST]))
-    if not held:
+        kept.append((number, text[:LONGEST]))
+    if not kept:
         return []
-    text = "; ".join(one for _, one in held)
-    return [{"text": text, "notes": [number for number, _ in held]}]
+    text = "; ".join(note for _, note in kept)
+    return [{"text": text, "notes": [number for number, _ in kept]}]
 
 
 STEPS: Mapping[str, Write] = {

@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``conditional``."""
+"""Answers to the prompts of the method ``conditional``."""
 
 from __future__ import annotations
 
@@ -19,41 +19,43 @@ def _json(value: Any) -> str:
 
 
 def _worth(words: str) -> bool:
-    """What is no question and has four words or more."""
+    """Whether a turn has four words or more and is no question."""
     return len(words.split()) >= 4 and not words.rstrip().endswith("?")
 
 
-def _asked(blocks: Mapping[str, str]) -> list[int]:
+def _targets(blocks: Mapping[str, str]) -> list[int]:
     return [int(number) for number in _NUMBER.findall(blocks.get("asked", ""))]
 
 
 def _decide(blocks: Mapping[str, str]) -> str:
-    said = {int(number): words for number, _, words in TURN.findall(blocks.get("turns", ""))}
-    return _json({"worth": [n for n in _asked(blocks) if _worth(said.get(n, ""))]})
+    turns = {int(number): words for number, _, words in TURN.findall(blocks.get("turns", ""))}
+    return _json({"worth": [n for n in _targets(blocks) if _worth(turns.get(n, ""))]})
 
 
 def _record(blocks: Mapping[str, str]) -> str:
-    found = TURN.findall(blocks.get("turns", ""))
-    said = {int(number): f"{speaker}: {words[:LONGEST]}" for number, speaker, words in found}
+    turns = {
+        int(number): f"{speaker}: {words[:LONGEST]}"
+        for number, speaker, words in TURN.findall(blocks.get("turns", ""))
+    }
     records = [
         {
             "turn": number,
-            "related": [number - 1] if number - 1 in said else [],
-            "context": said.get(number - 1, said.get(number, "unknown")),
-            "knowledge": said.get(number, "unknown"),
+            "related": [number - 1] if number - 1 in turns else [],
+            "context": turns.get(number - 1, turns.get(number, "unknown")),
+            "knowledge": turns.get(number, "unknown"),
         }
-        for number in _asked(blocks)
+        for number in _targets(blocks)
     ]
     return _json({"records": records})
 
 
 def _reflect(blocks: Mapping[str, str]) -> str:
     last = blocks.get("conversation", "").strip().splitlines()[-1:] or [""]
-    asked = set(_LONG_WORD.findall(last[0].casefold()))
+    question = set(_LONG_WORD.findall(last[0].casefold()))
     found = {int(number): text for number, text in _FOUND.findall(blocks.get("found", ""))}
     words = {number: set(_LONG_WORD.findall(text.casefold())) for number, text in found.items()}
-    relevant = [number for number, known in words.items() if known & asked]
-    missing = sorted(set[str]().union(*words.values()) - asked)[:3]
+    relevant = [number for number, text_words in words.items() if text_words & question]
+    missing = sorted(set[str]().union(*words.values()) - question)[:3]
     if relevant or not missing:
         return _json({"enough": True, "relevant": relevant, "keywords": []})
     return _json({"enough": False, "relevant": [], "keywords": missing})
@@ -69,8 +71,8 @@ def _reply(blocks: Mapping[str, str]) -> str:
 
 
 def _summary(blocks: Mapping[str, str]) -> str:
-    said = [f"{speaker}: {words}" for _, speaker, words in TURN.findall(blocks.get("turns", ""))]
-    return " ".join(said)[:LONGEST] or "Nothing was said."
+    turns = [f"{speaker}: {words}" for _, speaker, words in TURN.findall(blocks.get("turns", ""))]
+    return " ".join(turns)[:LONGEST] or "Nothing was said."
 
 
 STEPS: Mapping[str, Write] = {

@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``memochat``."""
+"""Answers to the prompts of the method ``memochat``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from theanine.testing.answers.blocks import LONGEST, TURN, Write
 
 _MEMO = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _RUN = 4
-"""Turns of one memo at most."""
+"""Maximum turns of one memo."""
 
 
 def _memos(blocks: Mapping[str, str]) -> str:
-    """A memo of each run of turns of four words or more; shorter turns are small talk."""
+    """Write a memo of each run of turns of four words or more; shorter turns are small talk."""
     runs: list[list[tuple[int, str, str]]] = []
     for number, speaker, words in TURN.findall(blocks.get("turns", "")):
         if len(words.split()) < 4:
             continue
-        said = (int(number), speaker, words)
+        turn = (int(number), speaker, words)
         if runs and len(runs[-1]) < _RUN and int(number) <= runs[-1][-1][0] + 1:
-            runs[-1].append(said)
+            runs[-1].append(turn)
         else:
-            runs.append([said])
+            runs.append([turn])
     return json.dumps({"memos": [_memo(run) for run in runs]}, ensure_ascii=False)
 
 
@@ -34,10 +34,10 @@ def _memo(run: list[tuple[int, str, str]]) -> dict[str, object]:
 
 
 def _pick(blocks: Mapping[str, str]) -> str:
-    """The one memo that shares most words with the conversation, if any does."""
-    asked = _words(blocks.get("conversation", ""))
+    """Pick the memo that shares most words with the conversation, if any does."""
+    conversation = _words(blocks.get("conversation", ""))
     shared = {
-        int(number): len(asked & _words(text))
+        int(number): len(conversation & _words(text))
         for number, text in _MEMO.findall(blocks.get("memos", ""))
     }
     best = max(shared, key=lambda number: shared[number], default=0)

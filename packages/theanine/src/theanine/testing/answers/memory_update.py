@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``memory-update``."""
+"""Answers to the prompts of the method ``memory-update``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _update_pair(blocks: Mapping[str, str]) -> str:
 
 
 def _decide(older: str, newer: str) -> dict[str, str]:
-    """By the words of five letters or more that the two share, and a few cues."""
+    """Decide by the shared words of five letters or more, and by cue words."""
     old, new = _words(older), _words(newer)
     shared = sorted(word for word in old & new if len(word) > 4)
     if not shared:

@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``memorybank``."""
+"""Answers to the prompts of the method ``memorybank``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from theanine.testing.answers.blocks import LONGEST, TURN, Write
 
 _NOTHING = "(nothing)"
-_MOST = 6
+_MAX_ENTRIES = 6
 _AGENT_LINE = re.compile(r"^\[\d+\] .+? \(agent[^)]*\): .*$", re.MULTILINE)
 
 
@@ -23,21 +23,21 @@ def _day(blocks: Mapping[str, str]) -> str:
 
 
 def _entries(before: str, turns: str) -> Sequence[Mapping[str, object]]:
-    """What stood there before, and turns of five words or more."""
-    kept = [line for line in before.splitlines() if line != _NOTHING][:_MOST]
-    told = [one for one in TURN.findall(turns) if len(one[2].split()) >= 5]
+    """Keep the lines of before, and add turns of five words or more."""
+    kept = [line for line in before.splitlines() if line != _NOTHING][:_MAX_ENTRIES]
+    long_turns = [turn for turn in TURN.findall(turns) if len(turn[2].split()) >= 5]
     fresh = [
         {"text": f"{speaker}: {words[:LONGEST]}", "turns": [int(number)]}
-        for number, speaker, words in told[:_MOST]
+        for number, speaker, words in long_turns[:_MAX_ENTRIES]
     ]
     return [*({"text": line, "turns": []} for line in kept), *fresh]
 
 
 def _all(blocks: Mapping[str, str]) -> str:
-    """The newest lines."""
+    """Join the newest lines."""
     lines = [blocks.get("before", ""), *blocks.get("days", "").splitlines()]
-    told = [line for line in lines if line != _NOTHING and not line.startswith("-- ")]
-    return " ".join(told[-_MOST:])[: 3 * LONGEST] or "Nothing."
+    kept = [line for line in lines if line != _NOTHING and not line.startswith("-- ")]
+    return " ".join(kept[-_MAX_ENTRIES:])[: 3 * LONGEST] or "Nothing."
 
 
 STEPS: Mapping[str, Write] = {

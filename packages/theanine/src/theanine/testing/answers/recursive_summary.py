@@ -1,4 +1,4 @@
-"""Answers to the running summary's steps: earlier sentences stay, the newest turns come in."""
+"""Answers to the running summary's prompts: keep earlier sentences, add the latest turns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from theanine.testing.answers.blocks import LONGEST, TURN, Write
 from theanine.testing.answers.shared import STEPS as SHARED
 
 _SENTENCE = re.compile(r"^S(\d+) ", re.MULTILINE)
-_ROOM = 20
-_NEW = 15
+_MAX_SENTENCES = 20
+_MAX_NEW = 15
 
 
 def _update_summary(blocks: Mapping[str, str]) -> str:
@@ -20,9 +20,9 @@ def _update_summary(blocks: Mapping[str, str]) -> str:
         {"text": f"{speaker}: {words[:LONGEST]}", "turns": [int(number)]}
         for number, speaker, words in TURN.findall(blocks.get("turns", ""))
         if len(words.split()) >= 4
-    ][-_NEW:]
+    ][-_MAX_NEW:]
     kept = [{"kept": [int(number)]} for number in _SENTENCE.findall(blocks.get("summary", ""))]
-    return json.dumps({"sentences": kept[-(_ROOM - len(new)) :] + new}, ensure_ascii=False)
+    return json.dumps({"sentences": kept[-(_MAX_SENTENCES - len(new)) :] + new}, ensure_ascii=False)
 
 
 STEPS: Mapping[str, Write] = {

@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``secom``."""
+"""Answers to the prompts of the method ``secom``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to the steps that several methods share."""
+"""Answers to the prompts that several methods share."""
 
 from __future__ import annotations
 

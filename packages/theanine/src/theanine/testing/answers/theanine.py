@@ -1,4 +1,4 @@
-"""Answers to the steps of the method ``theanine``."""
+"""Answers to the prompts of the method ``theanine``."""
 
 from __future__ import annotations
 
