@@ -6,7 +6,7 @@ from pathlib import Path
 
 from theanine.demo import HARBOUR
 from theanine.types import Utterance
-from theanine_bench.teafarm.asking import Way, ask_agent
+from theanine_bench.teafarm import TeaFarmConfig, run_teafarm
 
 QUESTIONS = """
 data: harbour.jsonl
@@ -41,7 +41,7 @@ file = Path("questions.txt")
 file.write_text(QUESTIONS, "utf-8")
 
 for method in ("theanine", "no-memory"):
-    report = ask_agent(file, Path("runs", method), way=Way(method=method))
+    report = run_teafarm(file, Path("runs", method), config=TeaFarmConfig(method=method))
     print(f"{method}: {report.heading}")
-report = ask_agent(file, Path("runs", "forgetful"), forgetful)
+report = run_teafarm(file, Path("runs", "forgetful"), forgetful)
 print(f"forgetful: {report}")

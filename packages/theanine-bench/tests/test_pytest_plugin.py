@@ -104,7 +104,7 @@ def test_what_holds_passes_and_what_is_fooled_is_told(project: Path) -> None:
         "Theo said: Yes, I fear so.",
         "Incorrect: it doesn't say “quit | resigned”",
         "RuntimeError: boom",
-        "the agent must give its reply as a str, not int",
+        "the agent must return a str, not int",
     ):
         assert said in done.stdout
     assert "ExceptionGroup" not in done.stdout
@@ -114,7 +114,7 @@ def test_an_address_and_a_judge_from_the_environment(project: Path) -> None:
     (project / "test_it.py").write_text(
         "def test_it(teafarm):\n"
         "    result = teafarm('q.txt', URL, judge_base_url=URL, agent_model='mine')\n"
-        "    assert (result.success, result.ruled) == (1, False)\n",
+        "    assert (result.success, result.by_rule) == (1, False)\n",
         "utf-8",
     )
     with ScriptedServer('{"reason": "it is so", "verdict": "Correct"}') as server:
@@ -130,8 +130,7 @@ def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
         "import sys\n"
         "def test_it():\n"
         "    ours = sorted(name for name in sys.modules if name.startswith('theanine'))\n"
-        "    assert ours == ['theanine', 'theanine_bench',\n"
-        "                    'theanine_bench.pytest_plugin']\n"
+        "    assert ours == ['theanine_bench', 'theanine_bench.pytest_plugin']\n"
         "    assert not {'numpy', 'sqlalchemy', 'pydantic', 'anyio'} & set(sys.modules)\n",
         "utf-8",
     )
@@ -140,6 +139,7 @@ def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
 
 
 def test_the_project_names_it_to_pytest() -> None:
-    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    file = ROOT / "packages" / "theanine-bench" / "pyproject.toml"
+    points = tomllib.loads(file.read_text("utf-8"))["project"]["entry-points"]
     assert points["pytest11"] == {"theanine": "theanine_bench.pytest_plugin"}
     assert hasattr(import_module(points["pytest11"]["theanine"]), "teafarm")

@@ -1,4 +1,4 @@
-"""The pytest fixture ``teafarm``: a test that an agent is not fooled about its past.
+"""The pytest fixture ``teafarm``: tests that an agent is not fooled about its past.
 
 ::
 
@@ -6,7 +6,7 @@
         result = teafarm("questions.txt", agent=my_agent)
         assert result.success >= 0.9
 
-Loads nothing until a test asks for the fixture.
+Nothing else of theanine is imported until a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from theanine.client.sync import Client
-    from theanine_bench.targets.callable import AgentFunction
     from theanine_bench.teafarm.report import Report
+    from theanine_bench.teafarm.run import Agent
 
 _REPORTS = pytest.StashKey["list[Report]"]()
 
 
 class TeaFarm:
-    """Asks an agent the questions of a file; made by the fixture ``teafarm``."""
+    """Runs question files against agents; the value of the fixture ``teafarm``."""
 
     def __init__(self, item: pytest.Item, folder: Path) -> None:
         self._item, self._folder = item, folder
@@ -37,33 +36,35 @@ class TeaFarm:
     def __call__(
         self,
         file: str | Path,
-        agent: AgentFunction | Client | str | None = None,
+        agent: Agent = None,
         *,
         data: str | Path | None = None,
         store: str | Path | None = None,
         judge: str | None = None,
-        **way: Any,
+        **config: Any,
     ) -> Report:
-        """The report; its ``success`` is the share of all questions that were answered rightly.
+        """Run the questions of a file; the report's ``success`` is the share of correct answers.
+
+        Paths are relative to the test's file.
 
         Args:
-            file: the questions, relative to the test's own file.
-            agent: a function from the new session to the reply, an open ``theanine.Client``, an
-                OpenAI-compatible address, or None for our own with ``method=…``, ``model=…``.
-            data, store: the sessions before, instead of those that the file names.
-            judge: the judging model; else ``THEANINE_JUDGE``; else the questions' own phrases.
-            way: the other fields of :class:`theanine_bench.teafarm.asking.Way`.
+            agent: a function from the new session to the reply, an open ``theanine.Client``, the
+                URL of an OpenAI-compatible agent, or None for the memory method of ``config``.
+            data, store: the earlier sessions, instead of those that the file names.
+            judge: the judging model; by default ``THEANINE_JUDGE``, else the questions' phrases.
+            config: other fields of :class:`theanine_bench.teafarm.TeaFarmConfig`.
         """
-        from theanine_bench.teafarm.asking import Way, ask_agent
+        from theanine_bench.teafarm.run import TeaFarmConfig, run_teafarm
 
-        here = self._item.path.parent
-        report = ask_agent(
-            here / file,
+        folder = self._item.path.parent
+        judge = judge or os.environ.get("THEANINE_JUDGE") or "local"
+        report = run_teafarm(
+            folder / file,
             self._folder / str(len(self._reports) + 1),
             agent,
-            data=here / data if data else None,
-            store=str(here / store) if store else None,
-            way=Way(judge=judge or os.environ.get("THEANINE_JUDGE") or "local", **way),
+            data=folder / data if data else None,
+            store=str(folder / store) if store else None,
+            config=TeaFarmConfig(judge=judge, **config),
         )
         self._reports.append(report)
         return report
@@ -71,14 +72,14 @@ class TeaFarm:
 
 @pytest.fixture
 def teafarm(request: pytest.FixtureRequest, tmp_path: Path) -> TeaFarm:
-    """Asks an agent counterfactual questions about its past; see docs/teafarm.md of theanine."""
+    """Run counterfactual questions against an agent; see theanine's docs/teafarm.md."""
     return TeaFarm(request.node, tmp_path / "teafarm")
 
 
-@pytest.hookimpl(hookwrapper=True)  # the newer kind would break an older pytest as it starts
+@pytest.hookimpl(hookwrapper=True)  # wrapper=True needs a newer pytest
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Show each wrong answer below a test that failed."""
-    report = (yield).get_result()
-    if report.failed:
-        for found in item.stash.get(_REPORTS, ()):
-            report.sections.append(("TeaFarm", str(found)))
+    """Add the TeaFarm reports of a failed test to its output."""
+    test_report = (yield).get_result()
+    if test_report.failed:
+        for report in item.stash.get(_REPORTS, ()):
+            test_report.sections.append(("TeaFarm", str(report)))

@@ -36,8 +36,8 @@ from theanine_bench.teafarm.generate import (
     speaker_pairs,
     write_question_file,
 )
+from theanine_bench.teafarm.metrics import JUDGE_PROMPT, JudgedSuccess
 from theanine_bench.teafarm.questions import CounterfactualQuestion, read_question_file
-from theanine_bench.teafarm.verdicts import JUDGE, Judged
 
 pytestmark = pytest.mark.anyio
 
@@ -77,9 +77,9 @@ def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> LoggedS
 
 async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     """The prompt of a step."""
-    if name == JUDGE.name:
+    if name == JUDGE_PROMPT.name:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
-        await Judged().score(item, caller)
+        await JudgedSuccess().score(item, caller)
         return caller.asked[0].prompt
     names = {one.speaker[:3]: format_speaker(one.speaker) for one in of.all_turns}
     led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
@@ -88,7 +88,7 @@ async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     return next(one.prompt for one in caller.asked if one.step.startswith(f"{name}@"))
 
 
-@pytest.mark.parametrize("step", [QUESTION, SESSION, JUDGE], ids=lambda step: step.name)
+@pytest.mark.parametrize("step", [QUESTION, SESSION, JUDGE_PROMPT], ids=lambda step: step.name)
 async def test_prompts_are_as_they_were_read_short_and_quote_safely(
     step: PromptTemplate[Any],
 ) -> None:
@@ -247,5 +247,5 @@ def test_the_scripted_answers_fit() -> None:
         talk(SESSION.render(speakers="Ana\nTheo", last="Ana: Hi", question="Ana: Q"))
     )
     assert find_session_fault(led.turns, replace(WHY, text="Q")) is None
-    said = json.loads(talk(JUDGE.render(question="Q", answer="the boat", reply="the boat")))
+    said = json.loads(talk(JUDGE_PROMPT.render(question="Q", answer="the boat", reply="the boat")))
     assert said["verdict"] == "Correct"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from theanine_bench.runs.runner import run_task
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import ANSWER, SampleResult
 from theanine_bench.targets.external import EXTERNAL, HistoryMode, answer_positions, chat_messages
-from theanine_bench.teafarm.plan import teafarm_task
 from theanine_bench.teafarm.questions import (
     CounterfactualQuestion,
     EvidenceTurn,
@@ -33,10 +32,11 @@ from theanine_bench.teafarm.questions import (
     format_question,
 )
 from theanine_bench.teafarm.report import Report
-from theanine_bench.teafarm.run import farm_of
-from theanine_bench.teafarm.sources import Past, histories_of_store, past_of_data
+from theanine_bench.teafarm.sources import EarlierSessions, read_sessions, read_store_histories
+from theanine_bench.teafarm.task import load_task, teafarm_task
 
 pytestmark = pytest.mark.anyio
+AT = datetime(2024, 3, 1, tzinfo=UTC)
 
 YARD = CounterfactualQuestion(
     id="yard",
@@ -76,7 +76,7 @@ def file(tmp_path: Path) -> Path:
 async def done(farm: Task, setup: RunConfig, folder: Path) -> Report:
     place, summary = await run_task(farm, setup, RunFolder(folder))
     items = list(place.results().values())
-    return Report(items=items, total=summary["samples"], folder=str(folder), method=setup.method)
+    return Report(results=items, total=summary["samples"], folder=str(folder), method=setup.method)
 
 
 def judged(server: ScriptedServer, **more: Any) -> RunConfig:
@@ -87,7 +87,7 @@ def judged(server: ScriptedServer, **more: Any) -> RunConfig:
 
 
 def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
-    past = past_of_data(HARBOUR)
+    past = read_sessions(HARBOUR)
     (group,) = teafarm_task(QuestionFile(questions=(YARD, NUTS)), past, "local").groups
     yard, _ = group.samples
     last = past.histories[0].transcripts[-1].turns[-1].at
@@ -106,7 +106,7 @@ def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
 
 
 def test_what_decides_is_part_of_the_hash() -> None:
-    past = past_of_data(HARBOUR)
+    past = read_sessions(HARBOUR)
     one = teafarm_task(QuestionFile(questions=(YARD,)), past, "local").data
     moved = replace(YARD, where="elsewhere, line 9")
     assert teafarm_task(QuestionFile(questions=(moved,)), past, "local").data == one
@@ -121,7 +121,7 @@ def test_what_decides_is_part_of_the_hash() -> None:
 
 def test_without_a_judge_every_question_needs_its_phrases() -> None:
     bare = replace(NUTS, must_say=(), must_not_say=())
-    sheet, past = QuestionFile(questions=(YARD, bare)), past_of_data(HARBOUR)
+    sheet, past = QuestionFile(questions=(YARD, bare)), read_sessions(HARBOUR)
     with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
         teafarm_task(sheet, past, "local")
     assert [one.name for one in teafarm_task(sheet, past, "openai:x").metrics] == [
@@ -135,9 +135,9 @@ def test_without_a_judge_every_question_needs_its_phrases() -> None:
 def test_a_user_without_sessions_is_named_with_the_line() -> None:
     with pytest.raises(BadInput, match=r"line 20: \[nuts\]: 'bo' has no sessions; .* ana"):
         teafarm_task(
-            QuestionFile(questions=(replace(NUTS, user="bo"),)), past_of_data(HARBOUR), "local"
+            QuestionFile(questions=(replace(NUTS, user="bo"),)), read_sessions(HARBOUR), "local"
         )
-    two = Past(ends={"a": None, "b": None})
+    two = EarlierSessions(ends={"a": AT, "b": AT})
     with pytest.raises(BadInput, match="no user is named"):
         teafarm_task(QuestionFile(questions=(YARD,)), two, "local")
 
@@ -148,9 +148,9 @@ def test_a_user_without_sessions_is_named_with_the_line() -> None:
 async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
     file: Path, tmp_path: Path
 ) -> None:
-    farm = await farm_of(file, judge="local")
+    farm = await load_task(file, judge="local")
     ours = await done(farm, RunConfig(), tmp_path / "r")
-    assert (ours.success, ours.ruled, ours.fooled, ours.failed) == (1.0, True, [], [])
+    assert (ours.success, ours.by_rule, ours.incorrect, ours.errors) == (1.0, True, [], [])
     none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
     assert none.success == 0
     told = str(none)
@@ -165,14 +165,14 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
     ):
         assert said in told
     few = await done(farm, RunConfig(method="exchange", settings={"retrieved": 1}), tmp_path / "t")
-    for item in few.fooled:
+    for item in few.incorrect:
         assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
 
 
 async def test_a_judge_decides_and_its_failures_are_counted_beside(
     file: Path, tmp_path: Path
 ) -> None:
-    farm = await farm_of(file, judge="openai:judge")
+    farm = await load_task(file, judge="openai:judge")
 
     def judge(request: Any) -> Any:
         wrong = "hazelnut" in request["messages"][0]["content"]
@@ -180,27 +180,27 @@ async def test_a_judge_decides_and_its_failures_are_counted_beside(
 
     with ScriptedServer(by_step({"teafarm-judge": judge})) as server:
         report = await done(farm, judged(server), tmp_path / "r")
-        assert report.success == 0.5 and not report.ruled
-        assert [item.id for item in report.failed] == ["nuts"]
+        assert report.success == 0.5 and not report.by_rule
+        assert [item.id for item in report.errors] == ["nuts"]
         assert "failed (success): UnusableReply" in str(report)
         assert [(line.unjudged, line.success and line.success.n) for line in report.lines] == [
             (1, 1)
         ]
-        (right,) = (item for item in report.items if item.id == "yard")
+        (right,) = (item for item in report.results if item.id == "yard")
         assert right.verdicts["success"]["verdict"] == "Correct"
         server.script('{"reason": "so it is not", "verdict": "Incorrect"}')
         again = await done(farm, judged(server), tmp_path / "r")
-        assert (again.success, again.failed) == (0.5, [])
+        assert (again.success, again.errors) == (0.5, [])
 
 
 async def test_an_unanswered_question_is_wrong_and_told(file: Path, tmp_path: Path) -> None:
-    farm = await farm_of(file, judge="local")
+    farm = await load_task(file, judge="local")
     with ScriptedServer(
         by_step({"respond": status(400), "respond-reasoned": status(400)})
     ) as server:
         setup = RunConfig(model="openai:x", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
-    assert report.success == 0 and len(report.fooled) == 2
+    assert report.success == 0 and len(report.incorrect) == 2
     assert report.lines[0].unanswered == 2
     assert "failed (answer): ModelRejected" in str(report)
 
@@ -216,12 +216,12 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
         texts = {memory.id: memory.text for memory in agent.user("ana").memories()}
-        (open_elsewhere,) = await histories_of_store(place, ["ana"])
+        (open_elsewhere,) = await read_store_histories(place, ["ana"])
         assert len(open_elsewhere.transcripts) == 10
     before = {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")}
     named = file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n")
     file.write_text(named, "utf-8")
-    farm = await farm_of(file, judge="local", store=place)
+    farm = await load_task(file, judge="local", store=place)
     report = await done(farm, RunConfig(), tmp_path / "r")
     assert report.success == 1
     assert {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")} == before
@@ -231,7 +231,7 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
     assert again.different == []
     with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
         await done(farm, RunConfig(embedder="hash:64"), tmp_path / "h")
-    (history,) = await histories_of_store(place, [])
+    (history,) = await read_store_histories(place, [])
     original = read_histories(HARBOUR).histories[0]
     assert [t.key for t in history.transcripts] == [t.key for t in original.transcripts]
     assert [u.key for t in history.transcripts for u in t.turns] == [
@@ -241,17 +241,17 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
 
 async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"\[yard\] names no user of the store"):
-        await farm_of(file, judge="local", store=str(tmp_path / "no.db"))
+        await load_task(file, judge="local", store=str(tmp_path / "no.db"))
     file.write_text(file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n"), "utf-8")
     with pytest.raises(BadInput, match="there is no store"):
-        await farm_of(file, judge="local", store=str(tmp_path / "no.db"))
+        await load_task(file, judge="local", store=str(tmp_path / "no.db"))
     assert not (tmp_path / "no.db").exists()
     with pytest.raises(BadInput, match="can't be copied"):
-        await farm_of(file, judge="local", store=str(file))
+        await load_task(file, judge="local", store=str(file))
     with theanine.open(str(tmp_path / "m.db")) as agent, agent.user("bo").session() as talk:
         talk.hear("Hi.")
     with pytest.raises(NotFound, match="nothing was said by or to ana; the store knows bo"):
-        await farm_of(file, judge="local", store=str(tmp_path / "m.db"))
+        await load_task(file, judge="local", store=str(tmp_path / "m.db"))
 
 
 async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path) -> None:
@@ -260,12 +260,12 @@ async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path)
         "Ana: I quit.\n", f"Ana: {quit}\n  x | y | Ana: Nothing.\n"
     )
     file.write_text(text, "utf-8")
-    farm = await farm_of(file, judge="local")
+    farm = await load_task(file, judge="local")
     report = await done(farm, RunConfig(), tmp_path / "r")
-    found = {item.id: item.scores.get("evidence") for item in report.items}
+    found = {item.id: item.scores.get("evidence") for item in report.results}
     assert found == {"yard": 0.5, "nuts": None}
     none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
-    assert {item.id: item.scores.get("evidence") for item in none.items}["yard"] == 0
+    assert {item.id: item.scores.get("evidence") for item in none.results}["yard"] == 0
 
 
 # from elsewhere
@@ -285,7 +285,7 @@ def replies(request: Any) -> Any:
 async def test_an_agent_behind_an_address_learns_as_it_is_told(
     file: Path, tmp_path: Path, known: HistoryMode, right: int, calls: int
 ) -> None:
-    farm = await farm_of(file, judge="local", known=known)
+    farm = await load_task(file, judge="local", history_mode=known)
     with ScriptedServer(replies) as server:
         setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
@@ -304,15 +304,15 @@ async def test_an_agent_behind_an_address_learns_as_it_is_told(
 async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next_run(
     file: Path, tmp_path: Path
 ) -> None:
-    farm = await farm_of(file, judge="local", known="replayed")
+    farm = await load_task(file, judge="local", history_mode="replayed")
     with ScriptedServer([*["Hm."] * 10, status(400)]) as server:
         setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
-        assert all("not remembered: session" in item.failures[ANSWER] for item in report.items)
+        assert all("not remembered: session" in item.failures[ANSWER] for item in report.results)
         server.script(replies)
         paid = len(server.calls)
         report = await done(farm, setup, tmp_path / "r")
-        assert not report.failed
+        assert not report.errors
         assert len(server.calls) - paid == 67 - 10
 
 
@@ -320,8 +320,8 @@ async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: 
     out = tmp_path / "q.txt"
     out.write_text(format_question(NUTS), "utf-8")
     with pytest.raises(BadInput, match="doesn't say where the sessions are"):
-        await farm_of(out, judge="local", known="sent")
-    farm = await farm_of(out, judge="local", known="none")
+        await load_task(out, judge="local", history_mode="sent")
+    farm = await load_task(out, judge="local", history_mode="none")
     with ScriptedServer("You are allergic!") as server:
         setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         assert (await done(farm, setup, tmp_path / "r")).success == 1
@@ -359,18 +359,18 @@ def item(
 
 def test_success_is_of_all_questions_that_there_were() -> None:
     items = [item("1", 1), item("2", 0), item("3", None, failures={"success": "UnusableReply"})]
-    report = Report(items=items, total=10)
+    report = Report(results=items, total=10)
     assert report.success == 0.1
     (line,) = report.lines
     assert line.success and (line.success.mean, line.success.n, line.unjudged) == (0.5, 2, 1)
     with pytest.raises(ValueError, match="no figure"):
-        _ = Report(items=[], total=0).success
+        _ = Report(results=[], total=0).success
 
 
 def test_success_by_data_set_and_by_who_asks() -> None:
     items = [item("1", 1, "MSC"), item("2", 0, "MSC", "Bo"), item("3", 1, "CC", "Bo")]
-    report = Report(items=items, total=3)
-    found = {line.of: line.success and line.success.mean for line in report.lines}
+    report = Report(results=items, total=3)
+    found = {line.name: line.success and line.success.mean for line in report.lines}
     assert found == {
         "all": pytest.approx(2 / 3),
         "CC": 1,
@@ -378,5 +378,5 @@ def test_success_by_data_set_and_by_who_asks() -> None:
         "Ana asks": 1,
         "Bo asks": 0.5,
     }
-    assert [line.of for line in report.sets] == ["CC", "MSC", "Avg."]
-    assert Report(items=[*items, item("4", 1)], total=4).sets == []
+    assert [line.name for line in report.data_sets] == ["CC", "MSC", "Avg."]
+    assert Report(results=[*items, item("4", 1)], total=4).data_sets == []

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theanine.errors import BadInput
+from theanine_bench.teafarm.metrics import find_faults
 from theanine_bench.teafarm.questions import (
     CounterfactualQuestion,
     EvidenceTurn,
@@ -18,7 +19,6 @@ from theanine_bench.teafarm.questions import (
     read_outline,
     read_question_file,
 )
-from theanine_bench.teafarm.verdicts import faults_of
 
 WHOLE = """\
 # A comment.
@@ -205,12 +205,12 @@ def test_a_blank_question_shows_what_to_fill_in(tmp_path: Path) -> None:
 def test_phrases_are_whole_words_in_any_dress(
     reply: str, must: tuple[str, ...], must_not: tuple[str, ...], faults: int
 ) -> None:
-    assert len(faults_of(reply, must, must_not)) == faults
+    assert len(find_faults(reply, must, must_not)) == faults
 
 
 @settings(max_examples=40, deadline=None)
 @given(LINE, LINE)
 def test_a_reply_that_is_the_phrase_has_it(phrase: str, other: str) -> None:
     phrase = phrase.replace("|", " ")
-    assert faults_of(f"{other} {phrase} {other}", (phrase,), ()) == []
-    assert faults_of(f"{other} {phrase} {other}", (), (phrase,)) != []
+    assert find_faults(f"{other} {phrase} {other}", (phrase,), ()) == []
+    assert find_faults(f"{other} {phrase} {other}", (), (phrase,)) != []

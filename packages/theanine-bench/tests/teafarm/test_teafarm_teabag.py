@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from theanine.errors import BadInput
-from theanine_bench.teafarm.plan import teafarm_task
-from theanine_bench.teafarm.sources import past_of
+from theanine_bench.teafarm.sources import from_histories
+from theanine_bench.teafarm.task import teafarm_task
 from theanine_bench.teafarm.teabag import TeaBag, is_teabag, read_teabag
 
 SIX = [
@@ -80,7 +80,7 @@ def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
 @pytest.mark.parametrize("form", [listed, numbered, chronicles, objects])
 def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
     bag = read(tmp_path, [form()])
-    one, two = bag.sheet.questions
+    one, two = bag.question_file.questions
     assert (one.user, one.asks, one.answers) == ("e1", "Speaker 1", "Speaker 2")
     assert (one.text, one.answer) == (ASKED[0]["question"], "I have never been there.")
     assert (two.asks, two.answers) == ("Speaker 2", "Speaker 1")
@@ -91,7 +91,9 @@ def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
     assert [len(t.turns) for t in history.transcripts] == [2] * 5
     assert history.transcripts[2].turns[1].text == "Yes, number 3: indeed."
     assert not any(t.dated for t in history.transcripts)
-    (group,) = teafarm_task(bag.sheet, past_of(bag.histories, bag.hash), "openai:x").groups
+    (group,) = teafarm_task(
+        bag.question_file, from_histories(bag.histories, bag.hash), "openai:x"
+    ).groups
     assert [case.speaker for case in group.samples] == ["Speaker 2", "Speaker 1"]
     assert group.samples[0].dialogue[-1].text == ASKED[0]["question"]
 
@@ -102,7 +104,7 @@ def test_files_of_many_episodes(tmp_path: Path) -> None:
     named = {"a": listed(), "b": listed()}
     for value in (two, lines, named):
         assert [history.name for history in read(tmp_path, value).histories] == ["a", "b"]
-    assert len(read(tmp_path, two).sheet.questions) == 4
+    assert len(read(tmp_path, two).question_file.questions) == 4
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_the_data_set_by_field_or_file(
     tmp_path: Path, name: str, more: dict[str, Any], data_set: str
 ) -> None:
     bag = read(tmp_path, [{**listed(), **more}], name)
-    assert {one.data_set for one in bag.sheet.questions} == {data_set}
+    assert {one.data_set for one in bag.question_file.questions} == {data_set}
 
 
 def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
@@ -141,7 +143,7 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
         ([{**listed(), "questions": {"Ana": 3}}], "the question of Ana: it is no JSON object"),
         ([{**listed(), "time interval": True}], "its time interval is no list"),
         ([listed(), 3], "episode 2: it is no JSON object"),
-        ("{ no", "neither JSON nor JSON Lines"),
+        ("{ no", "be read as JSON"),
     ],
 )
 def test_what_is_missing_is_named(tmp_path: Path, value: Any, said: str) -> None:

@@ -162,10 +162,10 @@ def _show_made(made: Sequence[GenerationResult], out: Path, blank: str) -> None:
 async def _histories(data: Path | None, store: Path | None, users: list[str]) -> list[Any]:
     from theanine.errors import NotFound
     from theanine.importers import read_histories
-    from theanine_bench.teafarm.sources import histories_of_store
+    from theanine_bench.teafarm.sources import read_store_histories
 
     if data is None:
-        return await histories_of_store(str(store), users)
+        return await read_store_histories(str(store), users)
     found = read_histories(data).histories
     known = [history.name for history in found]
     if strangers := [user for user in users if user not in known]:
@@ -239,24 +239,24 @@ async def _farm(
     known: HistoryMode | None,
 ) -> Any:
     from theanine_bench.datasets.registry import resolve_data_path
-    from theanine_bench.teafarm.run import farm_of
+    from theanine_bench.teafarm.task import load_task
 
-    return await farm_of(
+    return await load_task(
         resolve_data_path(file),
         judge=options.judge,
         data=data and resolve_data_path(data),
         store=None if store is None else str(store),
         limit=options.limit,
-        known=known,
+        history_mode=known,
     )
 
 
 def _show_run(summary: dict[str, Any]) -> None:
     from theanine_bench.cli.runs.common import show_summary
-    from theanine_bench.teafarm.verdicts import RULED
+    from theanine_bench.teafarm.metrics import SUCCESS_BY_RULE
 
     show_summary(summary)
-    if RULED in summary["metrics"]:
+    if SUCCESS_BY_RULE in summary["metrics"]:
         print("success by rule: the questions' own phrases decided, no judge read the replies")
 
 
@@ -289,7 +289,7 @@ def report(
         ["success", "mean", "95 %", "n", "unanswered", "unjudged"],
         (
             [
-                line.of,
+                line.name,
                 f"{line.success.mean:.3f}" if line.success else "–",
                 f"{line.success.low:.3f} – {line.success.high:.3f}" if line.success else "–",
                 line.success.n if line.success else 0,
@@ -308,7 +308,7 @@ def _show_paper(found: Report) -> None:
     from theanine_bench.analysis.tables import Row, insert_rows, load_tables
 
     (table,) = load_tables(["teafarm"])
-    sets = {line.of: line.success for line in found.sets}
+    sets = {line.name: line.success for line in found.data_sets}
     own = [sets.get(column.name) for column in table.columns]
     values = tuple(None if one is None else one.mean for one in own)
     rows = [Row(f"this run ({found.method})", found.method, values)] if any(own) else []
@@ -334,7 +334,7 @@ def _read(folder: Path) -> Report:
         raise BadInput(f"it holds a run of {settings['bench']}", str(folder))
     items = list(place.results().values())
     method = settings["config"]["method"]
-    return Report(items=items, total=settings["samples"], folder=str(folder), method=method)
+    return Report(results=items, total=settings["samples"], folder=str(folder), method=method)
 
 
 def _as_json(found: Report) -> dict[str, Any]:
@@ -342,9 +342,9 @@ def _as_json(found: Report) -> dict[str, Any]:
 
     return {
         "success": found.success,
-        "by_rule": found.ruled,
+        "by_rule": found.by_rule,
         "questions": found.total,
         "lines": [asdict(line) for line in found.lines],
-        "fooled": [item.record() for item in found.fooled],
-        "failed": [item.record() for item in found.failed],
+        "fooled": [item.record() for item in found.incorrect],
+        "failed": [item.record() for item in found.errors],
     }

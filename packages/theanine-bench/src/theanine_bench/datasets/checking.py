@@ -130,7 +130,7 @@ def _segmentation(path: Path) -> DatasetReport:
 def _teafarm(path: Path) -> DatasetReport:
     if path.is_file() and is_teabag(path):
         bag = read_teabag(path)
-        asked = Counter(one.data_set or "unnamed" for one in bag.sheet.questions)
+        asked = Counter(one.data_set or "unnamed" for one in bag.question_file.questions)
         return DatasetReport(
             bench="teafarm", contents=_held(bag.histories), samples=asked, dropped={}, warnings={}
         )

@@ -20,8 +20,8 @@ from theanine_bench.judges.rendering import (
 )
 from theanine_bench.metrics.ordering import order_score
 from theanine_bench.samples import SampleResult
-from theanine_bench.teafarm.verdicts import CORRECT, INCORRECT
-from theanine_bench.teafarm.verdicts import JUDGE as TEAFARM
+from theanine_bench.teafarm.metrics import CORRECT, INCORRECT
+from theanine_bench.teafarm.metrics import JUDGE_PROMPT as TEAFARM
 
 REASON = "why, with the evidence, in a sentence or two"
 

@@ -1,8 +1,9 @@
-"""What a run came to, question by question: for a terminal, and for a test that failed."""
+"""The results of a TeaFarm run, question by question, for terminals and failed tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,25 +11,23 @@ from theanine_bench.metrics.evidence import EVIDENCE
 from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.samples import ANSWER, SampleResult
 from theanine_bench.targets.external import EXTERNAL
-from theanine_bench.teafarm.run import measure_of, success_of
-from theanine_bench.teafarm.verdicts import RULED
+from theanine_bench.teafarm.metrics import SUCCESS, SUCCESS_BY_RULE
 
-SHOWN = 12
-"""Groups of one kind that are told apart; more of them would be noise."""
+MAX_GROUPS = 12
+"""Results are only grouped by values of which there are at most this many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ReportLine:
     """Success over some of the questions.
 
     Attributes:
-        of: which ones.
-        success: with its 95 % bootstrap interval, over those that have a verdict; None for none.
-        unanswered: how many the agent failed to answer: they are in it, as wrong.
-        unjudged: how many the judge failed on: they are not in it.
+        success: over the questions with a verdict; None if there are none.
+        unanswered: questions that the agent failed to answer; they count as incorrect.
+        unjudged: questions that the judge failed on; they are not in ``success``.
     """
 
-    of: str
+    name: str
     success: Interval | None
     unanswered: int
     unjudged: int
@@ -36,133 +35,172 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
-    """A run of TeaFarm.
+    """A TeaFarm run.
 
     Attributes:
-        items: what became of each question.
-        total: how many questions there were to be asked.
-        folder: where the run is kept.
-        method: who was asked; of an agent from elsewhere nobody knows what it recalled.
+        total: how many questions the run has, finished or not.
+        folder: the run's folder.
+        method: the target's id.
     """
 
-    items: Sequence[SampleResult]
+    results: Sequence[SampleResult]
     total: int
     folder: str = ""
     method: str = ""
 
     @property
     def success(self) -> float:
-        """Right answers of all questions; what failed or is left counts as none."""
-        return success_of(self.items, self.total)
+        """The share of all questions answered correctly; unanswered and unjudged ones count as 0.
+
+        Raises ValueError without questions.
+        """
+        if not self.total:
+            raise ValueError("a share of no questions is no figure")
+        return sum(result.scores.get(self._metric, 0.0) for result in self.results) / self.total
 
     @property
-    def ruled(self) -> bool:
-        """Whether phrases decided, and no judge read the replies."""
-        return measure_of(self.items) == RULED
+    def by_rule(self) -> bool:
+        """Whether phrases decided instead of a judge."""
+        return any(SUCCESS_BY_RULE in result.scores for result in self.results)
+
+    @property
+    def incorrect(self) -> list[SampleResult]:
+        """The questions answered incorrectly or not at all."""
+        return [result for result in self.results if result.scores.get(self._metric) == 0]
+
+    @property
+    def errors(self) -> list[SampleResult]:
+        """The questions on which the agent or the judge failed."""
+        return [result for result in self.results if result.failures]
 
     @property
     def fooled(self) -> list[SampleResult]:
-        """The questions that were answered wrongly, or not at all."""
-        name = measure_of(self.items)
-        return [item for item in self.items if item.scores.get(name) == 0]
+        """Deprecated name of :attr:`incorrect`."""
+        warnings.warn("Report.fooled is now Report.incorrect", DeprecationWarning, stacklevel=2)
+        return self.incorrect
 
     @property
     def failed(self) -> list[SampleResult]:
-        """The questions on which the agent or the judge failed."""
-        return [item for item in self.items if item.failures]
+        """Deprecated name of :attr:`errors`."""
+        warnings.warn("Report.failed is now Report.errors", DeprecationWarning, stacklevel=2)
+        return self.errors
 
     @property
-    def lines(self) -> list[Line]:
-        """All, by data set, and by who asks, where these differ."""
-        lines = [self._line("all", self.items)]
-        for key in (_data_set, _asks):
-            names = sorted({key(item) for item in self.items} - {""})
-            if 1 < len(names) <= SHOWN:
-                lines += [self._line(n, [i for i in self.items if key(i) == n]) for n in names]
+    def ruled(self) -> bool:
+        """Deprecated name of :attr:`by_rule`."""
+        warnings.warn("Report.ruled is now Report.by_rule", DeprecationWarning, stacklevel=2)
+        return self.by_rule
+
+    @property
+    def lines(self) -> list[ReportLine]:
+        """Success over all questions, then by data set and by asker where these differ."""
+        lines = [self._line("all", self.results)]
+        for key in (_data_set, _asker):
+            groups = self._group_by(key)
+            groups.pop("", None)
+            if 1 < len(groups) <= MAX_GROUPS:
+                lines += [self._line(name, group) for name, group in groups.items()]
         return lines
 
     @property
-    def sets(self) -> list[Line]:
-        """Each data set where every question names one; of several also all, as ``Avg.``."""
-        names = sorted({_data_set(item) for item in self.items})
-        if not names or "" in names:
+    def data_sets(self) -> list[ReportLine]:
+        """Success by data set and over all (``Avg.``); empty if a question names no data set."""
+        groups = self._group_by(_data_set)
+        if not groups or "" in groups:
             return []
-        lines = [self._line(n, [i for i in self.items if _data_set(i) == n]) for n in names]
-        return [*lines, self._line("Avg.", self.items)] if len(lines) > 1 else lines
-
-    def _line(self, of: str, items: Sequence[SampleResult]) -> Line:
-        name = measure_of(self.items)
-        values = [item.scores[name] for item in items if name in item.scores]
-        return Line(
-            of=of,
-            success=bootstrap_interval(values) if values else None,
-            unanswered=sum(ANSWER in item.failures for item in items),
-            unjudged=sum(bool(set(item.failures) - {ANSWER}) for item in items),
-        )
+        lines = [self._line(name, group) for name, group in groups.items()]
+        return [*lines, self._line("Avg.", self.results)] if len(lines) > 1 else lines
 
     @property
     def heading(self) -> str:
-        """How many were answered rightly."""
-        by = " (by rule: no judge read the replies)" if self.ruled else ""
-        right = round(self.success * self.total)
-        return f"{right} of {self.total} questions answered rightly{by}"
+        """The number of correct answers, in words."""
+        by = " (by rule: no judge read the replies)" if self.by_rule else ""
+        correct = round(self.success * self.total)
+        return f"{correct} of {self.total} questions answered rightly{by}"
+
+    @property
+    def _metric(self) -> str:
+        return SUCCESS_BY_RULE if self.by_rule else SUCCESS
+
+    def _group_by(self, key: Callable[[SampleResult], str]) -> dict[str, list[SampleResult]]:
+        groups: dict[str, list[SampleResult]] = {}
+        for result in sorted(self.results, key=key):
+            groups.setdefault(key(result), []).append(result)
+        return groups
+
+    def _line(self, name: str, results: Sequence[SampleResult]) -> ReportLine:
+        metric = self._metric
+        values = [result.scores[metric] for result in results if metric in result.scores]
+        return ReportLine(
+            name=name,
+            success=bootstrap_interval(values) if values else None,
+            unanswered=sum(ANSWER in result.failures for result in results),
+            unjudged=sum(bool(set(result.failures) - {ANSWER}) for result in results),
+        )
 
     def __repr__(self) -> str:
         return f"<TeaFarm: {self.heading}>"
 
     def __str__(self) -> str:
-        told = [self.heading]
-        for item in {item.id: item for item in (*self.fooled, *self.failed)}.values():
-            told += ["", *story(item, outside=self.method == EXTERNAL)]
-        return "\n".join([*told, *([f"\n{self.folder}"] if self.folder else [])])
+        lines = [self.heading]
+        for result in {one.id: one for one in (*self.incorrect, *self.errors)}.values():
+            lines += ["", *describe_result(result, external=self.method == EXTERNAL)]
+        return "\n".join([*lines, *([f"\n{self.folder}"] if self.folder else [])])
 
 
-def story(item: SampleResult, *, outside: bool = False, recalled: int = 3) -> Iterator[str]:
-    """A question with what was said, what is right, why, and what was recalled for it."""
-    yield f"[{item.id}] {item.extra.get('asks', '')} asked {item.speaker}: {item.question}"
-    if item.extra.get("assumes"):
-        yield f"  falsely assumed: {item.extra['assumes']}"
-    yield f"  right answer: {item.reference}"
-    if item.answer is not None:
-        yield f"  {item.speaker} said: {' '.join(item.answer.split())}"
-    for name, verdict in item.verdicts.items():
+def describe_result(
+    result: SampleResult, *, external: bool = False, max_recalled: int = 3
+) -> Iterator[str]:
+    """Yield lines about a question: reply, right answer, verdict, evidence, what was recalled.
+
+    ``external`` is for an agent whose recollections are unknown.
+    """
+    yield f"[{result.id}] {result.extra.get('asks', '')} asked {result.speaker}: {result.question}"
+    if result.extra.get("assumes"):
+        yield f"  falsely assumed: {result.extra['assumes']}"
+    yield f"  right answer: {result.reference}"
+    if result.answer is not None:
+        yield f"  {result.speaker} said: {' '.join(result.answer.split())}"
+    for name, verdict in result.verdicts.items():
         yield f"  {verdict.get('verdict', name)}: {verdict.get('reason', '')}"
-    for name, why in item.failures.items():
-        yield f"  failed ({name}): {why}"
-    for one in item.extra.get("evidence", ()):
-        yield f"  evidence: {_evidence(one)}"
-    if EVIDENCE in item.scores:
-        yield f"  {item.scores[EVIDENCE]:.0%} of the evidence was recalled"
-    for part in item.recalled[:recalled]:
-        yield f"  recalled: {_short(part['text'])}"
-        yield from (f"    from {_source(source)}" for source in part["sources"][:recalled])
-    if len(item.recalled) > recalled:
-        yield f"  and {len(item.recalled) - recalled} more recalled"
-    if item.answer is not None and not item.recalled and not outside:
+    for name, reason in result.failures.items():
+        yield f"  failed ({name}): {reason}"
+    for turn in result.extra.get("evidence", ()):
+        yield f"  evidence: {_format_evidence(turn)}"
+    if EVIDENCE in result.scores:
+        yield f"  {result.scores[EVIDENCE]:.0%} of the evidence was recalled"
+    yield from _describe_recalled(result.recalled, max_recalled)
+    if result.answer is not None and not result.recalled and not external:
         yield "  nothing was recalled"
 
 
-def _data_set(item: SampleResult) -> str:
-    return item.category
+def _describe_recalled(parts: Sequence[Mapping[str, Any]], max_recalled: int) -> Iterator[str]:
+    for part in parts[:max_recalled]:
+        yield f"  recalled: {_shorten(part['text'])}"
+        for turn in part["sources"][:max_recalled]:
+            yield (
+                f"    from turn {turn['turn']} of session {turn['session']}, {turn['speaker']}: "
+                f"{_shorten(turn['text'])}"
+            )
+    if len(parts) > max_recalled:
+        yield f"  and {len(parts) - max_recalled} more recalled"
 
 
-def _asks(item: SampleResult) -> str:
-    asks = item.extra.get("asks", "")
-    return f"{asks} asks" if asks else ""
+def _data_set(result: SampleResult) -> str:
+    return result.category
 
 
-def _evidence(one: Mapping[str, Any]) -> str:
-    if not one.get("speaker"):
-        return str(one["text"])
-    return f"{one['session']}, turn {one['turn']}, {one['speaker']}: {one['text']}"
+def _asker(result: SampleResult) -> str:
+    asker = result.extra.get("asks", "")
+    return f"{asker} asks" if asker else ""
 
 
-def _source(one: Mapping[str, Any]) -> str:
-    return (
-        f"turn {one['turn']} of session {one['session']}, {one['speaker']}: {_short(one['text'])}"
-    )
+def _format_evidence(turn: Mapping[str, Any]) -> str:
+    if not turn.get("speaker"):
+        return str(turn["text"])
+    return f"{turn['session']}, turn {turn['turn']}, {turn['speaker']}: {turn['text']}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= 160 else f"{flat[:160].rstrip()}…"

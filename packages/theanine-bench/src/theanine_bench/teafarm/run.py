@@ -1,114 +1,133 @@
-"""From a file of questions to what is asked of whom; and what a run came to."""
+"""TeaFarm in one call, for programs and tests: run a question file against any agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
-from theanine.errors import BadInput
-from theanine_bench.runs.task import Task
-from theanine_bench.samples import SampleResult
-from theanine_bench.targets.external import ExternalTarget, HistoryMode
-from theanine_bench.targets.target import ClientTarget, TargetFactory
-from theanine_bench.teafarm.copied import Copied
-from theanine_bench.teafarm.plan import teafarm_task
-from theanine_bench.teafarm.questions import QuestionFile, read_question_file
-from theanine_bench.teafarm.sources import (
-    Past,
-    histories_of_store,
-    past_of,
-    past_of_data,
-    past_of_store,
-)
-from theanine_bench.teafarm.teabag import is_teabag, read_teabag
-from theanine_bench.teafarm.verdicts import JUDGED, RULED
+from anyio.from_thread import start_blocking_portal
+
+from theanine.client.sync import Client
+from theanine.types import LOCAL_MODEL
+from theanine_bench.config import RunConfig
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.runner import RunLimits, run_task
+from theanine_bench.targets.callable import AgentFunction, CallableTarget
+from theanine_bench.targets.external import EXTERNAL, HistoryMode
+from theanine_bench.teafarm.report import Report
+from theanine_bench.teafarm.task import load_task
+
+Agent = AgentFunction | Client | str | None
+"""A function, an open client with its own store, the URL of an OpenAI-compatible agent, or None for
+the memory method that the configuration names."""
 
 
-async def farm_of(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeaFarmConfig:
+    """How an agent is run and judged.
+
+    Attributes:
+        method, settings, model, base_url, embedder: of a memory method.
+        judge, judge_base_url: the judging model; ``local`` for the questions' own phrases.
+        history, agent_model: of an agent at a URL.
+        limit: maximum number of questions, or None.
+        concurrency: questions at once.
+    """
+
+    method: str = "theanine"
+    settings: Mapping[str, object] | None = None
+    model: str = LOCAL_MODEL
+    base_url: str | None = None
+    embedder: str = LOCAL_MODEL
+    judge: str = LOCAL_MODEL
+    judge_base_url: str | None = None
+    history: HistoryMode = "sent"
+    agent_model: str = "agent"
+    limit: int | None = None
+    concurrency: int = 8
+
+    def run_config(self, agent: Agent) -> RunConfig:
+        """Return the run's configuration for an agent."""
+        config = RunConfig(judge=self.judge, judge_base_url=self.judge_base_url)
+        if agent is None:
+            return replace(
+                config,
+                method=self.method,
+                settings=self.settings or {},
+                model=self.model,
+                base_url=self.base_url,
+                embedder=self.embedder,
+            )
+        if isinstance(agent, str):
+            model = self.agent_model if ":" in self.agent_model else f"openai:{self.agent_model}"
+            settings = {"history": self.history}
+            return replace(config, method=EXTERNAL, settings=settings, model=model, base_url=agent)
+        name = agent.location if isinstance(agent, Client) else getattr(agent, "__qualname__", "")
+        return replace(config, method=EXTERNAL, settings={"agent": str(name)})
+
+
+def run_teafarm(
     file: Path,
+    folder: Path,
+    agent: Agent = None,
     *,
-    judge: str,
     data: Path | None = None,
     store: str | None = None,
-    limit: int | None = None,
-    known: HistoryMode | None = None,
-) -> Task:
-    """Questions and the sessions before them, ready for a run.
+    config: TeaFarmConfig | None = None,
+) -> Report:
+    """Run the questions of a file and return the report; the run is kept in ``folder``.
 
     Args:
-        file: questions as :mod:`theanine_bench.teafarm.questions` has them, or TeaBag.
-        judge: the judging model's name; ``local`` for the questions' own phrases.
-        data, store: where the sessions are, instead of the place that the file names.
-        limit: at most so many questions, evenly spread.
-        known: how an agent from elsewhere learns of them; None for an agent of ours.
+        data, store: the location of the earlier sessions, instead of the file's own.
 
-    Raises BadInput and SettingsError for what can't be asked.
+    Raises BadInput and SettingsError for questions that can't be run. What a function raises is
+    passed on, except ModelError, which counts as no answer.
     """
-    sheet, past = await _read(file, data, store, known)
-    if known == "none":  # only when the sessions were matters then
-        past = Past(ends=past.ends, hash=past.hash)
-    task = teafarm_task(sheet, past, judge, limit, recalls=known is None)
-    return replace(task, target=_target(task, past, known))
+    run = partial(_run, file, folder, agent, data, store, config or TeaFarmConfig())
+    try:
+        with start_blocking_portal() as portal:  # the caller may have an event loop of its own
+            return portal.call(run)
+    except ExceptionGroup as group:
+        raise _first_error(group) from None
 
 
-def _target(task: Task, past: Past, mode: HistoryMode | None) -> TargetFactory:
-    if mode is not None:
-        return partial(ExternalTarget, mode=mode, speakers=speakers_of(task))
-    return partial(Copied, records=past.records) if past.records else ClientTarget
+async def _run(
+    file: Path,
+    folder: Path,
+    agent: Agent,
+    data: Path | None,
+    store: str | None,
+    config: TeaFarmConfig,
+) -> Report:
+    history_mode: HistoryMode | None = None
+    if agent is not None:
+        history_mode = config.history if isinstance(agent, str) else "none"
+    task = await load_task(
+        file,
+        judge=config.judge,
+        data=data,
+        store=store,
+        limit=config.limit,
+        history_mode=history_mode,
+    )
+    if agent is not None and not isinstance(agent, str):
+        task = replace(task, target=partial(CallableTarget, agent=agent))
+    run_config = config.run_config(agent)
+    limits = RunLimits(concurrency=config.concurrency)
+    run, summary = await run_task(task, run_config, RunFolder(folder), limits=limits)
+    return Report(
+        results=list(run.results().values()),
+        total=summary["samples"],
+        folder=str(run.path),
+        method=run_config.method,
+    )
 
 
-def speakers_of(task: Task) -> Mapping[str, Sequence[str]]:
-    """The speakers whom the agent answers for, by user."""
-    return {
-        group.id: list(dict.fromkeys(sample.speaker for sample in group.samples))
-        for group in task.groups
-    }
-
-
-async def _read(
-    file: Path, data: Path | None, store: str | None, known: HistoryMode | None
-) -> tuple[QuestionFile, Past]:
-    if is_teabag(file):
-        bag = read_teabag(file)
-        return bag.sheet, past_of(bag.histories, bag.hash)
-    sheet = read_question_file(file)
-    if data is None and store is None:
-        data = file.parent / sheet.data if sheet.data else None
-        store = str(file.parent / sheet.store) if sheet.store else None
-    if store is not None:
-        past = await past_of_store(store, _users(sheet))
-        if known in ("sent", "replayed"):
-            past = past_of(await histories_of_store(store, _users(sheet)), past.hash)
-        return sheet, past
-    if data is None and known == "none":
-        return sheet, Past()
-    if data is None:
-        raise BadInput(
-            "it doesn't say where the sessions are: begin it with a line `data: FILE`, or name "
-            "them with --data or --store",
-            str(file),
-        )
-    return sheet, past_of_data(data)
-
-
-def _users(sheet: QuestionFile) -> list[str]:
-    if bare := next((one for one in sheet.questions if not one.user), None):
-        raise BadInput(f"[{bare.id}] names no user of the store; write `user: NAME`", bare.where)
-    return list(dict.fromkeys(one.user for one in sheet.questions))
-
-
-def measure_of(items: Sequence[SampleResult]) -> str:
-    """Which of the two measures the items have."""
-    return RULED if any(RULED in item.scores for item in items) else JUDGED
-
-
-def success_of(items: Sequence[SampleResult], total: int) -> float:
-    """Right answers of all questions: what was not answered, judged or asked is no success.
-
-    Raises ValueError where there are no questions.
-    """
-    if not total:
-        raise ValueError("a share of no questions is no figure")
-    return sum(item.scores.get(measure_of(items), 0.0) for item in items) / total
+def _first_error(group: BaseException) -> BaseException:
+    """Return the first exception inside nested groups."""
+    while isinstance(group, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", group).exceptions[0]
+    return group

@@ -1,0 +1,107 @@
+"""TeaFarm's success metric: judged by a model, or decided by phrases that a person wrote."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from theanine.llm.chat import ScopedChat
+from theanine.llm.prompt import load_prompt
+from theanine.text.formatting import one_line
+from theanine.text.words import is_unspaced
+from theanine_bench.samples import SampleResult, Score
+
+CORRECT, INCORRECT = "Correct", "Incorrect"
+SUCCESS = "success"
+"""The judged metric: 1 if the reply agrees with the right answer, else 0."""
+SUCCESS_BY_RULE = "success_by_rule"
+"""The metric by phrases."""
+
+
+class Verdict(BaseModel):
+    """The judge's reply."""
+
+    reason: str = Field(description="in one or two sentences")
+    verdict: Literal["Correct", "Incorrect"]
+
+
+JUDGE_PROMPT = load_prompt("theanine_bench.teafarm", "teafarm-judge", 1, Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSuccess:
+    """Success by a judge who sees the question, the right answer and the reply (Figure 25)."""
+
+    name: str = SUCCESS
+    needs_judge: bool = True
+    worst: Mapping[str, float] = field(default_factory=lambda: {SUCCESS: 0.0})
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
+        """Return 1 for Correct, else 0. Raises ModelError if the judge fails."""
+        assert judge  # a run without a judge is refused
+        reply = await judge.ask(
+            JUDGE_PROMPT,
+            check=lambda verdict: None if verdict.reason.strip() else "the reason is empty",
+            question=one_line(result.question),
+            answer=one_line(result.reference),
+            reply=one_line(result.answer or ""),
+        )
+        success = float(reply.verdict == CORRECT)
+        return Score(values={SUCCESS: success}, verdict=reply.model_dump())
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSuccess:
+    """Success by the question's ``must say`` and ``must not say`` phrases.
+
+    Case, spaces, the shape of quotation marks and full-width forms don't count. A phrase matches
+    whole words, except in scripts without spaces.
+    """
+
+    name: str = SUCCESS_BY_RULE
+    needs_judge: bool = False
+    worst: Mapping[str, float] = field(default_factory=lambda: {SUCCESS_BY_RULE: 0.0})
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
+        """Return 1 for a reply with all that it must and nothing that it must not say, else 0."""
+        faults = find_faults(
+            result.answer or "",
+            result.extra.get("must_say", ()),
+            result.extra.get("must_not_say", ()),
+        )
+        verdict = {
+            "reason": "; ".join(faults) or "it says what it must, and nothing that it must not",
+            "verdict": INCORRECT if faults else CORRECT,
+        }
+        return Score(values={SUCCESS_BY_RULE: float(not faults)}, verdict=verdict)
+
+
+def find_faults(reply: str, must: Sequence[str], must_not: Sequence[str]) -> list[str]:
+    """Return what a reply lacks, or has but must not; empty if it is right."""
+    text = _normalize(reply)
+    missing = [line for line in must if not _contains(text, line)]
+    forbidden = [line for line in must_not if _contains(text, line)]
+    return [f"it doesn't say “{line}”" for line in missing] + [
+        f"it says “{line}”" for line in forbidden
+    ]
+
+
+def _contains(text: str, line: str) -> bool:
+    """Return whether one of the line's alternatives occurs in the text."""
+    phrases = filter(None, (_normalize(phrase) for phrase in line.split("|")))
+    return any(
+        phrase in text
+        if is_unspaced(phrase)
+        else re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)
+        for phrase in phrases
+    )
+
+
+def _normalize(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(text.replace("’", "'").replace("“", '"').replace("”", '"').split())
