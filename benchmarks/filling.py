@@ -1,4 +1,4 @@
-"""Stores of any size, filled through the store's own port with real vectors."""
+"""Fill stores of any size through the store's port, with real vectors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ HOLDER = "benchmark"
 
 
 async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 0) -> None:
-    """``memories`` of theanine's in each scope, a third of them linked to an earlier one.
+    """Bring each scope to ``memories`` memories, a third of them linked to an earlier one.
 
-    ``already`` are there from a call before, in whole sessions.
+    ``already`` exist from an earlier call, in whole sessions.
     """
     store, embedder = open_store(str(path)), StaticEmbedder()
     await store.open()
@@ -32,11 +32,11 @@ async def fill(path: Path, scopes: Sequence[str], memories: int, already: int = 
             scope = Scope(user)
             for session in range(already // A_SESSION, -(-memories // A_SESSION)):
                 count = min(A_SESSION, memories - session * A_SESSION)
-                said = list(islice(texts, count))
+                batch = list(islice(texts, count))
                 at = START + timedelta(days=session)
                 turns = [
                     Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=minute))
-                    for minute, text in enumerate(said)
+                    for minute, text in enumerate(batch)
                 ]
                 key = f"session-{session}"
                 logged = await store.log_transcript(

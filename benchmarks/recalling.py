@@ -1,4 +1,4 @@
-"""How long a recollection takes, what it needs in memory, and what a memory takes on disk."""
+"""Latency of recall, its use of main memory, and disk space for each memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def recalling() -> list[Figure]:
 
 
 def many_scopes() -> list[Figure]:
-    """1,000 scopes of 100 memories, asked in random order."""
+    """Recall in 1,000 scopes of 100 memories, in random order."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         names = [f"user-{number}" for number in range(SCOPES)]
@@ -83,11 +83,11 @@ def _timed(
 
 
 def _disk(path: Path, size: int) -> Figure:
-    """Of the closed store, whose write-ahead log is folded in, less the words of the turns."""
+    """Disk space of the closed store, without a write-ahead log, less the text of the turns."""
     files = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
     words = asyncio.run(_words(path))
     return Figure(
-        name="disk a memory beyond the turns' words",
+        name="disk for each memory beyond the turns' text",
         value=(files - words) / size,
         unit="bytes",
         goal=3_000,

@@ -1,4 +1,4 @@
-"""Timelines from a component with more paths than there are atoms."""
+"""Sampling timelines from a component with an astronomical number of paths."""
 
 from __future__ import annotations
 

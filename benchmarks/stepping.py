@@ -1,4 +1,4 @@
-"""What each local step does in a second, by itself."""
+"""Throughput of each local step by itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT = datetime(2024, 3, 1, 9, 30, tzinfo=UTC)
 
 
 def steps() -> list[Figure]:
-    """Embedding alone and in one go, summarizing and relating, on like sentences."""
+    """Embedding in a batch and one at a time, summarizing, relating, on similar sentences."""
     said = [f"We talked about boats in the harbour on day {n}." for n in range(COUNT)]
     turns = [_turn(n, f"I bought boat {n} in Porto last year. It was fun!") for n in range(COUNT)]
     pairs = [_pair(n) for n in range(COUNT)]
@@ -35,7 +35,7 @@ def steps() -> list[Figure]:
 
 
 def _rate(name: str, work: Callable[[], object], goal: float | None = None) -> Figure:
-    work()  # what is loaded once is not counted
+    work()  # excludes loading
     seconds: list[float] = []
     for _ in range(RUNS):
         started = time.perf_counter()

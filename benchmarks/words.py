@@ -1,4 +1,4 @@
-"""Plausible statements in any number: seeded, varied, and about as long as real memories."""
+"""Endless plausible statements: seeded, varied, and about as long as real memories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THINGS = (
 
 
 def statements(seed: int = 0) -> Iterator[str]:
-    """Statements without end."""
+    """Generate statements."""
     rng = Random(seed)
     while True:
         yield (
@@ -41,7 +41,7 @@ def statements(seed: int = 0) -> Iterator[str]:
 
 
 def questions(seed: int = 0) -> Iterator[str]:
-    """Questions about such statements, without end."""
+    """Generate questions about the statements."""
     rng = Random(seed + 1)
     while True:
         yield (
@@ -58,4 +58,4 @@ OTHER_WORDS = [
     "What is up with boats?", "Who relocated?", "Who was terrified?", "Any celebrations?",
     "Was medical advice ignored?", "Who sells goods?", "Who likes the mountains?",
 ]  # fmt: skip
-"""Questions that share hardly a word with the statements: vectors alone must find them."""
+"""Questions with hardly a word in common with the statements: only vectors match them."""

@@ -51,7 +51,6 @@ class ScopeIndex:
         memories: in order of id.
         graph: the links between them.
         sessions: by number.
-        undated: numbers of the sessions without real dates.
         marks: the latest mark of each memory that is no longer live, by memory id.
         approximate: search for scopes too large for exact search.
     """
@@ -68,7 +67,6 @@ class ScopeIndex:
         self.memories: list[Memory] = []
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
-        self.undated: frozenset[int] = frozenset()
         self.marks: dict[int, Mark] = {}
         self._store = store
         self._ranking = Ranking(ranking)
@@ -105,7 +103,6 @@ class ScopeIndex:
     def add_sessions(self, sessions: Iterable[Session]) -> None:
         """Add sessions or replace known ones by their new state."""
         self.sessions.update({session.id: session for session in sessions})
-        self.undated = frozenset(s.id for s in self.sessions.values() if not s.dated)
 
     async def _read_batch(self, after: int, upto: int) -> None:
         """Read memories with ids in ``(after, upto]``, their vectors and links."""
