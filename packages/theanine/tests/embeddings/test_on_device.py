@@ -109,9 +109,7 @@ class _Broken(OnDeviceEmbedder[object]):
         super().__init__(toy())
         self._found = rows
 
-    def vectors(
-        self, model: object, texts: Sequence[str], *, queries: bool
-    ) -> NDArray[np.float32]:
+    def vectors(self, model: object, texts: Sequence[str], *, queries: bool) -> NDArray[np.float32]:
         return self._found
 
 
