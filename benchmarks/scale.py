@@ -1,9 +1,9 @@
-"""One scope of up to a million memories: exact search beside the approximate index.
+"""Exact search compared with the approximate index, in one scope of up to a million memories.
 
     python benchmarks/scale.py --units 50000 100000 300000 1000000
 
-The store grows from size to size and its index with it. Times are of one core, which is all that a
-search uses; a busy machine blurs them little.
+The store and its index grow from size to size. Times are CPU times of one core, which is all that a
+search uses, so other load on the machine has little effect.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from theanine.store import open_store
 from theanine.types import Scope
 
 SIZES = [50_000, 100_000, 300_000]
-ASKED = 100
+QUESTIONS = 100
 TOP = 10
-METHOD = "theanine"  # whose memories filling.py makes
+METHOD = "theanine"  # the method of the memories that filling.py makes
 ANA = Scope("ana")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Of one size. All times are of one core; None where search is exact.
+    """Results for one size. Times are of one core; None where search is exact.
 
     Attributes:
-        cold: seconds until a process that has just started has read the scope.
-        exact, approximate: p50 and p95 of a search in ms, once the question is embedded.
-        dense, final: recall@10 of exact search, by vectors with neighbours and by all evidence.
-        other_words: recall@10 by all evidence for questions in words of their own.
-        built: seconds that making, or extending, the index took.
-        index: bytes of its file.
-        resident: MB of the process without the index, and with it.
+        cold: seconds until a new process has read the scope.
+        exact, approximate: p50 and p95 of a search in ms, without embedding the question.
+        dense, final: recall@10 relative to exact search, by smoothed vectors and by all evidence.
+        other_words: recall@10 by all evidence for questions in other words than the memories.
+        built: seconds that building or extending the index took.
+        index: size of its file in bytes.
+        resident: MB of the process without and with the index.
     """
 
     units: int
@@ -69,12 +69,12 @@ class Measured:
 
 
 def main() -> None:
-    """Measure each size in a process of its own and show the table."""
+    """Measure each size in its own process and show a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--units", nargs="*", type=int, default=SIZES, metavar="N")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to FILE")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -82,12 +82,12 @@ def main() -> None:
         return
     figures: list[Measured] = []
     with TemporaryDirectory() as folder:
-        path, already = Path(folder) / "memory.db", 0
+        path, filled = Path(folder) / "memory.db", 0
         for units in sorted(options.units):
             units = units // A_SESSION * A_SESSION
             print(f"{units:,} …", file=sys.stderr)
-            asyncio.run(fill(path, [ANA.user], units, already))
-            already = units
+            asyncio.run(fill(path, [ANA.user], units, filled))
+            filled = units
             command = [sys.executable, __file__, "--measure", str(path)]
             ran = subprocess.run(command, check=True, capture_output=True, text=True)
             figures.append(Measured(**json.loads(ran.stdout)))
@@ -100,71 +100,73 @@ async def _measure(path: Path) -> Measured:
     store, embedder = open_store(str(path)), StaticEmbedder()
     await embedder.embed(["warm up"])
     await store.open()
-    views = ScopeCache(store, METHOD, embedder.name)
+    cache = ScopeCache(store, METHOD, embedder.name)
     try:
         started = time.process_time()
-        view = await views.get(ANA)
+        index = await cache.get(ANA)
         cold, without = time.process_time() - started, _resident()
         started = time.process_time()
-        await views.settled(ANA)
+        await cache.settled(ANA)
         built = time.process_time() - started
-        asked = [await _query(view, embedder, text) for text in islice(questions(), ASKED)]
-        other = [await _query(view, embedder, text) for text in OTHER_WORDS]
-        if view.approximate.index is None:
-            exact, _ = _timed(view, asked)
+        queries = [await _query(index, embedder, text) for text in islice(questions(), QUESTIONS)]
+        other_queries = [await _query(index, embedder, text) for text in OTHER_WORDS]
+        if index.approximate.index is None:
+            exact, _ = _time_searches(index, queries)
             resident = (without, _resident())
-            return Measured(units=len(view), cold=cold, exact=exact, resident=resident)
-        approximate, found = _timed(view, asked)
-        _, found_other = _timed(view, other)
-        near = [view.approximate.nearest(query).tolist() for query in asked]
+            return Measured(units=len(index), cold=cold, exact=exact, resident=resident)
+        approximate, results = _time_searches(index, queries)
+        _, other_results = _time_searches(index, other_queries)
+        near = [index.approximate.nearest(query).tolist() for query in queries]
         resident = (without, _resident())
-        view.approximate.index = None  # from here on, search is exact
-        exact, gold = _timed(view, asked)
-        _, gold_other = _timed(view, other)
+        index.approximate.index = None  # from here on, search is exact
+        exact, gold = _time_searches(index, queries)
+        _, other_gold = _time_searches(index, other_queries)
         return Measured(
-            units=len(view),
+            units=len(index),
             cold=cold,
             exact=exact,
             approximate=approximate,
-            dense=_recall([_nearest(view, query) for query in asked], near),
-            final=_recall(gold, found),
-            other_words=_recall(gold_other, found_other),
+            dense=_recall([_nearest(index, query) for query in queries], near),
+            final=_recall(gold, results),
+            other_words=_recall(other_gold, other_results),
             built=built,
             index=sum(file.stat().st_size for file in path.parent.glob(f"{path.name}.index/*")),
             resident=resident,
         )
     finally:
-        await views.close()
+        await cache.close()
         await store.close()
 
 
-async def _query(view: ScopeIndex, embedder: StaticEmbedder, text: str) -> Query:
+async def _query(index: ScopeIndex, embedder: StaticEmbedder, text: str) -> Query:
     return Query(
-        text=text, vector=(await embedder.embed([view.without_speakers(text)]))[0], asker="ana"
+        text=text, vector=(await embedder.embed([index.without_speakers(text)]))[0], asker="ana"
     )
 
 
-def _timed(view: ScopeIndex, asked: Sequence[Query]) -> tuple[tuple[float, float], list[list[int]]]:
+def _time_searches(
+    index: ScopeIndex, queries: Sequence[Query]
+) -> tuple[tuple[float, float], list[list[int]]]:
     times: list[float] = []
-    found: list[list[int]] = []
-    view.search(asked[0], TOP)
-    for query in asked:
+    results: list[list[int]] = []
+    index.search(queries[0], TOP)
+    for query in queries:
         started = time.thread_time()
-        best_ones = view.search(query, TOP)
+        ranked = index.search(query, TOP)
         times.append((time.thread_time() - started) * 1000)
-        found.append([memory.id for memory, _ in best_ones])
-    return (percentile(times, 0.5), percentile(times, 0.95)), found
+        results.append([memory.id for memory, _ in ranked])
+    return (percentile(times, 0.5), percentile(times, 0.95)), results
 
 
-def _nearest(view: ScopeIndex, query: Query) -> list[int]:
-    """The places of the ten best by vectors with their neighbours', by looking at all."""
-    ranking = view.approximate.ranking
-    shared = ranking.smoothing.smooth(ranking.dense.scores(query.vector))
-    return top_k(shared, np.arange(len(shared)), TOP).tolist()
+def _nearest(index: ScopeIndex, query: Query) -> list[int]:
+    """Return the positions of the ten best of all memories by smoothed vectors."""
+    ranking = index.approximate.ranking
+    scores = ranking.smoothing.smooth(ranking.dense.scores(query.vector))
+    return top_k(scores, np.arange(len(scores)), TOP).tolist()
 
 
-def _recall(gold: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> float:
-    shares = [len({*a} & {*b}) / len(a) for a, b in zip(gold, found, strict=True)]
+def _recall(gold: Sequence[Sequence[int]], results: Sequence[Sequence[int]]) -> float:
+    shares = [len({*a} & {*b}) / len(a) for a, b in zip(gold, results, strict=True)]
     return sum(shares) / len(shares)
 
 
@@ -178,24 +180,24 @@ def _resident() -> float:
 def _show(figures: Sequence[Measured]) -> None:
     heads = (
         "memories | exact p50 / p95 ms | approximate p50 / p95 ms | recall@10 dense | final | "
-        "in other words | index MB | made in s | RSS MB without / with | cold start s"
+        "in other words | index MB | built in s | RSS MB without / with | cold start s"
     )
     show_table(heads.split(" | "), map(_row, figures))
-    console().print("\nrecall@10: what share of the ten best of exact search is found")
+    console().print("\nrecall@10: share of the ten best of exact search that is found")
 
 
-def _row(one: Measured) -> list[str]:
+def _row(size: Measured) -> list[str]:
     return [
-        f"{one.units:,}",
-        _pair(one.exact),
-        _pair(one.approximate),
-        _share(one.dense),
-        _share(one.final),
-        _share(one.other_words),
-        _or_dash(one.index / 1e6 or None, "{:.0f}"),
-        _or_dash(one.built, "{:.0f}"),
-        " / ".join(f"{value:,.0f}" for value in one.resident),
-        f"{one.cold:.1f}",
+        f"{size.units:,}",
+        _pair(size.exact),
+        _pair(size.approximate),
+        _share(size.dense),
+        _share(size.final),
+        _share(size.other_words),
+        _or_dash(size.index / 1e6 or None, "{:.0f}"),
+        _or_dash(size.built, "{:.0f}"),
+        " / ".join(f"{value:,.0f}" for value in size.resident),
+        f"{size.cold:.1f}",
     ]
 
 
