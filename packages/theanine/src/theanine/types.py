@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, cast
 
-from theanine.deprecation import renamed_fields
+from theanine.deprecation import renamed_fields, warn_renamed
 
 Role = Literal["user", "assistant"]
 """Whether a turn is by a person or by the assistant that uses this memory."""
@@ -73,6 +73,11 @@ class Utterance:
     attachment: str = ""
     recalled: tuple[int, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    def __post_init__(self) -> None:
+        if cast("str", self.role) == "agent":  # its name in version 0.1
+            warn_renamed('the role "agent"', '"assistant"')
+            object.__setattr__(self, "role", "assistant")
 
     @property
     def full_text(self) -> str:

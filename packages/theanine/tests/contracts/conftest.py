@@ -1,4 +1,4 @@
-"""The adapters that the contract suites run over. A new store adds one entry to ``STORES``."""
+"""The implementations that the contract suites test; a new store adds an entry to ``STORES``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store must do, in the order of the port."""
+"""The store's contract, in the order of the interface."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def export(store: Store) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("costs", "told"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
-async def test_a_cost_is_unknown_where_that_of_any_answer_is(
+async def test_a_cost_is_none_if_any_answer_has_none(
     store: Store, costs: tuple[float | None, ...], told: float | None
 ) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
@@ -92,7 +92,7 @@ async def test_a_cost_is_unknown_where_that_of_any_answer_is(
 # the log
 
 
-async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store: Store) -> None:
+async def test_turns_keep_microseconds_and_zone(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     heard = await store.append_turns(
         ANA,
@@ -111,7 +111,7 @@ async def test_what_is_heard_comes_back_to_the_microsecond_in_its_own_zone(store
     assert (heard[0].text, heard[0].recalled) == ("Grüße, 你好 🛳️\n\ttab", (3, 1))
 
 
-async def test_a_known_key_is_given_back_as_it_was_logged(store: Store) -> None:
+async def test_a_logged_key_returns_the_logged_turn(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     first = await store.append_turns(ANA, session, [said("one", key="k")])
     again = await store.append_turns(ANA, session, [said("changed", 5, key="k"), said("two", 6)])
@@ -146,7 +146,7 @@ async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: St
         (said("x", role="system"), "must be user or assistant"),
     ],
 )
-async def test_what_cannot_be_kept_is_refused(
+async def test_unstorable_utterances_are_refused(
     store: Store, utterance: Utterance, message: str
 ) -> None:
     session = await store.start_session(ANA, AT)
@@ -159,7 +159,7 @@ async def test_what_cannot_be_kept_is_refused(
     assert await store.turns(ANA) == []
 
 
-async def test_long_and_wordless_turns_are_fine(store: Store) -> None:
+async def test_long_turns_and_turns_without_text_are_logged(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     long = "é" * 500_000
     await store.append_turns(ANA, session, [said(long), said("", attachment="a photo of a cat")])
@@ -210,7 +210,7 @@ async def test_sessions_open_continue_and_end(store: Store) -> None:
     assert [p.session for p in await store.pending("secom", ANA)] == [first]
 
 
-async def test_a_session_without_turns_is_removed_and_its_number_never_returns(
+async def test_an_empty_session_is_deleted_and_its_number_not_reused(
     store: Store,
 ) -> None:
     first = await store.start_session(ANA, AT)
@@ -219,7 +219,7 @@ async def test_a_session_without_turns_is_removed_and_its_number_never_returns(
     assert await store.start_session(ANA, AT) == first + 1
 
 
-async def test_keys_that_were_not_given_differ_and_sort_by_time(store: Store) -> None:
+async def test_default_keys_are_unique_and_sort_by_time(store: Store) -> None:
     for day in (0, 1, 1):
         await store.start_session(ANA, AT + timedelta(days=day))
     keys = [session.key for session in await store.sessions(ANA, METHOD)]
@@ -227,7 +227,7 @@ async def test_keys_that_were_not_given_differ_and_sort_by_time(store: Store) ->
     assert keys == sorted(keys)
 
 
-async def test_only_sessions_of_dead_processes_are_abandoned(store: Store) -> None:
+async def test_only_sessions_of_dead_processes_are_orphaned(store: Store) -> None:
     host = ME.split(":")[0]
     gone = await store.start_session(ANA, AT, holder=f"{host}:{2**22 + 7}:1")
     for holder in (ME, "", "elsewhere:1:1", "odd name"):
@@ -269,7 +269,7 @@ async def test_logging_a_transcript_twice_changes_nothing(store: Store) -> None:
     assert await export(store) == before
 
 
-async def test_a_longer_version_adds_its_end_and_waits_again(store: Store) -> None:
+async def test_a_longer_transcript_adds_its_end_and_is_pending_again(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
     await remember(store, ANA, 1, made("m", sources=[1]))
     assert await store.pending(METHOD) == []
@@ -282,7 +282,7 @@ async def test_a_longer_version_adds_its_end_and_waits_again(store: Store) -> No
     assert session.ended_at == turns[0].at
 
 
-async def test_changed_history_is_refused_and_nothing_half_done(store: Store) -> None:
+async def test_a_changed_transcript_is_refused_whole(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
     before = await export(store)
     with pytest.raises(BadInput, match=r"session 's', turn 2: .*another text"):
@@ -301,7 +301,7 @@ async def test_changed_history_is_refused_and_nothing_half_done(store: Store) ->
     assert await export(store) == before
 
 
-async def test_undated_history_is_known_again_under_other_times(store: Store) -> None:
+async def test_undated_transcripts_match_despite_other_times(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one", "two", dated=False), METHOD)
     later = await store.log_transcript(
         ANA, talk("s", "one", "two", "three", day=9, dated=False), METHOD
@@ -315,7 +315,7 @@ async def test_undated_history_is_known_again_under_other_times(store: Store) ->
     assert turns[3].at == turns[2].at
 
 
-async def test_ready_made_memories_wait_until_they_are_remembered(store: Store) -> None:
+async def test_imported_memories_are_pending_until_remembered(store: Store) -> None:
     ready = [ImportedMemory(text="Ana sails", speakers=("Ana",), source_keys=("#1",))]
     await store.log_transcript(ANA, talk("s", "hi", memories=ready), METHOD)
     turns, given_ = await store.pending_input(ANA, 1, METHOD)
@@ -360,7 +360,7 @@ def test_any_split_of_a_transcript_gives_the_same_log(
 # remembering
 
 
-async def test_a_lease_is_one_holders_until_it_ends_or_its_process_does(store: Store) -> None:
+async def test_a_lease_is_exclusive_until_it_expires_or_its_process_dies(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     until = AT + timedelta(minutes=1)
     assert await store.acquire_lease(ANA, "elsewhere:1:1", until, AT)
@@ -409,7 +409,7 @@ async def test_commit_makes_everything_visible_at_once_and_only_once(store: Stor
     assert all(session.remembered_at == AT for session in await store.sessions(ANA, METHOD))
 
 
-async def test_a_memory_keeps_the_day_where_it_was_said(store: Store, tmp_path: Path) -> None:
+async def test_a_memory_keeps_its_utc_offset(store: Store, tmp_path: Path) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     [first] = await remember(store, ANA, 1, made("m1", sources=[1]))
     [stored] = await store.memories(ANA, ids=[1, 1, 7])
@@ -429,7 +429,7 @@ async def test_a_memory_keeps_the_day_where_it_was_said(store: Store, tmp_path: 
         await copy.close()
 
 
-async def test_turns_logged_while_remembering_stay_to_be_remembered(store: Store) -> None:
+async def test_turns_logged_while_remembering_stay_pending(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     turns, _ = await store.pending_input(ANA, 1, METHOD)
     await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
@@ -442,7 +442,7 @@ async def test_turns_logged_while_remembering_stay_to_be_remembered(store: Store
     assert await store.pending(METHOD) == []
 
 
-async def test_a_commit_that_does_not_fit_changes_nothing(store: Store) -> None:
+async def test_an_inconsistent_batch_changes_nothing(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     await store.log_transcript(ANA, talk("t", "two", day=1), METHOD)
     await remember(store, ANA, 1, made("m"))
@@ -467,14 +467,14 @@ async def test_a_commit_that_does_not_fit_changes_nothing(store: Store) -> None:
     assert await export(store) == before
 
 
-async def test_remembering_nothing_is_remembering(store: Store) -> None:
+async def test_an_empty_batch_marks_the_session_as_remembered(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     assert await remember(store, ANA, 1, MemoryBatch()) == []
     assert await store.pending(METHOD) == []
     assert await store.active_embedder() is None
 
 
-async def test_failures_are_counted_and_shown_until_it_works(store: Store) -> None:
+async def test_failures_are_counted_until_success(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     for reason in ("no answer", "still none"):
         await store.record_failure(ANA, 1, METHOD, reason)
@@ -487,7 +487,7 @@ async def test_failures_are_counted_and_shown_until_it_works(store: Store) -> No
     await store.record_failure(BEN, 1, METHOD, "of a forgotten user")
 
 
-async def test_scopes_are_walls(store: Store) -> None:
+async def test_scopes_are_isolated(store: Store) -> None:
     others = [Scope("ana", agent="b"), Scope("ana", tenant="c"), BEN]
     for scope in [ANA, *others]:
         await store.log_transcript(scope, talk("s", str(scope)), METHOD)
@@ -504,7 +504,7 @@ async def test_scopes_are_walls(store: Store) -> None:
 # the journal
 
 
-async def test_a_call_is_found_again_and_a_rejected_one_is_not(store: Store) -> None:
+async def test_usable_entries_are_found_and_rejected_ones_are_not(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     kept = entry("k", prompt="p", reply="r", settings={"t": 0}, session=1, touches=(1,), cost=0.5)
     await store.add_journal_entry(ANA, kept)
@@ -520,7 +520,7 @@ async def test_a_call_is_found_again_and_a_rejected_one_is_not(store: Store) -> 
     assert (line.calls, line.failed, line.cost) == (3, 2, 0.75)
 
 
-async def test_the_same_entry_again_counts_once_and_a_second_answer_counts(store: Store) -> None:
+async def test_an_entry_added_twice_counts_once_and_a_second_answer_counts(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     for _ in range(2):
         await store.add_journal_entry(ANA, entry("k", reply="a", input_tokens=5))
@@ -546,7 +546,7 @@ async def test_costs_sum_what_is_known(store: Store) -> None:
     assert lines[None, "refine"].calls == 2
 
 
-async def test_replies_that_no_store_can_keep_are_escaped(store: Store) -> None:
+async def test_unstorable_replies_are_escaped(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     await store.add_journal_entry(ANA, entry("k", reply='{"a": "\ud83d\0"}'))
     found = await store.find_journal_entry(ANA, "k")
@@ -604,7 +604,7 @@ async def test_forgetting_a_session_leaves_no_byte_of_it(
     await other.close()
 
 
-async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
+async def test_forgetting_a_user_leaves_nothing_and_reuses_no_number(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
     await store.log_transcript(BEN, talk("s", "kept-of-ben"), METHOD)
@@ -623,7 +623,7 @@ async def test_forgetting_a_user_leaves_nothing_and_no_number_returns(
     assert (await store.scope_version(ANA)).scope_id > before
 
 
-async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_them(
+async def test_forgetting_a_memory_erases_its_sources_unless_shared(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
     ready = [ImportedMemory(text="secret-memory")]
@@ -646,7 +646,7 @@ async def test_forgetting_a_memory_takes_its_sources_unless_another_rests_on_the
         assert _grep(tmp_path, b"secret") == []
 
 
-async def test_forgetting_what_is_not_there_is_said(store: Store) -> None:
+async def test_forgetting_something_unknown_is_an_error(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "one"), METHOD)
     for which in ({"session": 9}, {"memory": 9}):
         with pytest.raises(NotFound):
@@ -655,7 +655,7 @@ async def test_forgetting_what_is_not_there_is_said(store: Store) -> None:
         await store.forget(ANA, session=1, memory=1)
 
 
-async def test_nobody_writes_forgotten_words_back(store: Store) -> None:
+async def test_erased_text_is_not_written_back(store: Store) -> None:
     await _life(store)
     await store.log_transcript(ANA, talk("third", "three", day=2), METHOD)
     assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
@@ -671,14 +671,14 @@ async def test_nobody_writes_forgotten_words_back(store: Store) -> None:
     assert await store.find_journal_entry(ANA, "later") is None
 
 
-async def test_words_that_others_also_said_do_not_spoil_the_receipt(store: Store) -> None:
+async def test_erasing_is_verified_if_another_user_said_the_same(store: Store) -> None:
     await store.log_transcript(ANA, talk("s", "we both said these very words"), METHOD)
     await store.log_transcript(BEN, talk("s", "we both said these very words"), METHOD)
     assert (await store.forget(ANA)).verified
 
 
 @pytest.mark.parametrize("text", ["remembering", METHOD, "CREATE TABLE", "default embedder"])
-async def test_words_that_the_store_itself_uses_do_not_spoil_the_receipt(
+async def test_erasing_is_verified_if_the_store_uses_the_same_words(
     store: Store, text: str
 ) -> None:
     await store.log_transcript(BEN, talk("s", "hello"), METHOD)
@@ -690,7 +690,7 @@ async def test_words_that_the_store_itself_uses_do_not_spoil_the_receipt(
 # upkeep
 
 
-async def test_changing_the_embedder_resumes_and_switches_once_all_is_there(store: Store) -> None:
+async def test_reembedding_resumes_and_switches_when_complete(store: Store) -> None:
     for number, key in enumerate("ab", 1):
         await store.log_transcript(ANA, talk(key, key, day=number), METHOD)
     await remember(store, ANA, 1, made("m1", "m2", "m3"))
@@ -714,7 +714,7 @@ async def test_changing_the_embedder_resumes_and_switches_once_all_is_there(stor
         await store.add_vectors("new", [(ANA, 1)], unit(1, 4))
 
 
-async def test_caches_know_of_vectors_that_came_after_their_memories(store: Store) -> None:
+async def test_vectors_added_later_start_a_new_epoch(store: Store) -> None:
     await _life(store)
     records = [one for one in await export(store) if one["type"] != "vector"]
     await store.forget(ANA)
@@ -729,7 +729,7 @@ async def test_caches_know_of_vectors_that_came_after_their_memories(store: Stor
     assert (after[0].epoch > before[0].epoch, after[1]) == (True, before[1])
 
 
-async def test_restore_gives_back_what_dump_gave(
+async def test_an_export_is_restored_without_loss(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
     await _life(store)
@@ -750,7 +750,7 @@ async def test_restore_gives_back_what_dump_gave(
     await copy.close()
 
 
-async def test_a_restore_that_contradicts_the_store_is_refused_whole(store: Store) -> None:
+async def test_contradicting_records_are_refused_whole(store: Store) -> None:
     await _life(store)
     records = await export(store)
     turn = next(record for record in records if record["type"] == "turn")
@@ -846,7 +846,7 @@ async def test_many_tasks_at_once_lose_nothing(store: Store) -> None:
     assert len({turn.text for turn in turns}) == 40
 
 
-async def test_a_cancelled_call_is_done_or_not_begun(store: Store) -> None:
+async def test_a_cancelled_call_is_complete_or_not_begun(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     for i in range(10):
         with anyio.move_on_after(0.0005 * i):

@@ -1,4 +1,4 @@
-"""What the tests of SQLite's own ways share."""
+"""Fixtures of the SQLite store's tests."""
 
 from __future__ import annotations
 

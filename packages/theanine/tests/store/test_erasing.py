@@ -1,4 +1,4 @@
-"""How words leave a SQLite store's files: beside readers, writers and whoever gives up waiting."""
+"""How the SQLite store removes erased texts from its files, with concurrent readers and writers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def unfinished(store: SqliteStore) -> int:
         return asked.scalar_one()
 
 
-async def test_a_reader_elsewhere_only_delays_the_erasing(store: SqliteStore) -> None:
+async def test_a_reader_delays_the_erasing(store: SqliteStore) -> None:
     turns = [said("secret that must go", 0)]
     await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
     reader = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
@@ -72,7 +72,7 @@ async def test_a_reader_elsewhere_only_delays_the_erasing(store: SqliteStore) ->
     assert not stands(store, b"secret")
 
 
-async def test_an_erasing_that_was_cut_short_is_finished_at_the_next_opening(
+async def test_an_interrupted_erasure_is_completed_on_opening(
     store: SqliteStore,
 ) -> None:
     turns = [said(f"secret number {i} " * 20, i) for i in range(50)]
@@ -85,7 +85,7 @@ async def test_an_erasing_that_was_cut_short_is_finished_at_the_next_opening(
     assert unfinished(store) == 0
 
 
-async def test_long_secrets_go_from_every_page(store: SqliteStore) -> None:
+async def test_long_texts_are_erased_from_every_page(store: SqliteStore) -> None:
     turns = [said("".join(f"secret{i}-{j} " for j in range(4000)), i) for i in range(4)]
     await store.log_transcript(ANA, Transcript(key="long", turns=turns, at=AT), "theanine")
     keep = Transcript(key="keep", turns=[said("this stays")], at=AT)
@@ -95,7 +95,7 @@ async def test_long_secrets_go_from_every_page(store: SqliteStore) -> None:
     assert not stands(store, b"secret")
 
 
-async def test_whoever_gives_up_waiting_leaves_no_words_in_the_files(store: SqliteStore) -> None:
+async def test_a_cancelled_erasure_is_completed(store: SqliteStore) -> None:
     await log(store, ANA, "secret that must go")
     await log(store, BEN, "this stays")
     writer = sqlite3.connect(store.path, isolation_level=None)
@@ -110,7 +110,7 @@ async def test_whoever_gives_up_waiting_leaves_no_words_in_the_files(store: Sqli
     assert await store.scopes() == [BEN]
 
 
-async def test_an_export_holds_an_erasing_up_but_nobody_who_writes(store: SqliteStore) -> None:
+async def test_an_export_delays_an_erasure_but_no_writer(store: SqliteStore) -> None:
     await log(store, ANA, "secret that must go")
     session = await store.start_session(BEN, AT)
     receipts: list[ForgetReport] = []
@@ -133,7 +133,7 @@ async def test_an_export_holds_an_erasing_up_but_nobody_who_writes(store: Sqlite
     assert not stands(store, b"secret")
 
 
-async def test_what_an_export_held_up_for_too_long_is_done_at_its_end(store: SqliteStore) -> None:
+async def test_an_erasure_is_completed_at_the_end_of_a_long_export(store: SqliteStore) -> None:
     await log(store, ANA, "secret that must go")
     records = store.export()
     await anext(records)
@@ -145,7 +145,7 @@ async def test_what_an_export_held_up_for_too_long_is_done_at_its_end(store: Sql
     assert unfinished(store) == 0
 
 
-async def test_looking_for_words_that_others_said_too_takes_no_longer_for_more(
+async def test_the_scan_takes_a_constant_number_of_queries(
     store: SqliteStore,
 ) -> None:
     asked: list[str] = []

@@ -1,4 +1,4 @@
-"""What only the SQLite store can get wrong: files, permissions, disks, other processes."""
+"""Behavior of the SQLite store only: files, permissions, disks, processes, migrations."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ async def test_locations_name_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("location", ["", ":memory:", "postgresql://h/d", "redis://h"])
-def test_locations_that_are_none(location: str) -> None:
+def test_invalid_locations(location: str) -> None:
     with pytest.raises(SettingsError):
         open_store(location)
 
 
-async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+async def test_a_closed_store_is_an_error(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "memory.db")
     with pytest.raises(StoreError, match="not open"):
         await store.scopes()
 
 
-async def test_files_that_are_no_store(tmp_path: Path) -> None:
+async def test_other_files_are_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("dear diary, " * 100, encoding="utf-8")
     await refused(text, NotAStore, "not an SQLite database")
@@ -107,7 +107,7 @@ async def test_files_that_are_no_store(tmp_path: Path) -> None:
         await SqliteStore(inside).open()
 
 
-async def test_a_newer_store_is_left_alone(store: SqliteStore) -> None:
+async def test_a_newer_store_is_refused_unchanged(store: SqliteStore) -> None:
     await store.close()
     with sqlite3.connect(store.path) as db:
         db.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -124,7 +124,7 @@ async def test_a_damaged_file_is_reported(store: SqliteStore) -> None:
     await refused(store.path, StoreError, r"the file is damaged; .*backup")
 
 
-async def test_every_setting_that_durability_and_erasing_rest_on(store: SqliteStore) -> None:
+async def test_pragmas_for_durability_and_erasing(store: SqliteStore) -> None:
     wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "busy_timeout": 30000}
     with store.engine.connect() as db:
         for name, value in wanted.items():
@@ -134,7 +134,7 @@ async def test_every_setting_that_durability_and_erasing_rest_on(store: SqliteSt
 # the schema
 
 
-def test_the_head_is_alembics() -> None:
+def test_head_is_the_newest_migration() -> None:
     config = Config()
     config.set_main_option("script_location", str(upgrade.MIGRATIONS))
     assert ScriptDirectory.from_config(config).get_current_head() == upgrade.HEAD
@@ -147,7 +147,7 @@ def _parts(sql: str) -> list[str]:
     return [head, tail, *re.split(r",(?![^(]*\))", body)]
 
 
-async def test_migrations_make_the_tables_of_the_schema(store: SqliteStore) -> None:
+async def test_migrations_create_the_schema(store: SqliteStore) -> None:
     def tables(db: sa.Connection) -> dict[str, set[str]]:
         rows = db.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         lines = {name: {part.strip() for part in _parts(sql)} for name, sql in rows}
@@ -195,7 +195,7 @@ def older(path: Path, revision: str) -> Generator[sa.Connection]:
 @pytest.mark.parametrize(
     ("methods", "own"), [(("turn", "theanine"), "theanine"), (("turn",), "exchange"), ((), "")]
 )
-async def test_an_older_store_learns_which_method_is_its_own(
+async def test_an_older_store_gets_a_default_method(
     tmp_path: Path, methods: tuple[str, ...], own: str
 ) -> None:
     path = tmp_path / "older.db"
@@ -252,7 +252,7 @@ async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
             assert "COVERING INDEX journal_costs" in str(plan)
 
 
-def test_killed_while_migrating(tmp_path: Path) -> None:
+def test_a_kill_during_migration_is_harmless(tmp_path: Path) -> None:
     script = """
         import os, signal, sys, time, anyio, alembic.command
         from theanine.store.sqlite import SqliteStore
@@ -408,7 +408,7 @@ _WRITER = """
     """
 
 
-async def test_processes_write_together_from_the_first_moment(tmp_path: Path) -> None:
+async def test_processes_write_concurrently_from_the_start(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     names = ["one", "two", "three"]
     for process in [python(_WRITER, path, name, start=True) for name in names]:

@@ -1,4 +1,4 @@
-"""What every store must do when something is forgotten while somebody works with what it said."""
+"""The store's contract for erasures while others work with the erased data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def log(store: Store, *keys: str) -> None:
         await store.log_transcript(ANA, Transcript(key=key, turns=said, at=AT), METHOD)
 
 
-async def test_a_lease_is_renewed_by_its_holder_alone(store: Store) -> None:
+async def test_only_the_holder_renews_a_lease(store: Store) -> None:
     await log(store, "a")
     assert not await store.renew_lease(ANA, ME, LATER)  # nobody has it yet
     assert await store.acquire_lease(ANA, ME, UNTIL, AT)
@@ -38,7 +38,7 @@ async def test_a_lease_is_renewed_by_its_holder_alone(store: Store) -> None:
     )
 
 
-async def test_what_is_forgotten_takes_the_lease_along_for_good(store: Store) -> None:
+async def test_forgetting_revokes_the_lease(store: Store) -> None:
     await log(store, "a", "b")
     assert await store.acquire_lease(ANA, ME, UNTIL, AT)
     await store.forget(ANA, session=1)
@@ -48,9 +48,7 @@ async def test_what_is_forgotten_takes_the_lease_along_for_good(store: Store) ->
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-async def test_a_failure_keeps_no_words_of_what_was_forgotten(
-    store: Store, forgotten: bool
-) -> None:
+async def test_a_failure_quotes_no_erased_text(store: Store, forgotten: bool) -> None:
     await log(store, "a", "b")
     epoch = (await store.scope_version(ANA)).epoch
     if forgotten:
@@ -61,7 +59,7 @@ async def test_a_failure_keeps_no_words_of_what_was_forgotten(
     assert (SECRET in kept) is not forgotten
 
 
-async def test_nothing_made_of_what_was_forgotten_is_logged(store: Store) -> None:
+async def test_replies_based_on_erased_memories_are_not_logged(store: Store) -> None:
     await log(store, "a")
     session = await store.start_session(ANA, AT, holder=process_holder())
     asked = Utterance(text="What did I say?", speaker="Ana", at=AT)

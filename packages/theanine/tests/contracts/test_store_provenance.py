@@ -1,4 +1,4 @@
-"""What every store must do with memories made of others, marks, notes, and what stays forgotten."""
+"""The store's contract for derived memories, marks, notes and tombstones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
     return sessions
 
 
-async def test_what_memories_are_made_of_and_their_marks_come_back(store: Store) -> None:
+async def test_provenance_and_marks_are_stored(store: Store) -> None:
     await summaries(store, 3)
     found = await store.memories(ANA)
     assert [memory.derived_from for memory in found] == [(), (1,), (), (2, 3), (), (4, 5)]
@@ -63,7 +63,7 @@ async def test_what_memories_are_made_of_and_their_marks_come_back(store: Store)
     assert (await store.scope_version(ANA)).marks == 2
 
 
-async def test_forgetting_a_session_erases_what_was_made_of_it_and_asks_for_it_anew(
+async def test_forgetting_a_session_erases_derived_memories_and_makes_their_sessions_pending(
     store: Store,
 ) -> None:
     sessions = await summaries(store, 4)
@@ -82,7 +82,7 @@ async def test_forgetting_a_session_erases_what_was_made_of_it_and_asks_for_it_a
     assert [turn.text for turn in turns] == ["secret2 words"]
 
 
-async def test_forgetting_a_memory_keeps_its_own_session_as_it_is(store: Store) -> None:
+async def test_forgetting_a_memory_does_not_make_its_own_session_pending(store: Store) -> None:
     sessions = await summaries(store, 3)
     receipt = await store.forget(ANA, memory=3)  # the second session's statement
     assert receipt.anew == 1
@@ -90,7 +90,7 @@ async def test_forgetting_a_memory_keeps_its_own_session_as_it_is(store: Store) 
     assert [one.session for one in await store.pending(METHOD, ANA)] == [sessions[2]]
 
 
-async def test_a_mark_goes_with_what_it_names(store: Store) -> None:
+async def test_a_mark_is_erased_with_the_memories_it_names(store: Store) -> None:
     for n in range(3):
         await store.log_transcript(ANA, talk(f"s{n}", f"words {n}", day=n), METHOD)
     await remember(store, ANA, 1, batch(("old", (1,), (), ())))
@@ -116,7 +116,7 @@ async def test_a_mark_goes_with_what_it_names(store: Store) -> None:
         (batch(marks=[NewMark(memory=9, kind="withdrawn", by=3)]), "new memory 3"),
     ],
 )
-async def test_what_is_made_of_nothing_is_refused(
+async def test_unknown_provenance_is_refused(
     store: Store, what: MemoryBatch, complaint: str
 ) -> None:
     await store.log_transcript(ANA, talk("s", "words"), METHOD)
@@ -136,7 +136,7 @@ async def test_turns_keep_notes_and_recalls(store: Store) -> None:
     assert await store.turns_with_recalls(ANA, after=heard[1].id) == []
 
 
-async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Store) -> None:
+async def test_tombstones_block_reimport(store: Store) -> None:
     texts = ["first secret", "plain", "last secret"]
     memories = [ImportedMemory(text="the secret"), ImportedMemory(text="other")]
     whole = talk("s", *texts, memories=memories)
@@ -153,7 +153,7 @@ async def test_what_was_forgotten_with_a_memory_is_not_imported_again(store: Sto
     assert [turn.text for turn in await store.turns(ANA)] == ["plain", "more"]
 
 
-async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store) -> None:
+async def test_turns_that_recalled_a_forgotten_memory_are_reported(store: Store) -> None:
     await summaries(store, 1)
     session = await store.start_session(ANA, AT)
     await store.append_turns(
@@ -163,7 +163,9 @@ async def test_turns_said_with_a_forgotten_memory_in_mind_are_named(store: Store
     assert any(f"of session {session}) after recalling it" in kept for kept in receipt.kept)
 
 
-async def test_all_of_it_is_exported_and_restored(store_case: StoreCase, tmp_path: Any) -> None:
+async def test_provenance_marks_and_tombstones_are_exported_and_restored(
+    store_case: StoreCase, tmp_path: Any
+) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     one, two = store_case.make(tmp_path / "a"), store_case.make(tmp_path / "b")
@@ -195,7 +197,7 @@ async def test_all_of_it_is_exported_and_restored(store_case: StoreCase, tmp_pat
     origins=st.lists(st.sets(st.integers(0, 7)), min_size=2, max_size=8),
     forgotten=st.integers(0, 7),
 )
-async def test_nothing_made_of_what_is_gone_is_left(
+async def test_no_memory_derived_from_an_erased_one_is_left(
     name: str, origins: list[set[int]], forgotten: int, tmp_path_factory: Any
 ) -> None:
     store = STORES[name].make(tmp_path_factory.mktemp("s"))

@@ -1,4 +1,4 @@
-"""The store's small parts: leases' process names, the search for traces, times."""
+"""The store's helpers: process identities, the search for residues, times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_times_keep_their_microsecond_and_their_offset(moment: datetime, offset:
 
 
 @given(st.text())
-def test_foreign_text_becomes_keepable_and_good_text_stays(text: str) -> None:
+def test_only_unstorable_text_is_escaped(text: str) -> None:
     kept = escape_unstorable(text)
     assert "\0" not in kept
     assert kept.encode() == text.replace("\0", "\\u0000").encode("utf-8", "backslashreplace")
@@ -39,7 +39,7 @@ def test_foreign_text_becomes_keepable_and_good_text_stays(text: str) -> None:
     st.binary(max_size=64),
     st.data(),
 )
-def test_traces_are_found_wherever_they_stand(
+def test_probes_are_found_at_any_position(
     wanted: list[bytes], around: bytes, data: st.DataObject
 ) -> None:
     planted = data.draw(st.lists(st.sampled_from(wanted), max_size=3))
@@ -53,7 +53,7 @@ def test_traces_are_found_wherever_they_stand(
     assert found == {probe for probe in wanted if probe in content}
 
 
-def test_a_trace_across_two_blocks_is_found(tmp_path: Path) -> None:
+def test_a_probe_across_two_blocks_is_found(tmp_path: Path) -> None:
     file = tmp_path / "file"
     probe = b"a secret of 24 bytes...."
     file.write_bytes(b"\0" * (8 * 1024 * 1024 - 11) + probe + b"\0" * 100)
@@ -71,7 +71,7 @@ def test_probes_reach_from_the_first_byte_to_the_last(text: str) -> None:
         assert any(data.endswith(probe) for probe in probes)
 
 
-def test_a_living_process_is_told_from_a_dead_or_later_one() -> None:
+def test_dead_processes_are_detected() -> None:
     me = process_holder()
     host, pid, started = me.rsplit(":", 2)
     assert int(pid) == os.getpid()

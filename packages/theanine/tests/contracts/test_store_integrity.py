@@ -1,4 +1,4 @@
-"""What every store must find of damage in itself, and that nothing it does makes any."""
+"""The store's contract for integrity: checks find damage, and no call causes any."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def lived(store: Store) -> AsyncIterator[Store]:
     assert await store.check_integrity() == ""
 
 
-async def test_nothing_refers_to_what_was_forgotten(lived: Store) -> None:
+async def test_forgetting_leaves_no_dangling_references(lived: Store) -> None:
     await lived.forget(ANA, memory=1)
     assert await lived.check_integrity() == ""
     await lived.forget(BEN, session=1)
@@ -75,7 +75,7 @@ async def test_nothing_refers_to_what_was_forgotten(lived: Store) -> None:
     await lived.forget(ANA, session=2)
 
 
-async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
+async def test_replacing_leaves_no_dangling_references(lived: Store) -> None:
     for method in ("old~1", "new"):
         await remember(lived, 2, method, older=await remember(lived, 1, method))
     assert await lived.promote("old~1", "old", ANA) == 2
@@ -108,7 +108,7 @@ async def test_nothing_refers_to_what_was_replaced(lived: Store) -> None:
         ("link", ()),
     ],
 )
-async def test_what_refers_to_nothing_is_named(
+async def test_dangling_references_are_reported(
     lived: Store, store_case: StoreCase, tmp_path: Path, type_: str, damage: tuple[str, ...]
 ) -> None:
     records = [one async for one in lived.export()]

@@ -1,4 +1,4 @@
-"""What every store must do when a method's memories are dropped or replaced by newer ones."""
+"""The store's contract for deleting and replacing a method's data."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_methods_are_counted_in_one_scope_and_in_all(store: Store) -> None
     assert await store.methods(Scope("nobody")) == {}
 
 
-async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> None:
+async def test_all_data_of_a_method_and_nothing_else_is_deleted(store: Store) -> None:
     await lived(store)
     before = await records(store, "old")
     vectors = {m.id for scope in (ANA, BEN) for m in await store.memories(scope, method="old")}
@@ -102,7 +102,7 @@ async def test_dropping_takes_all_of_a_method_and_nothing_else(store: Store) -> 
     assert (await store.vectors(ANA))[0] == [m.id for m in await store.memories(ANA)]
 
 
-async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> None:
+async def test_deleted_data_is_pending_again(store: Store) -> None:
     await lived(store)
     assert await store.pending("old") == []
     await store.delete_method_data(["old"])
@@ -115,7 +115,7 @@ async def test_what_was_dropped_waits_to_be_remembered_anew(store: Store) -> Non
     assert anew.id > 4  # no number comes back
 
 
-async def test_dropping_in_one_scope_leaves_the_others_alone(store: Store) -> None:
+async def test_deleting_in_one_scope_leaves_others_unchanged(store: Store) -> None:
     await lived(store)
     before = await store.scope_version(BEN)
     assert await store.delete_method_data(["old", "other"], ANA) == 4
@@ -125,7 +125,7 @@ async def test_dropping_in_one_scope_leaves_the_others_alone(store: Store) -> No
     assert await store.delete_method_data(["old"], Scope("nobody")) == 0
 
 
-async def test_caches_know_and_whoever_remembers_begins_again(store: Store) -> None:
+async def test_deleting_starts_a_new_epoch_and_revokes_the_lease(store: Store) -> None:
     await lived(store, [ANA])
     before = await store.scope_version(ANA)
     assert await store.delete_method_data(["nothing"], ANA) == 0
@@ -137,7 +137,7 @@ async def test_caches_know_and_whoever_remembers_begins_again(store: Store) -> N
         await store.commit_batch(ANA, 1, "old", made("x"), embedder="test", holder=ME, at=AT)
 
 
-async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Store) -> None:
+async def test_nothing_is_deleted_while_the_replacement_is_pending(store: Store) -> None:
     await lived(store)
     for session in (1, 2):
         await commit(store, ANA, session, "new", made(f"new {session}"))
@@ -150,7 +150,7 @@ async def test_nothing_is_dropped_while_sessions_wait_for_the_new_one(store: Sto
     assert await store.methods(ANA) == {"new": 2, "other": 2}
 
 
-async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Store) -> None:
+async def test_a_stage_is_promoted_whole_or_not_at_all(store: Store) -> None:
     await lived(store, [ANA])
     (first,) = await commit(store, ANA, 1, "old~1", made("first again"))
     before = await records(store)
@@ -171,7 +171,7 @@ async def test_a_stage_takes_its_methods_place_at_once_or_not_at_all(store: Stor
     assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
 
 
-async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: Store) -> None:
+async def test_promoting_a_first_stage_starts_a_new_epoch(store: Store) -> None:
     await lived(store, [ANA])
     for session in (1, 2):
         await commit(store, ANA, session, "new~1", made(f"new {session}"))
@@ -181,7 +181,7 @@ async def test_caches_know_of_a_stage_where_its_method_had_made_nothing(store: S
 
 
 @pytest.mark.parametrize("way", ["instead", "again"])
-async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: str) -> None:
+async def test_recalled_memories_are_replaced(store: Store, way: str) -> None:
     await lived(store, [ANA])
     first, second = await store.memories(ANA, method="old")
     other = (await store.memories(ANA, method="other"))[0]
@@ -206,7 +206,7 @@ async def test_what_the_agent_was_reminded_of_is_handed_on(store: Store, way: st
     assert first.id not in turns[0].recalled
 
 
-async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: Store) -> None:
+async def test_the_replacement_shares_most_source_turns(store: Store) -> None:
     turns = [Utterance(text=text, speaker="Ana", at=AT) for text in "abcd"]
     await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "old")
 
@@ -227,7 +227,7 @@ async def test_each_has_one_heir_the_one_that_shares_most_of_its_turns(store: St
     assert reminded == [(middle, apart), (start, middle), (apart,)]
 
 
-async def test_its_own_method_is_the_first_until_another_takes_its_place_everywhere(
+async def test_the_default_method_is_the_first_until_replaced_everywhere(
     store: Store,
 ) -> None:
     assert await store.default_method() == ""
@@ -244,7 +244,7 @@ async def test_its_own_method_is_the_first_until_another_takes_its_place_everywh
     assert header == [{"type": "theanine", "format": 2, "method": "new"}]
 
 
-async def test_a_forgotten_memory_is_not_kept_by_what_other_methods_made(store: Store) -> None:
+async def test_memories_of_other_methods_do_not_keep_a_forgotten_one(store: Store) -> None:
     secret = "cormorant-4417"
     for day, key in enumerate("ab"):
         said = Utterance(text=f"{secret if key == 'a' else 'Nothing'}.", speaker="Ana", at=AT)
