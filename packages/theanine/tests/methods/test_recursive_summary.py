@@ -23,7 +23,7 @@ from theanine.methods.recursive_summary.few_shot import (
     demonstrations,
     respond_few_shot,
 )
-from theanine.methods.shared.statements import GIVEN
+from theanine.methods.shared.statements import IMPORTED
 from theanine.testing import ScriptedServer
 from theanine.testing.answers.blocks import blocks_of
 from theanine.testing.script import prompt_of
@@ -262,7 +262,7 @@ def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
         assert texts(agent) == ["Ana said on 13 August 2024: “My brother Bo paints houses.”"] + [
             one.text for one in given
         ]
-        assert live(agent)[-1].made_by == GIVEN
+        assert live(agent)[-1].made_by == IMPORTED
 
 
 def test_what_the_agent_was_just_reminded_of_is_no_news(tmp_path: Path) -> None:

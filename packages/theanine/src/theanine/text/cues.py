@@ -1,6 +1,6 @@
-"""English cue words, compiled once: what a sentence does, as far as its wording shows it.
+"""English cue words: feelings, wishes, changes, hindrances, causes and the like.
 
-They only ever add evidence. A text in another language shows no cue and is judged by its form.
+Patterns match text in the form of :func:`normal`. Other languages show no cue.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ COURTESY = re.compile(
 
 
 def normal(text: str) -> str:
-    """The text in lower case with plain apostrophes, as the cues expect it."""
+    """Return the text in lower case with straight apostrophes."""
     return text.lower().replace("’", "'")
 
 
 CLAUSE = re.compile(r",\s|\b(?:and|but|so|then)\b")
-"""Where a clause may begin."""
+"""Possible beginnings of a clause."""
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bwithout)\s+(?:\w+\s+)?$")
 
 
 def denied(text: str, start: int) -> bool:
-    """Whether what begins at ``start`` is negated by the words right before it."""
+    """Whether the match at ``start`` is negated by the words right before it."""
     return _DENIED.search(text, max(0, start - 30), start) is not None

@@ -1,7 +1,7 @@
-"""How remembered and spoken words stand in a prompt: quoted, attributed, and unable to break out.
+"""Format turns and memories for prompts, so that quoted text can't act as instructions.
 
-A prompt fences quoted material between ``<<<name`` and ``>>>``. Everything that goes inside passes
-through :func:`one_line`, so no quoted word can close a fence, open one, or start a line of its own.
+Prompts fence quoted text between ``<<<name`` and ``>>>``. All of it passes through
+:func:`one_line`, so that it can't open or close a fence or start a new line.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
 NAME_LIMIT = 80
 NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
-"""What the local reply says of itself; a turn that says it is never remembered."""
+"""Added to local replies; a turn that has it is never remembered."""
 _MARKER = re.compile(r"<{3,}|>{3,}")
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """A text as data for a prompt: one line, no fence marker, no control characters.
+    """Return the text on one line without fence markers and control characters.
 
-    ``limit`` cuts to that many characters, marked by ``…``.
+    A text longer than ``limit`` characters is cut and ends with ``…``.
     """
     flat = _BREAKS.sub(" ", text).strip()
     flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), flat)
@@ -31,17 +31,17 @@ def one_line(text: str, limit: int | None = None) -> str:
 
 
 def format_speaker(speaker: str) -> str:
-    """A speaker's name as data for a prompt."""
+    """Return a speaker's name as one short line."""
     return one_line(speaker, NAME_LIMIT)
 
 
 def format_turn(turn: Utterance) -> str:
-    """``Ana: the words [shares a picture of …]`` on one line."""
+    """Return ``Ana: text [shares attachment]`` on one line."""
     return f"{format_speaker(turn.speaker)}: {one_line(turn.full_text)}"
 
 
 def format_dialogue(dialogue: Iterable[Utterance]) -> str:
-    """A dialogue, one utterance a line, without numbers or dates."""
+    """Return the dialogue with one utterance per line, without numbers or dates."""
     return "\n".join(map(format_turn, dialogue))
 
 
@@ -51,34 +51,34 @@ def dialogue_sessions(dialogue: Iterable[Utterance]) -> set[int]:
 
 
 def group_by_day(lines: Iterable[tuple[str, str]]) -> str:
-    """Lines, each with its day, as one text: a day stands above its lines, as ``-- 8 May 2023``."""
-    found: list[str] = []
-    shown: str | None = None
-    for today, line in lines:
-        if today != shown:
-            found.append(f"-- {today}")
-            shown = today
-        found.append(line)
-    return "\n".join(found)
+    """Join ``(day, line)`` pairs; each change of day adds a heading such as ``-- 8 May 2023``."""
+    result: list[str] = []
+    current: str | None = None
+    for day, line in lines:
+        if day != current:
+            result.append(f"-- {day}")
+            current = day
+        result.append(line)
+    return "\n".join(result)
 
 
 def day_label(at: datetime, dated: bool) -> str:
-    """Return the day as ``8 May 2023``, or ``date unknown`` where there is none."""
+    """Return the day as ``8 May 2023``, or ``date unknown``."""
     return format_date(at) if dated else "date unknown"
 
 
 def format_dated_turns(turns: Iterable[Turn]) -> str:
-    """Return turns, one a line, grouped under their days."""
+    """Return turns with one per line, grouped under their days."""
     return group_by_day((day_label(turn.at, turn.dated), format_turn(turn)) for turn in turns)
 
 
 def format_day(at: datetime, dated: bool) -> str:
-    """Return ``(8 May 2023) `` with its trailing space, or an empty string without a date."""
+    """Return ``(8 May 2023) `` with a trailing space, or an empty string if not dated."""
     return f"({format_date(at)}) " if dated else ""
 
 
 def format_memory(memory: Memory, limit: int | None = None) -> str:
-    """Return ``(8 May 2023) statement`` on one line; local statements name their day themselves."""
+    """Return ``(8 May 2023) statement`` on one line; local statements include their own date."""
     date = "" if memory.made_by == LOCAL_MODEL else format_day(memory.at, memory.dated)
     return date + one_line(memory.text, limit)
 
@@ -97,5 +97,5 @@ def format_role(role: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """An upper guess of a text's tokens for any common tokenizer; fit for limits, not for bills."""
+    """Return an upper estimate of a text's tokens for any common tokenizer."""
     return len(text.encode("utf-8", "replace")) // 3 + 1

@@ -1,6 +1,6 @@
-"""Words, sentences and quotations: what the local steps see of a text.
+"""Words, stems, sentences and dates of a text, for the steps that need no model.
 
-Everything here is deterministic and works on any script; only the function words are English.
+Works on any script; only the function words and the stemmer are English.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# Scripts that write no spaces between words: each character stands for a word.
+# Scripts without spaces between words: each character counts as a word.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
@@ -38,27 +38,31 @@ FUNCTION_WORDS = frozenset(
     why will with won't would wouldn't yeah yes yet you you'd you'll you're you've your yours
     """.split()
 )
-"""English words that say nothing about the subject of a text."""
+"""English stop words.
+
+BM25 has a shorter list and another stemmer (:mod:`theanine.retrieval.lexical`): the weights of
+retrieval and of the segmenter were fitted on the two separately.
+"""
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, lower case, in order; a character each where no spaces are written."""
+    """Return the lower-case words of a text; in scripts without spaces, its characters."""
     text = text.lower().replace("’", "'")
     if text.isascii():
         return [match[0] for match in _WORD.finditer(text)]
-    found: list[str] = []
+    result: list[str] = []
     for match in _WORD.finditer(text):
         word = match[0]
         if _UNSPACED.search(word):
-            found.extend(_UNSPACED.findall(word))
+            result.extend(_UNSPACED.findall(word))
         else:
-            found.append(word)
-    return found
+            result.append(word)
+    return result
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """A word without its commonest English endings, so that forms of one word meet."""
+    """Remove the most common English endings of a word."""
     if len(word) > 3 and word.endswith("'s"):
         word = word[:-2]
     for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly"):
@@ -70,7 +74,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=2_000)
 def content_words(text: str) -> frozenset[str]:
-    """The stems of a text's words that say what it is about."""
+    """Return the stems of a text's words without function words and single letters."""
     return frozenset(
         stem(word)
         for word in words(text)
@@ -79,12 +83,12 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def containment(part: frozenset[str], whole: frozenset[str]) -> float:
-    """The share of ``part`` that is in ``whole``, 0 to 1; 0 when ``part`` is empty."""
+    """Return the share of ``part`` that is in ``whole``, 0 to 1; 0 if ``part`` is empty."""
     return len(part & whole) / len(part) if part else 0.0
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence of a text, without the space around it."""
+    """Yield the start and end of each sentence of a text, without surrounding space."""
     start = 0
     for match in _SENTENCE_END.finditer(text):
         if text[start : match.start()].strip():
@@ -100,15 +104,15 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def weekday(at: datetime) -> str:
-    """The English name of the day of the week."""
+    """Return the English name of the weekday."""
     return _WEEKDAYS[at.weekday()]
 
 
 def format_date(at: datetime) -> str:
-    """A date as it is read aloud: ``8 May 2023``. In the datetime's own offset."""
+    """Return the date as ``8 May 2023``, in the datetime's own UTC offset."""
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text is in a script that writes no spaces between words."""
+    """Whether a text has a script without spaces between words."""
     return _UNSPACED.search(text) is not None

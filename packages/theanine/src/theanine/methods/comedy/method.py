@@ -37,7 +37,7 @@ from theanine.methods.comedy.session_memory import (
     note_session,
 )
 from theanine.methods.shared.estimates import (
-    STATEMENT,
+    STATEMENT_TOKENS,
     count_prompt_tokens,
     count_turn_tokens,
     estimate_statements,
@@ -77,7 +77,7 @@ class Comedy(ReplyMixin):
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate the session memories, and one compression of a full compressed memory."""
         calls = len(split_windows(turns))
-        note_tokens = estimate_statements(turns) * STATEMENT
+        note_tokens = estimate_statements(turns) * STATEMENT_TOKENS
         notes = Estimate(
             calls=calls,
             input_tokens=calls * count_prompt_tokens(SESSION_MEMORY) + count_turn_tokens(turns),
@@ -85,7 +85,7 @@ class Comedy(ReplyMixin):
         )
         if not self.config.compress or not turns:
             return notes
-        compressed_tokens = len(ASPECTS) * self.config.sentences * (STATEMENT + LINE_TOKENS)
+        compressed_tokens = len(ASPECTS) * self.config.sentences * (STATEMENT_TOKENS + LINE_TOKENS)
         return notes + Estimate(
             calls=1,
             input_tokens=count_prompt_tokens(COMPRESS) + note_tokens + compressed_tokens,

@@ -1,4 +1,4 @@
-"""What remembering a session will take of a model: rough counts, made before anything is asked."""
+"""Rough estimates of the model usage of remembering a session."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from theanine.llm.prompt import PromptTemplate
 from theanine.tokenizer import count_tokens
 from theanine.types import Turn
 
-LINE = 12
-"""Tokens that a turn's number, speaker and place take in a prompt."""
-STATEMENTS_A_TURN = 0.4
-"""Statements that a model makes of a turn: 8 of 20."""
-STATEMENT = 45
+_LINE_TOKENS = 12
+"""Tokens of a turn's number, speaker and role in a prompt."""
+_STATEMENTS_PER_TURN = 0.4
+STATEMENT_TOKENS = 45
 """Tokens of one statement in a reply, with its speakers and turns."""
 
 
 def count_turn_tokens(turns: Sequence[Turn]) -> int:
-    """Tokens of the turns as a prompt quotes them."""
-    return sum(count_tokens(turn.full_text) + LINE for turn in turns)
+    """Return the tokens of the turns as quoted in a prompt."""
+    return sum(count_tokens(turn.full_text) + _LINE_TOKENS for turn in turns)
 
 
-def count_prompt_tokens(step: PromptTemplate[Any]) -> int:
-    """Tokens of a step's prompt before anything is put in, with the shape that it asks for."""
-    return count_tokens(step.template) + (60 if step.result is not str else 0)
+def count_prompt_tokens(prompt: PromptTemplate[Any]) -> int:
+    """Return the tokens of a prompt template and of its reply schema."""
+    return count_tokens(prompt.template) + (60 if prompt.result is not str else 0)
 
 
 def estimate_statements(turns: Sequence[Turn]) -> int:
-    """How many statements a model is likely to make of the turns."""
-    return round(STATEMENTS_A_TURN * len(turns))
+    """Return how many statements a model is likely to make of the turns."""
+    return round(_STATEMENTS_PER_TURN * len(turns))

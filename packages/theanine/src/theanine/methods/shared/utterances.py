@@ -1,4 +1,4 @@
-"""Single turns as they were said, kept as memories beside what a method makes of them."""
+"""Single turns kept verbatim as memories."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from theanine.text.formatting import format_dialogue
 from theanine.types import NewMemory, Turn
 
 UTTERANCE = "utterance"
-"""The kind of a memory that is one turn as it was said."""
+"""The kind of a memory that is one verbatim turn."""
 
 
 def utterance_memories(turns: Sequence[Turn]) -> list[NewMemory]:
-    """A memory for each turn that has words."""
+    """Return a memory for each nonempty turn."""
     return [
         NewMemory(
             text=format_dialogue([turn]),

@@ -1,4 +1,4 @@
-"""What phase I will take of a model, by the way it is asked."""
+"""Estimate the model usage of phase I."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.relate import PAIRS_PER_CALL, RELATE, RELATE_PAIR
 from theanine.types import Turn
 
-PAIR = 70
-"""Tokens of one pair: two statements and the source turns of the older one."""
-JUDGEMENT = 35
+_PAIR_TOKENS = 70
+"""Tokens of two statements and of the source turns of the older one."""
+_JUDGEMENT_TOKENS = 35
 """Tokens of one judgement in a reply."""
 
 
 def estimate(turns: Sequence[Turn], config: TheanineConfig) -> Estimate:
-    """Of a session that has earlier ones to be related to, as long as itself."""
+    """Return the cost of a session whose earlier sessions are about as long as itself."""
     summary = estimate_summary(turns)
     if not config.relation_aware:
         return summary
-    memories, said = estimate_statements(turns), count_turn_tokens(turns)
+    memories, turn_tokens = estimate_statements(turns), count_turn_tokens(turns)
     pairs = memories * config.associates
     if config.relating == "pairs":
-        calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * said
+        calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * turn_tokens
     elif config.relating == "memory":
-        calls, each = memories, count_prompt_tokens(RELATE) + said
+        calls, each = memories, count_prompt_tokens(RELATE) + turn_tokens
     else:
-        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE) + said
+        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE) + turn_tokens
     return summary + Estimate(
-        calls=calls, input_tokens=calls * each + pairs * PAIR, output_tokens=pairs * JUDGEMENT
+        calls=calls,
+        input_tokens=calls * each + pairs * _PAIR_TOKENS,
+        output_tokens=pairs * _JUDGEMENT_TOKENS,
     )

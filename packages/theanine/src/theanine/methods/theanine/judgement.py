@@ -1,4 +1,4 @@
-"""What goes into relating two memories, and what comes out."""
+"""A pair of memories to relate, and the judgement about it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from theanine.types import LOCAL_MODEL, Memory, NewMemory, Relation
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An older memory and a new one that resembles it.
+    """An older memory and a similar new one.
 
     Attributes:
-        older: from an earlier session.
-        newer_index: the new memory's index in its batch.
+        older: a memory of an earlier session.
+        newer_index: index of the new memory in its batch.
         newer: the new memory.
         similarity: cosine of their vectors, -1 to 1.
     """
@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """How the older memory of a pair stands to the newer one; relation None: not related."""
+    """The relation of the older memory of a pair to the newer one, or None."""
 
     relation: Relation | None
     explanation: str = ""

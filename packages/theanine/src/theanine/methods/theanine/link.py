@@ -1,4 +1,4 @@
-"""Phase I, steps 2 and 4: which earlier memories to compare with, and which of them to link to."""
+"""Phase I, steps 2 and 4: choose the earlier memories to compare with and to link to."""
 
 from __future__ import annotations
 
@@ -15,42 +15,47 @@ from theanine.types import NewLink, NewMemory, Session
 
 
 def associate(
-    memories: Sequence[NewMemory], vectors: Vectors, session: Session, view: ScopeIndex, j: int
+    memories: Sequence[NewMemory], vectors: Vectors, session: Session, index: ScopeIndex, j: int
 ) -> list[Pair]:
-    """Each new memory with its ``j`` nearest memories of earlier sessions, by new memory.
+    """Pair each new memory with its ``j`` nearest memories of earlier sessions.
 
-    A memory whose time lies after the new one's (sessions may overlap) is no candidate, so that
-    edges always run forward in time.
+    Memories later than the new one are excluded (sessions may overlap), so that edges always run
+    forward in time.
     """
     if not memories:
         return []
-    earlier = [known.id for known in view.sessions.values() if known.order < session.order]
-    before = np.isin(view.session_of, earlier) & (view.session_of != session.id)
+    earlier = [other.id for other in index.sessions.values() if other.order < session.order]
+    before = np.isin(index.session_of, earlier) & (index.session_of != session.id)
     times = np.array([micros(memory.at) for memory in memories], np.int64)
-    found = view.nearest(vectors, j, among=before & (view.times <= times[:, None]))
+    nearest = index.nearest(vectors, j, among=before & (index.times <= times[:, None]))
     return [
-        Pair(older, index, memory, similarity)
-        for index, (memory, close) in enumerate(zip(memories, found, strict=True))
+        Pair(older, position, memory, similarity)
+        for position, (memory, close) in enumerate(zip(memories, nearest, strict=True))
         for older, similarity in close
     ]
 
 
 def choose_links(
-    pairs: Sequence[Pair], judgements: Sequence[Judgement], view: ScopeIndex, config: TheanineConfig
+    pairs: Sequence[Pair],
+    judgements: Sequence[Judgement],
+    index: ScopeIndex,
+    config: TheanineConfig,
 ) -> list[NewLink]:
-    """The edges into the new memories, from the graph as it was before this session.
+    """Return the edges into the new memories, given the graph before this session.
 
-    ``recent``: one edge into each weakly connected component that holds a related memory, from
-    the most recent related one there; ties go to the higher similarity, then to the higher id.
+    With ``recent``, a new memory gets one edge from each weakly connected component that has a
+    related memory: from the most recent one; ties go to the higher similarity, then the higher id.
     """
     chosen: dict[tuple[int, int], tuple[Pair, Judgement]] = {}
     for pair, judgement in zip(pairs, judgements, strict=True):
         if config.relation_aware and judgement.relation is None:
             continue
-        at = view.graph.component(pair.older.id) if config.link_to == "recent" else pair.older.id
-        best = chosen.get((pair.newer_index, at))
+        target = (
+            index.graph.component(pair.older.id) if config.link_to == "recent" else pair.older.id
+        )
+        best = chosen.get((pair.newer_index, target))
         if best is None or _recency(best[0]) < _recency(pair):
-            chosen[pair.newer_index, at] = (pair, judgement)
+            chosen[pair.newer_index, target] = (pair, judgement)
     return [
         NewLink(
             older=pair.older.id,

@@ -1,7 +1,7 @@
-"""Relate two memories without a language model: cue words, tied to what both speak of.
+"""Relate two memories without a language model, by cue words.
 
 A cue counts only in a sentence of the newer memory that shares content words with the older one,
-and only where both are about one subject; a topic may be shared by two. When in doubt: none.
+and only if both memories are about the same person. Otherwise they may be on the same topic.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from theanine.text.words import containment, content_words, is_unspaced, sentenc
 from theanine.types import Relation
 
 CUE_FLOOR = 0.40
-"""Cosine similarity below which no cue is believed."""
+"""Minimum cosine similarity for a cue to count."""
 TOPIC_FLOOR = 0.55
-"""Cosine similarity from which two memories without a cue are on the same topic."""
+"""Minimum cosine similarity of two memories on the same topic."""
 SHARED_TOPIC = 0.25
-"""Share of the shorter memory's content words that a common topic needs."""
+"""Minimum share of the shorter memory's content words in common, for the same topic."""
 _ROLES = frozenset("speaker user agent assistant both".split())
 _VAGUE = frozenset(
     stem(word)
@@ -32,8 +32,8 @@ _VAGUE = frozenset(
     think time today try two use want way week work world year
     """.split()
 )
-"""Words too common in talk to tie two memories together."""
-_SHOWN = re.compile(r" \(shares .*\)$", re.DOTALL)
+"""Words too common in conversation to relate two memories."""
+_ATTACHMENT = re.compile(r" \(shares .*\)$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A memory as the cues see it."""
+    """A memory's text, preprocessed for the cues."""
 
     sentences: tuple[_Sentence, ...]
     content: frozenset[str]
@@ -53,7 +53,7 @@ class _Reading:
 
 
 def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
-    """One judgement for each pair; deterministic, the explanation names the cue that fired."""
+    """Return one judgement for each pair; its explanation names the cue."""
     readings: dict[tuple[str, tuple[str, ...]], _Reading] = {}
 
     def read(text: str, speakers: tuple[str, ...]) -> _Reading:
@@ -75,33 +75,33 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
 
 
 def _read(text: str, speakers: tuple[str, ...]) -> _Reading:
-    said = cues.normal(_SHOWN.sub("", without_attribution(text)))
+    plain = cues.normal(_ATTACHMENT.sub("", without_attribution(text)))
     common = content_words(" ".join(speakers)) | _VAGUE | _ROLES
-    pieces = tuple(
-        _Sentence(said[a:b], content_words(said[a:b]) - common) for a, b in sentences(said)
+    parts = tuple(
+        _Sentence(plain[a:b], content_words(plain[a:b]) - common) for a, b in sentences(plain)
     )
-    whole = frozenset[str]().union(*(piece.content for piece in pieces))
-    return _Reading(pieces, whole, said, is_unspaced(said))
+    content = frozenset[str]().union(*(part.content for part in parts))
+    return _Reading(parts, content, plain, is_unspaced(plain))
 
 
 def _judge(pair: Pair, older: _Reading, newer: _Reading) -> Judgement:
-    needed = 1 if pair.similarity >= TOPIC_FLOOR else 2
-    tied = [s for s in newer.sentences if len(s.content & older.content) >= needed]
-    for sentence in tied if _one_subject(pair) else ():
-        found = _relation(older, sentence)
-        if found is not None:
-            relation, cue = found
+    min_shared = 1 if pair.similarity >= TOPIC_FLOOR else 2
+    related = [s for s in newer.sentences if len(s.content & older.content) >= min_shared]
+    for sentence in related if _same_subject(pair) else ():
+        match = _relation(older, sentence)
+        if match is not None:
+            relation, cue = match
             shared = sentence.content & older.content
             return Judgement(relation=relation, explanation=f"{cue}; {_mentioned(newer, shared)}")
     return _topic(pair, older, newer)
 
 
 def _mentioned(newer: _Reading, shared: frozenset[str]) -> str:
-    said = [word for word in words(newer.text) if stem(word) in shared]
-    return "both mention " + ", ".join(list(dict.fromkeys(said))[:4])
+    mentioned = [word for word in words(newer.text) if stem(word) in shared]
+    return "both mention " + ", ".join(list(dict.fromkeys(mentioned))[:4])
 
 
-def _one_subject(pair: Pair) -> bool:
+def _same_subject(pair: Pair) -> bool:
     older, newer = set(pair.older.speakers), set(pair.newer.speakers)
     if older and newer:
         return bool(older & newer)
@@ -109,18 +109,18 @@ def _one_subject(pair: Pair) -> bool:
 
 
 def _subject(text: str) -> list[str]:
-    """The word or words that a statement begins with: ``["ana"]``, ``["speaker", "b"]``."""
+    """Return the first words of a statement: ``["ana"]``, ``["speaker", "b"]``."""
     first = [word for word in words(text[:80]) if word != "the"][:2]
     return first if first[:1] and first[0] in _ROLES else first[:1]
 
 
-_Found = tuple[Relation, str]
-"""A relation and the cue for it, in words."""
+_Match = tuple[Relation, str]
+"""A relation, and its cue in words."""
 
 
-def _relation(older: _Reading, sentence: _Sentence) -> _Found | None:
-    """The strongest cue of the sentence: a cause outdoes a change, a change outdoes a reason."""
-    ended = _fresh(cues.NO_LONGER, older, sentence.text)
+def _relation(older: _Reading, sentence: _Sentence) -> _Match | None:
+    """Return the strongest cue of the sentence: an end, a cause, a change, then the others."""
+    ended = _new_cue(cues.NO_LONGER, older, sentence.text)
     if ended is not None:
         return Relation.CHANGED, f"a change, “{ended}”"
     connected = _by_connective(older, sentence)
@@ -129,19 +129,19 @@ def _relation(older: _Reading, sentence: _Sentence) -> _Found | None:
     cue = _by_cue(older, sentence)
     if cue is not None and cue[0] is Relation.CHANGED:
         return cue
-    return connected or cue or _turned_round(older, sentence)
+    return connected or cue or _negated(older, sentence)
 
 
-def _fresh(pattern: re.Pattern[str], older: _Reading, text: str) -> str | None:
-    """The cue in a text, unless it is denied there or the older memory shows one like it."""
+def _new_cue(pattern: re.Pattern[str], older: _Reading, text: str) -> str | None:
+    """Return the cue in a text, unless it is negated or the older memory has one of its kind."""
     match = pattern.search(text)
     if match is None or cues.denied(text, match.start()) or pattern.search(older.text):
         return None
     return match[0]
 
 
-def _by_connective(older: _Reading, sentence: _Sentence) -> _Found | None:
-    """A causal connective: which side of it does the older memory speak of?"""
+def _by_connective(older: _Reading, sentence: _Sentence) -> _Match | None:
+    """Return cause or reason, by the side of a causal connective that the older memory is about."""
     text = sentence.text
     match = cues.EFFECT_THEN_CAUSE.search(text)
     cause_first = match is None
@@ -165,23 +165,23 @@ _CUES: tuple[tuple[Relation, re.Pattern[str], str], ...] = (
 )
 
 
-def _by_cue(older: _Reading, sentence: _Sentence) -> _Found | None:
-    """The first cue that the older memory does not show as well."""
+def _by_cue(older: _Reading, sentence: _Sentence) -> _Match | None:
+    """Return the first cue that the older memory doesn't have as well."""
     for relation, pattern, name in _CUES:
-        cue = _fresh(pattern, older, sentence.text)
+        cue = _new_cue(pattern, older, sentence.text)
         if cue is not None:
             return relation, f"{name}, “{cue}”"
     return None
 
 
-def _turned_round(older: _Reading, sentence: _Sentence) -> _Found | None:
-    """The same said with a negation on one side only."""
+def _negated(older: _Reading, sentence: _Sentence) -> _Match | None:
+    """Return a change if both say the same, but only one negates it."""
     for earlier in older.sentences:
-        alike = min(
+        overlap = min(
             containment(earlier.content, sentence.content),
             containment(sentence.content, earlier.content),
         )
-        if alike >= 0.5 and len(earlier.content & sentence.content) >= 2:
+        if overlap >= 0.5 and len(earlier.content & sentence.content) >= 2:
             now, then = (
                 cues.NEGATION.search(sentence.text),
                 cues.NEGATION.search(earlier.text),
@@ -198,7 +198,7 @@ def _turned_round(older: _Reading, sentence: _Sentence) -> _Found | None:
 def _topic(pair: Pair, older: _Reading, newer: _Reading) -> Judgement:
     shared = older.content & newer.content
     share = len(shared) / max(1, min(len(older.content), len(newer.content)))
-    enough = 4 if newer.unspaced else 2
-    if pair.similarity >= TOPIC_FLOOR and len(shared) >= enough and share >= SHARED_TOPIC:
+    min_shared = 4 if newer.unspaced else 2
+    if pair.similarity >= TOPIC_FLOOR and len(shared) >= min_shared and share >= SHARED_TOPIC:
         return Judgement(relation=Relation.SAME_TOPIC, explanation=_mentioned(newer, shared))
     return Judgement(relation=None, explanation="no cue, and too little in common")

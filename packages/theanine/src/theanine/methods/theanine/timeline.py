@@ -1,7 +1,7 @@
-"""Phase II, step 1: sample timelines uniformly over all paths, without building them.
+"""Phase II, step 1: sample timelines uniformly over all paths, without listing them.
 
-The number of paths from each node to the component's ends is counted once, in topological order,
-with whole numbers of any size; a path is then drawn by walking with those counts as weights.
+The paths from each node to the ends of its component are counted in topological order, with
+integers of any size. A path is then found by its number by walking along these counts.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Any
 from theanine.graph import Graph
 
 Order = Callable[[int], Any]
-"""Sorts memories from oldest to newest; every edge must run forward in it."""
+"""Sort key of memory ids, oldest first; every edge must run forward."""
 Path = tuple[int, ...]
 
 
 def sample_timelines(
-    graph: Graph, memory: int, n: int, rng: Random, order: Order, given: set[Path]
+    graph: Graph, memory: int, n: int, rng: Random, order: Order, exclude: set[Path]
 ) -> list[Path]:
-    """Up to ``n`` different timelines through ``memory``, none of them in ``given``.
+    """Return up to ``n`` different timelines through ``memory``, none of them in ``exclude``.
 
     A timeline is a directed path from the oldest memory of the component, through ``memory``, to a
-    memory with no outgoing edge (Theanine, equation 10). Where ``memory`` can't be reached from
-    there, paths start at its oldest ancestor that has no incoming edge. Each draw is uniform over
-    all such paths that are left.
+    memory with no outgoing edge (Theanine, equation 10). Where the oldest memory doesn't reach
+    ``memory``, paths start at its oldest ancestor with no incoming edge. Each draw is uniform over
+    the remaining paths.
     """
     paths = Paths(graph, memory, order)
     drawn: list[Path] = []
     for number in _without_replacement(paths.count, rng):
         path = paths[number]
-        if path not in given:
+        if path not in exclude:
             drawn.append(path)
         if len(drawn) == n:
             break
@@ -39,7 +39,7 @@ def sample_timelines(
 
 
 class Paths:
-    """All timelines through one memory, numbered from 0, each built when it is asked for."""
+    """All timelines through one memory, indexed from 0 and built on access."""
 
     def __init__(self, graph: Graph, memory: int, order: Order) -> None:
         self._newer, self._older, self._memory = graph.newer, graph.older, memory
@@ -57,23 +57,23 @@ class Paths:
 
     @staticmethod
     def _counts(nodes: list[int], start: int, older: dict[int, list[int]]) -> dict[int, int]:
-        """For each ancestor, the number of paths to it from ``start``."""
+        """Return for each ancestor the number of paths to it from ``start``."""
         counts: dict[int, int] = {}
         for node in nodes:
             counts[node] = int(node == start) or sum(counts[a] for a in older.get(node, ()))
         return counts
 
     def __getitem__(self, number: int) -> Path:
-        behind, ahead = divmod(number, self._after[self._memory])
-        back = list(_walk(self._memory, behind, self._older, self._before, self.start))
-        forth = list(_walk(self._memory, ahead, self._newer, self._after, None))
-        return (*reversed(back), self._memory, *forth)
+        past, future = divmod(number, self._after[self._memory])
+        older = list(_walk(self._memory, past, self._older, self._before, self.start))
+        newer = list(_walk(self._memory, future, self._newer, self._after, None))
+        return (*reversed(older), self._memory, *newer)
 
 
 def _walk(
     node: int, number: int, edges: dict[int, list[int]], counts: dict[int, int], stop: int | None
 ) -> Iterator[int]:
-    """Follow the edges, each chosen by how many paths lie behind it, to path ``number``."""
+    """Yield the nodes of path ``number``, choosing each edge by the counts of its paths."""
     while node != stop and (following := edges.get(node)):
         for to in following:
             if number < counts[to]:
@@ -84,35 +84,32 @@ def _walk(
 
 
 def _reachable(node: int, edges: dict[int, list[int]]) -> set[int]:
-    found, waiting = {node}, [node]
-    while waiting:
-        for to in edges.get(waiting.pop(), ()):
-            if to not in found:
-                found.add(to)
-                waiting.append(to)
-    return found
+    reached, pending = {node}, [node]
+    while pending:
+        for to in edges.get(pending.pop(), ()):
+            if to not in reached:
+                reached.add(to)
+                pending.append(to)
+    return reached
 
 
 def _without_replacement(count: int, rng: Random) -> Iterator[int]:
-    """0 … count-1 in random order; the swaps of a shuffle are kept sparse, so count may be huge."""
+    """Yield 0 to ``count - 1`` in random order.
+
+    A Fisher-Yates shuffle that stores only its swaps, as ``count`` may exceed what ``range`` holds.
+    """
     swapped: dict[int, int] = {}
-    for left in range_down(count):
-        place = rng.randrange(left)
-        yield swapped.get(place, place)
-        swapped[place] = swapped.get(left - 1, left - 1)
-
-
-def range_down(count: int) -> Iterator[int]:
-    """count, count-1, …, 1, for counts that ``range`` can't hold."""
     while count > 0:
-        yield count
+        drawn = rng.randrange(count)
+        yield swapped.get(drawn, drawn)
         count -= 1
+        swapped[drawn] = swapped.get(count, count)
 
 
 def longest_paths(graph: Graph, order: Order, memories: list[int]) -> list[Path]:
-    """For each memory that nothing follows, the longest path that ends there, longest first.
+    """Return the longest path to each memory without a newer one, longest first.
 
-    Memories without any link are left out. For a person to look at; recall samples instead.
+    Memories without links are left out. For display; recall samples paths instead.
     """
     best: dict[int, tuple[int, int | None]] = {}
     for node in sorted(memories, key=order):
