@@ -118,4 +118,4 @@ for name in ("mauve", "bertscore=x"):
 
 def test_a_missing_extra_is_named_before_anything_is_measured() -> None:
     ran = subprocess.run([sys.executable, "-c", ABSENT], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["eval-neural", "eval-neural"]
+    assert ran.stdout.split() == ["neural", "neural"]

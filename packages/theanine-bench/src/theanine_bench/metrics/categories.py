@@ -1,4 +1,4 @@
-"""A measure over all items, and over those of each category."""
+"""A metric over all results, over those of each category, and the mean of the categories."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ V = TypeVar("V", float, Floats)
 
 
 def by_category(
-    name: str, items: Sequence[SampleResult], of: Callable[[Sequence[int]], V], fewest: int = 1
+    name: str,
+    results: Sequence[SampleResult],
+    compute: Callable[[Sequence[int]], V],
+    min_size: int = 1,
 ) -> dict[str, V]:
-    """``NAME``, and ``NAME/CATEGORY`` and their mean ``NAME/mean`` where there are several.
+    """Return ``NAME`` and, with several categories, ``NAME/CATEGORY`` and ``NAME/mean`` of those.
 
-    Papers that report sessions 3 to 5 and the average of sessions mean ``NAME/mean``. ``of`` is
-    given rows of ``items``, and gives a value of them or one of each resample. The categories are
-    left out where one has fewer than ``fewest`` items. Empty without items.
+    Papers that report sessions 3 to 5 and their average mean ``NAME/mean``. ``compute`` takes
+    indexes of ``results`` and returns a value, or one a resample. Categories are left out if one
+    has fewer than ``min_size`` results. Empty without results.
     """
-    if not items:
+    if not results:
         return {}
-    found = {name: of(range(len(items)))}
-    rows: dict[str, list[int]] = {}
-    for row, item in enumerate(items):
-        rows.setdefault(item.category, []).append(row)
-    if len(rows) > 1 and min(map(len, rows.values())) >= fewest:
-        each = {category: of(rows[category]) for category in sorted(rows)}
-        found |= {f"{name}/{category}": value for category, value in each.items()}
-        found[f"{name}/mean"] = reduce(lambda one, other: one + other, each.values()) / len(each)
-    return found
+    values = {name: compute(range(len(results)))}
+    categories: dict[str, list[int]] = {}
+    for index, result in enumerate(results):
+        categories.setdefault(result.category, []).append(index)
+    if len(categories) > 1 and min(map(len, categories.values())) >= min_size:
+        each = {category: compute(categories[category]) for category in sorted(categories)}
+        values |= {f"{name}/{category}": value for category, value in each.items()}
+        values[f"{name}/mean"] = reduce(lambda a, b: a + b, each.values()) / len(each)
+    return values

@@ -1,4 +1,4 @@
-"""How much of a question's evidence the agent had in front of it as it answered."""
+"""The share of a question's evidence that was recalled."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ EVIDENCE = "evidence"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRecalled:
-    """The share of the turns in ``extra["evidence"]`` that are among the recollection's sources.
+    """The share, 0 to 1, of the turns in ``extra["evidence"]`` among the recollection's sources.
 
-    Turns are known again by speaker and words. It tells an answer that lacked the evidence from one
-    that had it all and was wrong all the same. Asks nobody.
+    Turns are matched by speaker and text. It distinguishes an answer that lacked the evidence from
+    one that had it and was wrong.
     """
 
     name: str = EVIDENCE
@@ -25,11 +25,11 @@ class EvidenceRecalled:
     worst: Mapping[str, float] = field(default_factory=lambda: {EVIDENCE: 0.0})
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
-        """The share; no value for a question that names no evidence."""
-        wanted = {_words(one) for one in result.extra.get("evidence", ()) if one["speaker"]}
-        have = {_words(source) for part in result.recalled for source in part["sources"]}
-        return Score(values={EVIDENCE: len(wanted & have) / len(wanted)} if wanted else {})
+        """Return the share; no score for a question without evidence."""
+        wanted = {_identity(turn) for turn in result.extra.get("evidence", ()) if turn["speaker"]}
+        recalled = {_identity(turn) for part in result.recalled for turn in part["sources"]}
+        return Score(values={EVIDENCE: len(wanted & recalled) / len(wanted)} if wanted else {})
 
 
-def _words(turn: Mapping[str, str]) -> tuple[str, str]:
+def _identity(turn: Mapping[str, str]) -> tuple[str, str]:
     return one_line(turn["speaker"]), one_line(turn["text"])

@@ -8,11 +8,13 @@ from typing import Any
 
 from theanine.errors import MissingExtra
 
-EXTRA = "eval"
 
-
-def library(module: str, purpose: str = "", extra: str = "") -> Any:
-    """Import a library; raise MissingExtra if it belongs to an extra that is not installed."""
-    if extra and find_spec(module.partition(".")[0]) is None:
-        raise MissingExtra(extra, purpose, "theanine-bench")
+def library(module: str) -> Any:
+    """Import a dependency that takes long to import and has no types."""
     return import_module(module)
+
+
+def require_extra(package: str, extra: str, purpose: str) -> None:
+    """Raise MissingExtra if a package of an extra of theanine-bench is not installed."""
+    if find_spec(package) is None:
+        raise MissingExtra(extra, purpose, "theanine-bench")

@@ -1,6 +1,6 @@
-"""What models make of two texts: BERTScore and MAUVE, with models in folders (``eval-neural``).
+"""BERTScore and MAUVE, with models in local folders (the extra ``neural``).
 
-Nothing is ever fetched. An item without a reference is left out.
+Nothing is ever fetched. Results without a reference are left out.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from theanine.embeddings.on_device import require_package
 from theanine.errors import SettingsError
 from theanine_bench.metrics.categories import by_category
-from theanine_bench.metrics.library import library
+from theanine_bench.metrics.library import library, require_extra
 from theanine_bench.samples import SampleResult
 
-EXTRA = "eval-neural"
+EXTRA = "neural"
 BERTSCORE, MAUVE = "bertscore", "mauve"
 NEURAL = (BERTSCORE, MAUVE)
 """What :func:`neural_measure` knows; after a "=" stands the folder of a model."""
 FEWEST = 20
-"""Texts that MAUVE takes at least: its two clusters say nothing of fewer, and little of these."""
+"""Minimum number of texts for MAUVE; even these give only a rough value."""
 _FAILURES = (
     ArithmeticError,
     AssertionError,
@@ -34,19 +33,19 @@ _FAILURES = (
     SafetensorError,
     ValueError,
 )
-"""What the two libraries raise over a model that they can't use."""
+"""What the two libraries raise for an unusable model."""
 _SAID = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BertScore:
-    """Mean F1 of BERTScore, as bert-score has it, without idf weights and without a baseline.
+    """bert-score's mean F1, 0 to 1, without idf weights or baseline (Zhang et al., 2020).
 
-    An item without an answer, or with a blank one, counts as 0. Source: Zhang et al. (2020).
+    A missing or blank answer counts as 0.
 
     Attributes:
-        folder: of the model, such as a copy of ``roberta-large``, English's default; None for none.
-        layer: whose vectors are compared; None for the one that bert-score has for the model of
+        folder: the model's, such as a copy of ``roberta-large``, the default for English.
+        layer: the layer whose vectors are compared; None for bert-score's choice for a model of
             the folder's name.
     """
 
@@ -55,7 +54,7 @@ class BertScore:
 
     @property
     def name(self) -> str:
-        """With the model's, for the run's record; the values are named ``bertscore`` alone."""
+        """The metric with the model's name; its scores are named ``bertscore``."""
         if self.folder is None:
             return BERTSCORE
         return f"{BERTSCORE}:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
@@ -67,7 +66,7 @@ class BertScore:
         Raises MissingExtra without the extra, SettingsError without a model that will do.
         """
         folder = _model(BERTSCORE, self.folder, "bert_score", "roberta-large")
-        bert_score = library("bert_score", "BERTScore", EXTRA)
+        bert_score = library("bert_score")
         layer = self.layer or bert_score.utils.model2layers.get(folder.name)
         if layer is None:
             raise SettingsError(
@@ -96,15 +95,15 @@ class BertScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mauve:
-    """How alike all answers and all references are as two clouds of texts, as mauve-text has it.
+    """mauve-text's MAUVE of all answers against all references, 0 to 1 (Pillutla et al., 2021).
 
-    An item without an answer counts as an empty line. Source: Pillutla et al. (2021).
+    A missing answer counts as an empty line.
 
     Attributes:
-        folder: of the model, such as a copy of ``gpt2-large``, the default; None for none. Its
-            path must have "gpt2" or "bert" in it, by which mauve-text knows the kind.
-        longest: tokens of a text that are read.
-        seed: of the clusters.
+        folder: the model's, such as a copy of ``gpt2-large``, the default. Its path must contain
+            "gpt2" or "bert", by which mauve-text knows the kind.
+        longest: maximum tokens of a text.
+        seed: of the clustering.
     """
 
     folder: Path | None = None
@@ -113,7 +112,7 @@ class Mauve:
 
     @property
     def name(self) -> str:
-        """With the model's, for the run's record; the values are named ``mauve`` alone."""
+        """The metric with the model's name; its scores are named ``mauve``."""
         return MAUVE if self.folder is None else f"{MAUVE}:{self.folder.name}"
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
@@ -147,15 +146,15 @@ class Mauve:
         )
 
     def _features(self, folder: Path, texts: Sequence[str]) -> Any:
-        """``(n, d)``, one row a text; mauve-text would leave out the blank ones."""
-        module = library("mauve.compute_mauve", "MAUVE", EXTRA)
+        """Return ``(n, d)``, one row a text; mauve-text would leave out blank ones."""
+        module = library("mauve.compute_mauve")
         filled = [text if text.strip() else "\n" for text in texts]
         return module.get_features_from_input(
             None, None, filled, str(folder), self.longest, -1, name="texts", batch_size=1
         )
 
     def _mauve(self, answers: Any, references: Any) -> float:
-        compute = library("mauve.compute_mauve", "MAUVE", EXTRA).compute_mauve
+        compute = library("mauve.compute_mauve").compute_mauve
         scored = compute(p_features=answers, q_features=references, seed=self.seed)
         return min(1.0, float(scored.mauve))
 
@@ -180,7 +179,7 @@ def neural_measure(name: str) -> BertScore | Mauve:
 def _model(kind: str, folder: Path | None, package: str, usual: str) -> Path:
     """The folder, if it and the extra are there."""
     for needed in (package, "torch"):
-        require_package(needed, EXTRA, f"the measure {kind}")
+        require_extra(needed, EXTRA, f"the measure {kind}")
     if folder is None:
         raise SettingsError(
             f"{kind} needs the folder of a model: download {usual} once and ask for {kind}=FOLDER"

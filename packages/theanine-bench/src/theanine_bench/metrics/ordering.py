@@ -1,4 +1,4 @@
-"""Whether an answer puts events in their order: Kendall's tau-b, as BEAM scores such questions.
+"""Event-ordering metrics by Kendall's tau-b, as BEAM scores such questions.
 
 Source: Tavakoli et al., Beyond a Million Tokens (2025), and ``event_ordering_score`` of BEAM's
 ``evaluation.py``. Each event of an answer is aligned with one of the points in their true order, or
@@ -7,61 +7,59 @@ with none. What only one side names is ranked after everything on the other, in 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 
 from theanine.llm.chat import ScopedChat
 from theanine.text.words import content_words, sentences
+from theanine_bench.metrics.library import library
 from theanine_bench.samples import SampleResult, Score
 
 ORDER = "order:words"
 MIN_SIMILARITY = 0.2
-"""From what share of words in common (Dice) an event is a point: it is a title of few words."""
+"""Minimum Dice similarity of an event and a point; points are titles of few words."""
 _NUMBER = re.compile(r"(?<!\S)\(?(\d{1,2})[.)]\s+")
 _BULLET = re.compile(r"\s*[-*•]\s+")
 
 
-def kendall_tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """How far two rankings of the same things agree, -1 to 1, with ties; SciPy's ``kendalltau``.
+def kendall_tau_b(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return SciPy's Kendall tau-b of two rankings of the same things, -1 to 1.
 
-    None where one of them ranks nothing above anything else. Raises ValueError where they are not
-    of one length.
+    None if one of them ranks nothing above anything else. Raises ValueError for rankings of
+    different lengths.
     """
-    pairs = combinations(zip(one, other, strict=True), 2)
-    signs = [(_sign(a, c), _sign(b, d)) for (a, b), (c, d) in pairs]
-    told = math.prod(sum(1 for pair in signs if pair[side]) for side in (0, 1))
-    return sum(a * b for a, b in signs) / math.sqrt(told) if told else None
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    return float(library("scipy.stats").kendalltau(first, second, variant="b").statistic)
 
 
 def order_score(points: int, events: Sequence[int | None]) -> float:
-    """Tau-b of an answer's order and the true one, from 0 (reversed) to 1, as BEAM reports it.
+    """Return (tau-b + 1) / 2 of an answer's order and the true one, 0 (reversed) to 1, as BEAM.
 
-    ``events`` are the answer's in its order: the number of the point that each is, from 0 and each
-    once, or None for what is none. 0 where the answer gives no order at all.
+    ``events`` are the answer's in its order: the index of the point that each matches, each index
+    at most once, or None. 0 if the answer gives no order.
     """
-    strangers = iter(range(points, points + len(events)))
-    said = [next(strangers) if event is None else event for event in events]
-    things = [*range(points), *(one for one in said if one >= points)]
+    unmatched = iter(range(points, points + len(events)))
+    answered = [next(unmatched) if event is None else event for event in events]
+    things = [*range(points), *(one for one in answered if one >= points)]
     last = len(things) + 1
-    places = {one: place for place, one in enumerate(said, 1)}
-    truth = [one + 1 if one < points else last for one in things]
-    tau = kendall_tau_b(truth, [places.get(one, last) for one in things])
+    ranks = {thing: rank for rank, thing in enumerate(answered, 1)}
+    truth = [thing + 1 if thing < points else last for thing in things]
+    tau = kendall_tau_b(truth, [ranks.get(thing, last) for thing in things])
     return 0.0 if tau is None else (tau + 1) / 2
 
 
 def event_f1(points: int, events: Sequence[int | None]) -> float:
-    """F1 of the points that the answer has among its events, whatever their order."""
-    found = sum(event is not None for event in events)
-    return 2 * found / (points + len(events)) if found else 0.0
+    """Return the F1 of the points among the answer's events, in any order, 0 to 1."""
+    matched = sum(event is not None for event in events)
+    return 2 * matched / (points + len(events)) if matched else 0.0
 
 
 def split_events(answer: str) -> list[str]:
-    """What an answer lists: its numbered parts, else its lines, else its sentences.
+    """Split an answer into its numbered parts, else its lines, else its sentences.
 
-    Words before the first number, and a first line that ends with a colon, announce the list.
+    Words before the first number and a first line that ends with a colon are left out.
     """
     starts = list(_NUMBER.finditer(answer))
     starts = [match for match in starts if int(match[1]) <= len(starts)]
@@ -76,15 +74,16 @@ def split_events(answer: str) -> list[str]:
 
 
 def align(points: Sequence[str], events: Sequence[str]) -> list[int | None]:
-    """The point that each event is by the words that they share, the likest pairs first."""
-    wanted, said = list(map(content_words, points)), list(map(content_words, events))
-    alike = [
+    """Return the index of the point that each event matches by shared words, or None; greedily."""
+    point_words = list(map(content_words, points))
+    event_words = list(map(content_words, events))
+    similarities = [
         (2 * len(a & b) / max(1, len(a) + len(b)), -e, -p)
-        for e, a in enumerate(said)
-        for p, b in enumerate(wanted)
+        for e, a in enumerate(event_words)
+        for p, b in enumerate(point_words)
     ]
     aligned: list[int | None] = [None] * len(events)
-    for share, event, point in sorted(alike, reverse=True):
+    for share, event, point in sorted(similarities, reverse=True):
         if share >= MIN_SIMILARITY and aligned[-event] is None and -point not in aligned:
             aligned[-event] = -point
     return aligned
@@ -92,7 +91,7 @@ def align(points: Sequence[str], events: Sequence[str]) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class OrderByWords:
-    """The order of the answer's events, aligned by their words: the local version, asks nobody.
+    """The order of the answer's events, aligned with the true ones by their words.
 
     ``order:words`` is :func:`order_score` and ``order:words/found`` :func:`found_score`. Only
     questions of order have them, whose ``extra["ordered"]`` is true and whose rubric is the order.
@@ -103,14 +102,10 @@ class OrderByWords:
     worst: Mapping[str, float] = field(default_factory=lambda: {ORDER: 0.0, f"{ORDER}/found": 0.0})
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
-        """Both values, or none for another question."""
+        """Return both scores; none for other questions."""
         points = [str(point) for point in result.extra.get("rubric") or ()]
         if not points or not result.extra.get("ordered"):
             return Score(values={})
         events = align(points, split_events(result.answer or ""))
         scores = (order_score(len(points), events), event_f1(len(points), events))
         return Score(values=dict(zip(self.worst, scores, strict=True)))
-
-
-def _sign(a: float, b: float) -> int:
-    return (a > b) - (a < b)

@@ -1,6 +1,6 @@
-"""The measures of overlap by name, as a run takes them: ``rouge-l``, or ``f1:locomo``.
+"""The overlap metrics by name, such as ``rouge-l`` or ``f1:locomo``.
 
-A name alone is the common set-up; after a colon stands whose convention it follows.
+A bare name is the common setup; a suffix after a colon names the convention that it follows.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.on_device import require_package
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine_bench.metrics.base import Metric
 from theanine_bench.metrics.categories import by_category
-from theanine_bench.metrics.library import EXTRA
 from theanine_bench.metrics.overlap import (
     NltkBleu,
     SacreBleu,
@@ -29,55 +27,52 @@ from theanine_bench.metrics.overlap import (
 from theanine_bench.samples import SampleResult, Score
 
 Compare = Callable[[str, str], float]
-"""An answer and its reference to a number from 0 to 1."""
+"""Scores an answer against its reference, 0 to 1."""
 M = TypeVar("M", "OverlapMeasure", "CorpusBleu")
 _ORDERS = (1, 2, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverlapMeasure:
-    """Compares an answer with its reference. An item without a reference has no value.
+    """Compares an answer with its reference; a result without a reference has no score.
 
     Attributes:
-        library: the package that it is computed with; empty for none.
-        source: whose measure it is, for people.
+        source: the library and settings, or the script, that it follows.
     """
 
     name: str
     compute: Callable[[SampleResult], float | None]
-    library: str = ""
     source: str = ""
 
     @property
     def needs_judge(self) -> bool:
-        """It asks no model."""
+        """False."""
         return False
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """An item without an answer scores 0."""
+        """0."""
         return {self.name: 0.0}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
-        """The value under the measure's name, or none."""
+        """Return the score under the metric's name, or none."""
         score = self.compute(result)
         return Score(values={} if score is None else {self.name: score})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusBleu:
-    """BLEU over all answers together, and over those of each category.
+    """Corpus BLEU over all answers and over those of each category.
 
-    An item without an answer counts as an empty one; one without a reference is left out.
+    A missing answer counts as an empty one; results without a reference are left out.
     """
 
     name: str
     bleu: SacreBleu
-    library: str = ""
     source: str = ""
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
-        """``NAME`` over all, ``NAME/CATEGORY`` where there are several, ``NAME/mean`` of those."""
+        """Return the scores by name; see :func:`theanine_bench.metrics.categories.by_category`."""
         compared = [item for item in results if item.reference]
         answers = [item.answer or "" for item in compared]
         references = [item.reference for item in compared]
@@ -88,23 +83,22 @@ class CorpusBleu:
         return by_category(self.name, compared, of)
 
     def counts(self, items: Iterable[SampleResult]) -> NDArray[np.int64]:
-        """``(n, k)``: what each item adds; each has a reference. Raises MissingExtra."""
+        """Return the n-gram counts of results with references: ``(n, k)``."""
         return np.array([self.bleu.counts(item.answer or "", item.reference) for item in items])
 
 
 def overlap_measures(names: Iterable[str] | None = None) -> list[Metric]:
-    """The measures of these names, or the common ones: ``f1``, ``exact``, BLEU and ROUGE.
+    """Return the metrics of these names, by default those without a suffix.
 
-    Raises SettingsError for an unknown name, and MissingExtra where a library of the extra
-    ``eval`` is missing, so before any answer is paid for.
+    Raises SettingsError for an unknown name.
     """
     wanted = list(names) if names is not None else [name for name in OVERLAP if ":" not in name]
-    return [_ready(_named(name, OVERLAP)) for name in wanted]
+    return [_named(name, OVERLAP) for name in wanted]
 
 
 def corpus_bleus(names: Iterable[str]) -> list[CorpusBleu]:
-    """BLEU over the whole run, by name; raises as :func:`overlap_measures` does."""
-    return [_ready(_named(name, CORPUS_BLEU)) for name in names]
+    """Return the corpus-BLEU metrics of these names. Raises SettingsError for an unknown name."""
+    return [_named(name, CORPUS_BLEU) for name in names]
 
 
 def _named(name: str, known: Mapping[str, M]) -> M:
@@ -114,14 +108,8 @@ def _named(name: str, known: Mapping[str, M]) -> M:
         raise SettingsError(f"unknown measure {name!r}; there are: {', '.join(known)}") from None
 
 
-def _ready(measure: M) -> M:
-    if measure.library:
-        require_package(measure.library, EXTRA, f"the measure {measure.name}")
-    return measure
-
-
 def _compared(compare: Compare) -> Callable[[SampleResult], float | None]:
-    """Of the answer and the reference, where there is one."""
+    """Return the comparison of a result, None without a reference."""
 
     def score(item: SampleResult) -> float | None:
         return compare(item.answer or "", item.reference) if item.reference else None
@@ -130,7 +118,7 @@ def _compared(compare: Compare) -> Callable[[SampleResult], float | None]:
 
 
 def _locomo(item: SampleResult) -> float | None:
-    """LoCoMo gives its unanswerable questions no reference, and a rule of their own."""
+    """Return LoCoMo's F1; its unanswerable questions need no reference."""
     answerable = item.extra.get("answerable", True) is not False
     if answerable and not item.reference:
         return None
@@ -144,14 +132,12 @@ def _measures() -> Iterable[OverlapMeasure]:
         yield OverlapMeasure(
             name=f"bleu-{order}",
             compute=_compared(SacreBleu(order=order).sentence),
-            library="sacrebleu",
             source="sacrebleu: sentence, 13a, exp, effective order",
         )
     for kind in ("1", "2", "L"):
         yield OverlapMeasure(
             name=f"rouge-{kind.lower()}",
             compute=_compared(lambda answer, reference, kind=kind: rouge(answer, reference, kind)),
-            library="rouge_score",
             source="rouge-score: F, no stemming",
         )
         yield OverlapMeasure(
@@ -159,11 +145,10 @@ def _measures() -> Iterable[OverlapMeasure]:
             compute=_compared(
                 lambda answer, reference, kind=kind: rouge(answer, reference, kind, stem=True)
             ),
-            library="rouge_score",
             source="rouge-score: F, stemming",
         )
     yield OverlapMeasure(
-        name="f1:locomo", compute=_locomo, library="nltk", source="LoCoMo, task_eval/evaluation.py"
+        name="f1:locomo", compute=_locomo, source="LoCoMo, task_eval/evaluation.py"
     )
     yield OverlapMeasure(
         name="f1:parlai",
@@ -174,7 +159,6 @@ def _measures() -> Iterable[OverlapMeasure]:
         yield OverlapMeasure(
             name=f"bleu-{order}:parlai",
             compute=_compared(NltkBleu(order=order, tokens="parlai", epsilon=1e-12).sentence),
-            library="nltk",
             source="ParlAI, parlai/core/metrics.py: sentence, nltk's method 1",
         )
 
@@ -184,18 +168,16 @@ def _corpus() -> Iterable[CorpusBleu]:
         yield CorpusBleu(
             name=f"corpus-bleu-{order}",
             bleu=SacreBleu(order=order),
-            library="sacrebleu",
             source="sacrebleu: corpus, 13a, exp",
         )
         yield CorpusBleu(
             name=f"corpus-bleu-{order}:evaluate",
             bleu=SacreBleu(order=order, smoothing="none"),
-            library="sacrebleu",
             source="evaluate's bleu: corpus, 13a, no smoothing",
         )
 
 
 OVERLAP: Mapping[str, OverlapMeasure] = {one.name: one for one in _measures()}
-"""Every measure of one item's overlap."""
+"""The metrics of one result, by name."""
 CORPUS_BLEU: Mapping[str, CorpusBleu] = {one.name: one for one in _corpus()}
-"""Every BLEU over a whole run."""
+"""The corpus-BLEU metrics, by name."""

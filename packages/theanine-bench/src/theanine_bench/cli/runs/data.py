@@ -70,8 +70,8 @@ def fetch(
     """Fetch public data sets from where their authors keep them, and check what came.
 
     Nothing else in theanine fetches anything. Each file is held against its known checksum; where
-    none is known, that of the first fetch is kept and holds from then on. Broken off, the same
-    command goes on.
+    none is known, that of the first fetch is kept and holds from then on. An
+    interrupted command starts over with the file that it was at.
 
     \b
     theanine bench fetch locomo
