@@ -27,13 +27,13 @@ Ana: Thank you. My sister lives at 14 Harbour Street!
 """
 BROKEN = """\
 from figures import Figures
-from theanine.types import NewMemory, Remembered
+from theanine.types import MemoryBatch, NewMemory
 from theanine.methods.base import Estimate
-from theanine.methods.shared.estimates import tokens_of
-from theanine.llm.prompt import Step
-from theanine.text.formatting import dialogue_lines
+from theanine.methods.shared.estimates import count_turn_tokens
+from theanine.llm.prompt import PromptTemplate
+from theanine.text.formatting import format_dialogue
 
-NOTE = Step("note", 1, "Task: note\\n\\n<<<turns\\n$turns\\n>>>", str)
+NOTE = PromptTemplate("note", 1, "Task: note\\n\\n<<<turns\\n$turns\\n>>>", str)
 
 class Chatty(Figures):
     name = "chatty"
@@ -48,7 +48,7 @@ class Rootless(Figures):
     async def recall(self, dialogue, context):
         from dataclasses import replace
         found = await super().recall(dialogue, context)
-        return replace(found, parts=tuple(replace(part, sources=()) for part in found.parts))
+        return replace(found, parts=tuple(replace(part, source_turns=()) for part in found.parts))
 
 class Whimsical(Figures):
     name = "whimsical"
@@ -70,8 +70,8 @@ class Gossip(Figures):
 
     async def recall(self, dialogue, context):
         from theanine.types import Part, Recollection
-        parts = tuple(Part(text=str(turn), memories=(), sources=(turn,)) for turn in self.heard)
-        return Recollection(query="", parts=parts)
+        parts = (Part(text=str(turn), memories=(), source_turns=(turn,)) for turn in self.heard)
+        return Recollection(query="", parts=tuple(parts))
 
 class Forgetful:
     name = "forgetful"
@@ -83,17 +83,18 @@ class Asking(Figures):
     name = "asking"
 
     def estimate(self, turns):
-        return Estimate(calls=1, input_tokens=20 + tokens_of(turns), output_tokens=5)
+        return Estimate(calls=1, input_tokens=20 + count_turn_tokens(turns), output_tokens=5)
 
     async def remember(self, session, turns, given, context):
         if context.chat is None or not turns:
             return await super().remember(session, turns, given, context)
-        said = await context.chat.ask(NOTE, touches=[session.id], turns=dialogue_lines(turns))
+        quoted = format_dialogue(turns)
+        said = await context.chat.ask(NOTE, source_sessions=[session.id], turns=quoted)
         made = NewMemory(
-            text=said, at=turns[-1].at, sources=tuple(turn.id for turn in turns),
+            text=said, at=turns[-1].at, source_turns=tuple(turn.id for turn in turns),
             made_by=context.chat.model, prompt=NOTE.label,
         )
-        return Remembered(memories=[made], vectors=await context.embedder.embed([said]))
+        return MemoryBatch(memories=[made], vectors=await context.embedder.embed([said]))
 """
 TESTS = """\
 import pytest
@@ -173,7 +174,7 @@ def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path:
     assert part["text"].startswith("(9 March 2024) Ana: The dentist is at 9:30")
     assert [turn["id"] for turn in part["sources"]] == [1]
     ran = theanine(installed, tmp_path, "rebuild", "--method", "figures", "--again")
-    assert "gone: 2 memories that figures had made" in ran.out, ran
+    assert "dropped 2 memories of figures" in ran.out, ran
     ran = theanine(installed, tmp_path, "sessions", "--method", "no-such")
     assert (ran.code, "figures" in ran.err) == (2, True)
     ran = theanine(installed, tmp_path, "recall", "When?", *method, "--set", "paper=true")

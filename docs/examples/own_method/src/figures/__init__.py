@@ -4,10 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.methods.base import Context, Estimate, Reply
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import reply
-from theanine.retrieval.budget import fit_budget
+from theanine.methods import Context, Estimate, Reply
+from theanine.methods.shared import pack, query_text, reply, retrieve
 from theanine.text.formatting import format_day, one_line
 from theanine.types import (
     ImportedMemory,
@@ -43,7 +41,7 @@ class Figures:
         self,
         session: Session,
         turns: Sequence[Turn],
-        given: Sequence[ImportedMemory],
+        imported: Sequence[ImportedMemory],
         context: Context,
     ) -> MemoryBatch:
         memories: list[NewMemory] = []
@@ -57,15 +55,13 @@ class Figures:
         return MemoryBatch(memories=memories, vectors=vectors)
 
     async def recall(self, dialogue: Dialogue, context: Context) -> Recollection:
-        query, parts = query_text(dialogue, turns=6), list[tuple[Part, str]]()
+        query, parts = query_text(dialogue, turns=6), list[Part]()
         k = self.config.retrieved
         for memory, score in await retrieve(query, dialogue, k, context, "hybrid"):
             text = format_day(memory.at, memory.dated) + memory.text
-            sources = tuple(await context.index.turns(memory.source_turns))
-            parts.append(
-                (Part(text=text, memories=(memory,), source_turns=sources, score=score), text)
-            )
-        return Recollection(query=query, parts=tuple(fit_budget(parts, context.budget)))
+            turns = tuple(await context.index.turns(memory.source_turns))
+            parts.append(Part(text=text, memories=(memory,), source_turns=turns, score=score))
+        return pack(query, parts, context.budget)
 
     async def respond(
         self, dialogue: Dialogue, recollection: Recollection, speaker: str, context: Context

@@ -45,11 +45,6 @@ def format_dialogue(dialogue: Iterable[Utterance]) -> str:
     return "\n".join(map(format_turn, dialogue))
 
 
-def dialogue_sessions(dialogue: Iterable[Utterance]) -> set[int]:
-    """The sessions whose words a dialogue shows; one not in the log yet has none."""
-    return {said.session for said in dialogue if isinstance(said, Turn)}
-
-
 def group_by_day(lines: Iterable[tuple[str, str]]) -> str:
     """Join ``(day, line)`` pairs; each change of day adds a heading such as ``-- 8 May 2023``."""
     result: list[str] = []

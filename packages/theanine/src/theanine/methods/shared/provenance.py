@@ -14,14 +14,14 @@ from theanine.types import Memory, Turn, Utterance
 
 def with_ancestors(memories: Iterable[Memory], index: ScopeIndex) -> list[Memory]:
     """Return the memories and all that they were derived from, each once."""
-    found = {memory.id: memory for memory in memories}
-    pending = list(found.values())
+    collected = {memory.id: memory for memory in memories}
+    pending = list(collected.values())
     while pending:
         for ancestor in pending.pop().derived_from:
-            if ancestor not in found and ancestor in index:
-                found[ancestor] = index[ancestor]
+            if ancestor not in collected and ancestor in index:
+                collected[ancestor] = index[ancestor]
                 pending.append(index[ancestor])
-    return list(found.values())
+    return list(collected.values())
 
 
 def source_sessions(memories: Iterable[Memory], index: ScopeIndex) -> set[int]:
