@@ -1,4 +1,13 @@
-"""A memory for conversational agents: hear, remember, link, recall, reply."""
+"""Lifelong memory for conversational agents.
+
+::
+
+    with theanine.open("memory.db") as client:
+        ana = client.user("ana")
+        with ana.session() as session:
+            session.hear("I'm terrified of ships since the storm.")
+        print(ana.recall("Shall we book that cruise?").text)
+"""
 
 from __future__ import annotations
 

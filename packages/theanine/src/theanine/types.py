@@ -1,7 +1,7 @@
 """The data that every layer shares: turns, sessions, memories, links, recollections.
 
-The log holds :class:`Session` s of :class:`Turn` s. A method makes :class:`Memory` s and
-:class:`Link` s from them. A recall returns a :class:`Recollection`.
+A log has sessions (:class:`Session`) of turns (:class:`Turn`). A method makes memories
+(:class:`Memory`) and links (:class:`Link`) from them. A recall returns a :class:`Recollection`.
 
 Provenance: ``source_turns`` are the turns that directly support a memory, ``derived_from`` the
 memories that it was made from.

@@ -55,7 +55,7 @@ def test_another_method_remembers_the_same_log_beside_the_old(
     run("import", HISTORY)
     before = texts(run, "theanine")
     ran = run("rebuild", "--method", "exchange")
-    assert "10 sessions (130 turns) to remember by turn" in ran.out
+    assert "10 sessions (130 turns) to remember by exchange" in ran.out
     assert "no language model is called" in ran.out
     assert texts(run, "exchange") == texts(alone(tmp_path, "--method", "exchange"), "exchange")
     assert texts(run, "theanine") == before

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from theanine.deprecation import warn_renamed
 
 C = TypeVar("C")
-WARN = False
+WARN = True
 
 _POSITION_OF_USER = {
     "recall": 1,

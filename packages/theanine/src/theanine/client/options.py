@@ -1,4 +1,4 @@
-"""What :func:`theanine.open` and :func:`theanine.aopen` take, written once."""
+"""The options of :func:`theanine.open` and :func:`theanine.aopen`."""
 
 from __future__ import annotations
 
@@ -62,10 +62,14 @@ class OpenOptions:
     clock: Clock = system_clock
 
     def __post_init__(self) -> None:
-        for option, has in (("location", "location"), ("model", "name"), ("embedder", "name")):
+        for option, attribute in _ATTRIBUTES.items():
             value = getattr(self, option)
-            if not isinstance(value, str) and not hasattr(value, has):
+            if not isinstance(value, str) and not hasattr(value, attribute):
                 raise SettingsError(f"{option} must be a string, not {type(value).__name__}")
+
+
+_ATTRIBUTES = {"location": "location", "model": "name", "embedder": "name"}
+"""An attribute of the objects that may stand in for a name."""
 
 
 def takes_options(
