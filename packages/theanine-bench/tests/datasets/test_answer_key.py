@@ -173,4 +173,4 @@ def test_a_run_can_be_measured_by_something_else(run: Terminal, data: Path, tmp_
     assert [measure.name for measure in own] == ["f1", "evidence"]
     missing = run.bare("bench", "rescore", str(tmp_path), fine=False)
     assert missing.code == 2
-    assert "it not a run's folder" in missing.err
+    assert "not a run's folder" in missing.err

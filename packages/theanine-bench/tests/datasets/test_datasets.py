@@ -18,8 +18,8 @@ from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.evidence import read_evidence
-from theanine_bench.datasets.longmt import ONE_SIDED
-from theanine_bench.datasets.memorybank import STRAY
+from theanine_bench.datasets.formats.longmt import ONE_SIDED
+from theanine_bench.datasets.formats.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.reading import load_json, surrounding_indices
 from theanine_bench.datasets.responses import read_responses
@@ -194,7 +194,7 @@ def test_memorybank_has_questions_beside_its_users(tmp_path: Path, path: str) ->
         "turns or days that can't be read": 1,
     }
     (tmp_path / "probing_questions_xy.jsonl").unlink()
-    with pytest.raises(BadInput, match=r"not beside it: probing_questions_xy\.jsonl"):
+    with pytest.raises(BadInput, match=r"are missing: probing_questions_xy\.jsonl"):
         read_qa(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What the readers of data sets share: parsed files, undated histories, questions as cases."""
+"""What the readers of data sets share: parsed files, undated histories, questions as samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from theanine_bench.samples import Group, Sample
 Record = Mapping[str, Any]
 USER, ASSISTANT = "user", "assistant"
 PAUSE = timedelta(minutes=1)
-"""How long after the last turn a question is asked where the set doesn't say when."""
+"""How long after the last turn a question is asked if the set doesn't say when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +30,32 @@ class PlainTurn:
     role: Role = "user"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainQuestion:
+    """A question after a history.
+
+    Attributes:
+        before: earlier turns of the same session.
+        speaker: who asks.
+        answers: who answers.
+        extra: as of :class:`theanine_bench.samples.Sample`.
+    """
+
+    id: str
+    text: str
+    answer: str = ""
+    category: str = ""
+    before: Sequence[PlainTurn] = ()
+    speaker: str = USER
+    answers: str = ASSISTANT
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
 def load_json(path: Path) -> Any:
-    """A file of JSON, or of JSON Lines as a list. Raises BadInput."""
+    """Return the value of a JSON file, or the list of values of a JSON Lines file.
+
+    Raises BadInput, with the line of a fault in JSON Lines.
+    """
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
@@ -48,17 +72,17 @@ def load_json(path: Path) -> Any:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2 or not lines[0].lstrip().startswith(("{", "[")):
             raise BadInput(f"can't be read as JSON: {error}", str(path)) from None
-    read: list[Any] = []
+    values: list[Any] = []
     for number, line in enumerate(lines, 1):
         try:
-            read.append(json.loads(line))
+            values.append(json.loads(line))
         except ValueError as error:
             raise BadInput(f"can't be read as JSON: {error}", f"{path}, line {number}") from None
-    return read
+    return values
 
 
 def records(document: Any) -> list[Record]:
-    """The objects of a list; of one object, itself. What is no object is left out."""
+    """Return the objects of a list, or a single object as a list; other values are left out."""
     items = cast("list[Any]", document) if isinstance(document, list) else [document]
     return [cast("Record", item) for item in items if isinstance(item, dict)]
 
@@ -68,74 +92,60 @@ def build_history(
     sessions: Iterable[tuple[str, Sequence[PlainTurn]]],
     notes: Mapping[str, int] | None = None,
 ) -> History:
-    """Undated sessions, by key, on a made-up calendar; turns are named by their place, from 1.
+    """Build a history of undated sessions, given by key; the keys of turns count from 1.
 
-    Sessions without a turn are left out. ``notes`` say what was odd in the source.
+    Sessions without turns are left out. ``notes`` counts what was odd in the source.
     """
     calendar = Calendar(None)
     transcripts: list[Transcript] = []
-    for key, lines in sessions:
-        if not lines:
+    for key, turns in sessions:
+        if not turns:
             continue
-        times = calendar.place(len(lines), None, name)
-        turns = [
-            Utterance(text=line.text, speaker=line.speaker, role=line.role, at=at, key=str(place))
-            for place, (line, at) in enumerate(zip(lines, times, strict=True), 1)
+        times = calendar.place(len(turns), None, name)
+        utterances = [
+            Utterance(text=turn.text, speaker=turn.speaker, role=turn.role, at=at, key=str(number))
+            for number, (turn, at) in enumerate(zip(turns, times, strict=True), 1)
         ]
-        transcripts.append(Transcript(key=key, turns=turns, at=times[0], dated=False))
+        transcripts.append(Transcript(key=key, turns=utterances, at=times[0], dated=False))
     return History(name=name, transcripts=transcripts, notes=dict(notes or {}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainQuestion:
-    """A question after a history, and what was said in the same session before it."""
-
-    id: str
-    text: str
-    answer: str = ""
-    category: str = ""
-    before: Sequence[PlainTurn] = ()
-    speaker: str = USER
-    answers: str = ASSISTANT
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-def build_sample(asked: PlainQuestion, histories: Iterable[History]) -> Sample:
-    """The question as a case, a minute after the histories' last turn."""
+def build_sample(question: PlainQuestion, histories: Iterable[History]) -> Sample:
+    """Build the sample of a question that is asked a minute after the histories' last turn."""
     last = max(turn.at for one in histories for t in one.transcripts for turn in t.turns)
-    said = [*asked.before, PlainTurn(speaker=asked.speaker, text=asked.text)]
+    dialogue = [*question.before, PlainTurn(speaker=question.speaker, text=question.text)]
     return Sample(
-        id=asked.id,
-        category=asked.category,
+        id=question.id,
+        category=question.category,
         dialogue=tuple(
-            Utterance(text=line.text, speaker=line.speaker, role=line.role, at=last + PAUSE * place)
-            for place, line in enumerate(said, 1)
+            Utterance(text=turn.text, speaker=turn.speaker, role=turn.role, at=last + PAUSE * i)
+            for i, turn in enumerate(dialogue, 1)
         ),
-        reference=asked.answer,
-        speaker=asked.answers,
-        extra=asked.extra,
+        reference=question.answer,
+        speaker=question.answers,
+        extra=question.extra,
     )
 
 
-def keep_askable(groups: Sequence[Group], what: str, where: str) -> list[Group]:
-    """Those that are asked anything; how many are not is counted with the first.
+def keep_askable(groups: Sequence[Group], plural: str, where: str) -> list[Group]:
+    """Return the groups with samples; the others are counted in ``dropped`` of the first.
 
-    Raises BadInput, with ``where``, when there is none. ``what`` names a group, in the plural.
+    ``plural`` names the groups. Raises BadInput if no group has samples.
     """
-    found = [group for group in groups if group.samples]
-    if not found:
-        raise BadInput(f"none of its {what} has both words and a question", where)
-    lost = Counter({f"{what} that can't be asked": len(groups) - len(found)})
+    askable = [group for group in groups if group.samples]
+    if not askable:
+        raise BadInput(f"none of its {plural} has both words and a question", where)
+    dropped = Counter({f"{plural} that can't be asked": len(groups) - len(askable)})
     for group in groups:
-        lost.update({} if group.samples else group.dropped)
-    first, *rest = found
-    return [replace(first, dropped=dict(+(Counter(first.dropped) + lost))), *rest]
+        dropped.update({} if group.samples else group.dropped)
+    first, *rest = askable
+    return [replace(first, dropped=dict(+(Counter(first.dropped) + dropped))), *rest]
 
 
-def surrounding_indices(place: int, count: int, others: int) -> list[int]:
-    """The places of ``others`` samples around one of ``count``, in order, without itself.
+def surrounding_indices(index: int, count: int, others: int) -> list[int]:
+    """Return the indexes of ``others`` samples around one of ``count``, in order, without it.
 
-    At an end, all are from the side that there is. SeCom (appendix A.9) joins samples so.
+    At either end they are all on one side. SeCom (appendix A.9) joins samples like this.
     """
-    first = max(0, min(place - others // 2, count - others - 1))
-    return [one for one in range(first, min(first + others + 1, count)) if one != place]
+    first = max(0, min(index - others // 2, count - others - 1))
+    return [i for i in range(first, min(first + others + 1, count)) if i != index]
