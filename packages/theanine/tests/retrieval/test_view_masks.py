@@ -10,6 +10,7 @@ from sys import maxsize
 import numpy as np
 import pytest
 
+from theanine.methods.shared.provenance import source_turns
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.scope_index import BASE_SIZE, RetrievalMode, ScopeCache
@@ -147,7 +148,7 @@ async def test_grounds_are_the_turns_behind_what_it_was_made_of(store: Store) ->
     await take(store, 2, "b", origins=(1,))
     await take(store, 3, "c", origins=(1, 2))
     view = await ScopeCache(store, METHOD, "e").get(ANA)
-    assert [view.source_turns(memory) for memory in view.memories] == [(1,), (1, 2), (1, 2, 3)]
+    assert [source_turns(memory, view) for memory in view.memories] == [(1,), (1, 2), (1, 2, 3)]
 
 
 async def test_recalls_are_the_times_of_replies_that_had_them(store: Store) -> None:

@@ -187,17 +187,6 @@ class ScopeIndex:
         mask = self.live_mask(*kinds)
         return [memory for memory, live in zip(self.memories, mask, strict=True) if live]
 
-    def source_turns(self, memory: Memory) -> tuple[int, ...]:
-        """Return all source turn ids, including those of ``derived_from``, ascending."""
-        turns, seen, pending = set(memory.source_turns), {memory.id}, list(memory.derived_from)
-        while pending:
-            origin = pending.pop()
-            if origin not in seen and origin in self:
-                seen.add(origin)
-                turns.update(self[origin].source_turns)
-                pending += self[origin].derived_from
-        return tuple(sorted(turns))
-
     # Search
 
     @property
