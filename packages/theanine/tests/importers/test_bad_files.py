@@ -90,7 +90,7 @@ def _changed(name: str) -> tuple[object, str]:
         "msc": (msc, r'metadata: the field "initial_data_id" is missing'),
         "cc": ([cc], "2 turns but 1 speakers"),
         "memorybank": (bank, r'"27.4." is no date of this format'),
-        "beam": (beam, 'the role "boss"'),
+        "beam": (beam, 'turns..*role: expected .*"boss"'),
         "chatgpt": (chat, 'no node "gone"'),
         "longmemeval": (hay, "differ in length"),
     }
@@ -136,7 +136,7 @@ def test_one_name_for_two_different_sessions_is_no_silent_loss(tmp_path: Path) -
     other = samples.cc()
     other["first session dialogue"] = ["Quite", "different"]
     file = samples.save(tmp_path, "c.json", [samples.cc(), samples.cc(), other])
-    with pytest.raises(BadInput, match="two sessions with different words") as caught:
+    with pytest.raises(BadInput, match="two sessions with different turns") as caught:
         read_histories(file)
     assert caught.value.where == "episode-1, session episode-1/session_1"
 

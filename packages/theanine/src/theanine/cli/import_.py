@@ -18,7 +18,7 @@ from theanine.cli.options import ModelOptions, expand_options
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize, visible
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import HistoryReader, is_store_export, read_histories
+from theanine.importers import ImportedHistories, is_store_export, read_histories
 
 STANDARD_INPUT = "-"
 
@@ -119,7 +119,7 @@ def _restore(client: Client, file: str, user: str | None) -> None:
     print(f"{file}: {pluralize(client.restore(records), 'new records')}")
 
 
-def _check_user(reader: HistoryReader, file: str, user: str | None) -> None:
+def _check_user(reader: ImportedHistories, file: str, user: str | None) -> None:
     names = [history.name for history in reader.histories]
     if user is not None and len(names) > 1:
         raise SettingsError(

@@ -1,9 +1,16 @@
-"""Reads histories from elsewhere: one module a format, all found by :func:`read_histories`."""
+"""Importers: conversations of other programs and of data sets as histories, a module a format."""
 
 from __future__ import annotations
 
 from theanine.importers.base import Format, Rejected
-from theanine.importers.reading import FORMATS, HistoryReader, read_histories
-from theanine.importers.store_export import is_store_export
+from theanine.importers.reading import FORMATS, ImportedHistories, read_histories
+from theanine.importers.source import is_store_export
 
-__all__ = ["FORMATS", "Format", "HistoryReader", "Rejected", "is_store_export", "read_histories"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "ImportedHistories",
+    "Rejected",
+    "is_store_export",
+    "read_histories",
+]

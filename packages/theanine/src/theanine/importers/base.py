@@ -1,8 +1,8 @@
-"""What every reader of a format is given and gives back.
+"""Formats: what a reader of histories gets and returns.
 
-A reader is a :class:`Format`: it tells by a sample whether a source is its own, and turns the
-source into histories. Each item that can't be taken is one fault with its place and the reason;
-the reader goes on with the next item, and ``read_histories`` decides what faults mean.
+A :class:`Format` recognizes its sources by their beginning and reads them as histories. An item
+that can't be read becomes a fault with its place and the reason; reading goes on with the next
+item, and ``read_histories`` decides what to do about faults.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, cast
 
 from theanine.errors import BadInput
-from theanine.importers.fields import as_object, parse, require_storable
+from theanine.importers.schema import Object, as_object, parse
 from theanine.importers.source import Source, decode
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 Kind = Literal["lines", "json", "text"]
-"""How a source is written: a JSON value a line, one JSON value, or plain text."""
+"""The syntax of a source: a JSON value a line, one JSON value, or plain text."""
 
 REPEATED = "turns given twice"
 
 
 class Rejected(NamedTuple):
-    """An item that was not taken: its place in the source, and why."""
+    """An item that was left out: its place in the source, and why."""
 
     where: str
     reason: str
@@ -34,7 +34,7 @@ class Rejected(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the caller asked for; see :func:`theanine.importers.read_histories`."""
+    """The caller's options; see :func:`theanine.importers.read_histories`."""
 
     zone: tzinfo | None = None
     start: datetime | None = None
@@ -43,16 +43,16 @@ class Options:
 
     @property
     def local(self) -> tzinfo:
-        """The zone in which dates without one are read."""
+        """The zone of dates without one."""
         return self.zone or UTC
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The beginning of a source, to tell its format by.
+    """The beginning of a source, by which formats recognize it.
 
     Attributes:
-        kind: how it is written.
+        kind: its syntax.
         first: the first JSON object in it (of a list: its first item), or empty.
         lines: the first lines of a plain text that aren't blank.
     """
@@ -68,7 +68,7 @@ class Intake:
 
     Attributes:
         document: the parsed JSON of a source of kind ``json``.
-        faults: what couldn't be taken so far.
+        faults: the items that couldn't be read so far.
     """
 
     source: Source
@@ -79,27 +79,27 @@ class Intake:
 
     @property
     def name(self) -> str:
-        """What the source is called in messages."""
+        """The source's name in messages."""
         return self.source.name
 
     @property
     def own_name(self) -> str:
-        """What to call a history that the source itself gives no name."""
+        """The name of a history that has none in the source."""
         if self.options.name:
             return self.options.name
         return self.source.path.stem if self.source.path else "stdin"
 
     @contextmanager
     def catching(self) -> Generator[None]:
-        """Turns a BadInput inside the block into a fault; the block's rest is skipped."""
+        """Record a BadInput raised in the block as a fault and skip the rest of the block."""
         try:
             yield
         except BadInput as fault:
             where = fault.where or self.name
             self.faults.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
 
-    def records(self) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """The source's JSON objects, each with its place: one a line, or the items of a list."""
+    def records(self) -> Iterator[tuple[str, Object]]:
+        """Yield the source's JSON objects with their places: one a line, or a list's items."""
         if self.kind == "lines":
             yield from self._line_records()
             return
@@ -110,7 +110,7 @@ class Intake:
             with self.catching():
                 yield where, as_object(item, where)
 
-    def _line_records(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+    def _line_records(self) -> Iterator[tuple[str, Object]]:
         for number, offset, line in self.source.lines():
             where = f"{self.name}, line {number}"
             with self.catching():
@@ -121,7 +121,7 @@ class Intake:
 
 
 class SessionBuilder:
-    """A session being put together; refuses what a session can't hold."""
+    """Builds a session turn by turn and checks each turn."""
 
     def __init__(self, key: str, notes: Counter[str]) -> None:
         self.key = key
@@ -131,22 +131,20 @@ class SessionBuilder:
         self._by_key: dict[str, Utterance] = {}
 
     def add(self, turn: Utterance, where: str) -> None:
-        """Takes one more turn.
+        """Add a turn, whose texts the format has checked to be storable.
 
-        Without a key it gets its position in the session. The same key with the same words again
-        is dropped and counted.
+        Without a key it gets its position in the session. A turn with the same key and text as
+        another is dropped and counted.
 
         Raises:
-            BadInput: it is blank, holds what no store can, is older than the turn before it, or
-                has the key of another turn.
+            BadInput: it is blank, is older than the turn before it, or has the key of a turn with
+                other text.
         """
-        for text in (turn.text, turn.speaker, turn.attachment, turn.key or ""):
-            require_storable(text, where)
         if not turn.text.strip() and not turn.attachment:
-            raise BadInput("an empty turn; give it words or leave it out", where)
+            raise BadInput("an empty turn; give it text or leave it out", where)
         if not turn.speaker.strip():
-            raise BadInput("a turn without a speaker's name; name who says it", where)
-        key = turn.key or str(len(self.turns) + 1)
+            raise BadInput("a turn without a speaker; name the speaker", where)
+        key = turn.key or self.next_key()
         if (same := self._by_key.get(key)) is not None:
             if (same.speaker, same.full_text) != (turn.speaker, turn.full_text):
                 raise BadInput(
@@ -165,18 +163,21 @@ class SessionBuilder:
         self.turns.append(turn if turn.key else replace(turn, key=key))
         self._by_key[key] = self.turns[-1]
 
+    def next_key(self) -> str:
+        """Return the key of the next turn if that has none: its position, from 1."""
+        return str(len(self.turns) + 1)
+
     @property
     def keys(self) -> frozenset[str]:
-        """The keys of its turns."""
+        """The keys of the turns."""
         return frozenset(self._by_key)
 
-    def done(self, at: datetime | None = None, *, dated: bool = True) -> Transcript:
-        """The session. ``at`` is its date; without one, its first turn's."""
-        begin = at or self.turns[0].at
+    def build(self, at: datetime | None = None, *, dated: bool = True) -> Transcript:
+        """Return the session. Its date is ``at``, by default the first turn's time."""
         return Transcript(
             key=self.key,
             turns=self.turns,
-            at=begin,
+            at=at or self.turns[0].at,
             dated=dated,
             memories=self.memories,
         )
@@ -186,23 +187,23 @@ class SessionBuilder:
 
 
 def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -> History:
-    """A history with its sessions oldest first; sessions that had to be moved are counted."""
-    given = list(transcripts)
-    ordered = sorted(given, key=lambda t: t.at)
-    if moved := sum(a is not b for a, b in zip(given, ordered, strict=True)):
+    """Return a history with its sessions sorted by time; count those that had to be moved."""
+    unordered = list(transcripts)
+    ordered = sorted(unordered, key=lambda transcript: transcript.at)
+    if moved := sum(a is not b for a, b in zip(unordered, ordered, strict=True)):
         notes["sessions put in order of time"] += moved
     return History(name=name, transcripts=ordered, notes=dict(notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One way in which histories are written.
+    """A file format of histories.
 
     Attributes:
-        name: what ``--format`` calls it.
-        summary: one line for ``--help``.
-        sniff: whether a sample is of this format.
-        read: gives its histories.
+        name: its name for ``--format``.
+        summary: one line of description.
+        sniff: whether the beginning of a source is of this format.
+        read: yields the histories of a source.
         memories: whether it can hold ready-made memories.
     """
 

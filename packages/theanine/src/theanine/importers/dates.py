@@ -1,9 +1,9 @@
-"""Dates of imported histories: parsed strictly, or placed on a made-up calendar.
+"""Dates of imported histories: strict parsing, and a synthetic calendar for undated ones.
 
-Turns without a time of their own stand one second after each other from their session's time,
-closer where a second would carry them past midnight or into the next session. A date without a
-time of day is taken as noon. Undated sessions get a made-up calendar: the first begins at
-``start``, the next ones after the gap that the source tells (else a day), one minute a turn.
+Turns without times of their own follow each other by one second from the start of their session,
+or closer, so that they end before midnight and before the next session. A date without a time of
+day is read as noon. Undated sessions are put on a synthetic calendar: the first starts at
+``start``, each other after the gap in the source (default: a day), and a turn takes a minute.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNITS = {
     "month": timedelta(days=30),
     "year": timedelta(days=365),
 }
-_SPAN = re.compile(
+_DURATION = re.compile(
     r"(?P<n>\d{1,4}|couple|few|several|one|two|three|an?)\s+(?:of\s+)?"
     r"(?P<unit>second|minute|hour|day|week|month|year)s?\b",
     re.IGNORECASE,
@@ -48,14 +48,14 @@ _SPAN = re.compile(
 
 
 def check_date(at: datetime, where: str) -> datetime:
-    """The time unchanged, once its year is one that a conversation can have (1900 to 2199)."""
+    """Return the time if its year is 1900 to 2199. Raises BadInput for others."""
     if not 1900 <= at.year <= 2199:
-        raise BadInput(f"the year {at.year} can't be right; years 1900 to 2199 are taken", where)
+        raise BadInput(f"the year {at.year} can't be right; use years 1900 to 2199", where)
     return at
 
 
 def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
-    """An ISO 8601 date and time. One without an offset is read in ``zone``, refused without one."""
+    """Parse an ISO 8601 time. Without an offset it is in ``zone``, or an error if that is None."""
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -75,7 +75,7 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
 
 
 def epoch_time(value: object, where: str) -> datetime:
-    """Seconds since 1970 as an aware datetime in UTC."""
+    """Return seconds since 1970 as an aware datetime in UTC. Raises BadInput."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise BadInput("the time is no number of seconds since 1970", where)
     if abs(value) > 1e11:
@@ -83,12 +83,14 @@ def epoch_time(value: object, where: str) -> datetime:
     try:
         at = datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError, OSError):
-        raise BadInput(f"the time {value:g} is far off; seconds since 1970", where) from None
+        raise BadInput(
+            f"the time {value:g} is out of range; seconds since 1970 are expected", where
+        ) from None
     return check_date(at, where)
 
 
 def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:
-    """A time written in one of the given ``strptime`` patterns, read in ``zone``."""
+    """Parse a time in one of several ``strptime`` patterns, in ``zone``. Raises BadInput."""
     for pattern in patterns:
         try:
             at = datetime.strptime(text.strip(), pattern).replace(tzinfo=zone)
@@ -100,12 +102,15 @@ def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo)
 
 
 def day_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:
-    """A date without a time of day, as noon in ``zone``."""
+    """Parse a date without a time of day as noon in ``zone``. Raises BadInput."""
     return datetime.combine(formatted_time(text, patterns, where, zone), NOON, zone)
 
 
 def positions(start: datetime, count: int, before: datetime | None = None) -> list[datetime]:
-    """Times of ``count`` turns from ``start``: a second apart, less near midnight or ``before``."""
+    """Return times of ``count`` turns from ``start``, all before midnight and ``before``.
+
+    They are a second apart, or less if that doesn't fit.
+    """
     midnight = datetime.combine(start.date() + DAY, time(), start.tzinfo)
     limit = min(midnight, before) if before is not None and before > start else midnight
     step = min(timedelta(seconds=1), (limit - start) / (count + 1))
@@ -113,20 +118,20 @@ def positions(start: datetime, count: int, before: datetime | None = None) -> li
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """A length of time such as ``6 days 3 hours ago`` or ``A few weeks after``; None if none."""
-    total, found = timedelta(), False
-    for match in _SPAN.finditer(text):
+    """Parse durations such as ``6 days 3 hours ago`` or ``A few weeks after``; None if none."""
+    durations: list[timedelta] = []
+    for match in _DURATION.finditer(text):
         number = match["n"].lower()
         count = int(number) if number.isdecimal() else _NUMBERS[number]
-        total, found = total + count * _UNITS[match["unit"].lower()], True
-    return total if found else None
+        durations.append(count * _UNITS[match["unit"].lower()])
+    return sum(durations, timedelta()) if durations else None
 
 
 class Calendar:
-    """Places undated sessions one after the other.
+    """Gives times to undated sessions, one after the other.
 
     Attributes:
-        dated: whether the caller said when the first session was.
+        dated: whether the caller gave the date of the first session.
     """
 
     def __init__(self, start: datetime | None) -> None:
@@ -135,9 +140,9 @@ class Calendar:
         self._free = start or DEFAULT_START
 
     def place(self, count: int, gap: timedelta | None, where: str) -> list[datetime]:
-        """Times of a session of ``count`` turns that begins ``gap`` after the one before it began.
+        """Return times of a session of ``count`` turns, but at least one time.
 
-        It never begins before the one before it has ended. The list holds at least one time.
+        It starts ``gap`` after the start of the previous session, but not before its end.
         """
         try:
             wanted = self._previous + (gap or DAY) if self._previous else self._free

@@ -1,24 +1,30 @@
 """LongMemEval: questions, each with its own haystack of chats with an assistant.
 
 ``[{"question_id", "haystack_session_ids", "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-"haystack_sessions": [[{"role", "content"}]]}]``: a history a question. Dates have no zone. The
-question itself is not read.
+"haystack_sessions": [[{"role", "content"}]]}]``: each question has a history. Dates have no zone.
+The question itself is not read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, Preview, history
-from theanine.importers.chat import said
 from theanine.importers.dates import ZONELESS, formatted_time
-from theanine.importers.fields import as_list, as_object, as_text, member, text_in
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_dates
+from theanine.importers.schema import Filled, Item, Text, check
+from theanine.importers.timestamps import ChatTurn, UntimedSession, UntimedTurn, on_dates
 from theanine.types import History
 
 _DATES = ("%Y/%m/%d (%a) %H:%M", "%Y/%m/%d %H:%M")
+
+
+class _Question(Item):
+    question_id: Filled
+    haystack_sessions: list[object]
+    haystack_dates: list[Text]
+    haystack_session_ids: list[Text]
 
 
 def _sniff(sample: Preview) -> bool:
@@ -29,47 +35,44 @@ def _read(intake: Intake) -> Iterator[History]:
     for where, record in intake.records():
         with intake.catching():
             notes = Counter[str]()
-            name = text_in(record, "question_id", where)
-            sittings = list(_sittings(intake, name, record, where, notes))
-            transcripts = list(on_dates(intake, sittings, notes))
+            question = check(_Question, record, where)
+            sessions = list(_sessions(intake, question, where, notes))
+            transcripts = list(on_dates(intake, sessions, notes))
             if not transcripts:
                 raise BadInput("a haystack without a single turn; leave it out", where)
             notes[ZONELESS] += 0 if intake.options.zone else len(transcripts)
-            yield history(name, transcripts, +notes)
+            yield history(question.question_id, transcripts, +notes)
 
 
-def _sittings(
-    intake: Intake,
-    name: str,
-    record: Mapping[str, object],
-    where: str,
-    notes: Counter[str],
+def _sessions(
+    intake: Intake, question: _Question, where: str, notes: Counter[str]
 ) -> Iterator[UntimedSession]:
-    fields = ("haystack_sessions", "haystack_dates", "haystack_session_ids")
-    columns = [as_list(member(record, field, where), f"{where}.{field}") for field in fields]
-    if len({len(column) for column in columns}) > 1:
-        raise BadInput(f"{', '.join(fields)} differ in length; make them match", where)
+    dates, ids = question.haystack_dates, question.haystack_session_ids
+    if not len(question.haystack_sessions) == len(dates) == len(ids):
+        raise BadInput(
+            "haystack_sessions, haystack_dates, haystack_session_ids differ in length; "
+            "make them match",
+            where,
+        )
     seen = Counter[str]()
-    for i, (items, date, session) in enumerate(zip(*columns, strict=True)):
-        spot = f"{where}.haystack_sessions[{i}]"
+    for i, (items, date, id_) in enumerate(
+        zip(question.haystack_sessions, dates, ids, strict=True)
+    ):
+        at_session = f"{where}.haystack_sessions[{i}]"
         with intake.catching():
-            written = as_text(date, f"{where}.haystack_dates[{i}]")
-            at = formatted_time(written, _DATES, spot, intake.options.local)
-            key = f"{name}/{as_text(session, f'{where}.haystack_session_ids[{i}]')}"
+            at = formatted_time(date, _DATES, at_session, intake.options.local)
+            key = f"{question.question_id}/{id_}"
             seen[key] += 1
             if seen[key] > 1:
                 notes["sessions under a name used before"] += 1
                 key = f"{key} ({seen[key]})"
-            turns = list(_turns(intake, as_list(items, spot), spot))
-            yield UntimedSession(key, turns, spot, at)
-
-
-def _turns(intake: Intake, items: Sequence[object], spot: str) -> Iterator[UntimedTurn]:
-    """The turns, each named by its place, so that one that can't be taken moves no other."""
-    for place, item in enumerate(items, 1):
-        where = f"{spot}[{place - 1}]"
-        with intake.catching():
-            yield said(as_object(item, where), where, key=str(place))
+            turns: list[UntimedTurn] = []
+            for number, item in enumerate(check(list[object], items, at_session)):
+                at_turn = f"{at_session}[{number}]"
+                with intake.catching():
+                    # Keyed by position, so that a turn that is left out renumbers no other.
+                    turns.append(check(ChatTurn, item, at_turn).untimed(at_turn, str(number + 1)))
+            yield UntimedSession(key, turns, at_session, at)
 
 
 FORMAT = Format(

@@ -1,24 +1,26 @@
-"""Where a history is read from: a file or a stream, as lines or whole, always UTF-8."""
+"""Sources of histories: a file, a stream or a folder; always UTF-8."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterator
+import re
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from theanine.errors import BadInput
+from theanine.importers.schema import as_object, parse
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Source:
-    """Bytes with a name, read once; the first lines can be looked at beforehand.
+    """Named bytes that are read once; the first lines can be peeked at.
 
     Attributes:
-        name: what error messages call it: the file's name, or ``standard input``.
+        name: its name in messages: the file's name, or ``standard input``.
         path: the file, or None for a stream.
     """
 
@@ -30,11 +32,11 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The file name's ending in lower case, with its dot; empty for a stream."""
+        """The file name's suffix in lower case, with its dot; empty for a stream."""
         return self.path.suffix.lower() if self.path else ""
 
     def peek(self, count: int) -> list[str]:
-        """The first ``count`` lines that aren't blank, stripped; what is no text replaced."""
+        """Return the first ``count`` lines that aren't blank, stripped; invalid UTF-8 replaced."""
         while len(self._ahead) < 1000 and sum(1 for line in self._ahead if line.strip()) < count:
             line = self._stream.readline()
             if not line:
@@ -44,7 +46,7 @@ class Source:
         return [line for line in lines if line][:count]
 
     def lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Every line that isn't blank, with its number from 1 and its byte offset in the source."""
+        """Yield number (from 1), byte offset and bytes of each line that isn't blank."""
         self.peek(1)
         number, offset = 0, self._skipped
         while True:
@@ -57,7 +59,7 @@ class Source:
             offset += len(line)
 
     def text(self) -> str:
-        """All of it. Raises BadInput where it isn't UTF-8."""
+        """Return the whole text. Raises BadInput if it isn't UTF-8."""
         self.peek(1)
         ahead, self._ahead = self._ahead, []
         return decode(b"".join(ahead) + self._stream.read(), self.name, self._skipped)
@@ -74,7 +76,7 @@ class Source:
 
 
 def decode(data: bytes, where: str, offset: int = 0) -> str:
-    """The text of UTF-8 bytes; ``offset`` is where they begin in their file."""
+    """Decode UTF-8. Raises BadInput with the byte, counted from ``offset`` before the data."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -87,7 +89,7 @@ def decode(data: bytes, where: str, offset: int = 0) -> str:
 
 @contextmanager
 def opened(source: Path | TextIO) -> Generator[Source]:
-    """A file or a text stream as a Source. A stream is left open; its bytes are used if it has any.
+    """Open a file or a text stream as a source. A stream isn't closed.
 
     Raises:
         BadInput: the file is missing or can't be read.
@@ -117,3 +119,79 @@ def _bytes_of(stream: TextIO) -> BinaryIO:
             "take it out",
             "standard input",
         ) from None
+
+
+_SESSION_FOLDER = re.compile(r"session_(\d+)")
+
+
+def files_in(folder: Path) -> Sequence[Path]:
+    """Return the files to read of a folder, in order.
+
+    They are ``conversations*.json`` of a ChatGPT export; ``chat.json`` of each of BEAM's chats, or
+    its truncated version if there is one; ``session_N/*.jsonl`` of Multi-Session Chat, the longest
+    histories first.
+
+    Raises:
+        BadInput: the folder has none of these.
+    """
+    if files := sorted(folder.glob("conversations*.json")):
+        return files
+
+    def number(chat: Path) -> tuple[int, str]:
+        return (int(chat.name) if chat.name.isdecimal() else 0, chat.name)
+
+    chats = sorted({file.parent for file in folder.glob("*/chat.json")}, key=number)
+    if (folder / "chat.json").exists():
+        chats.insert(0, folder)
+    if chats:
+        # The published name of the truncated chats is misspelled.
+        versions = [(chat / "chat_trunecated.json", chat / "chat.json") for chat in chats]
+        return [short if short.exists() else whole for short, whole in versions]
+    sessions = [
+        (int(match[1]), path)
+        for path in folder.iterdir()
+        if (match := _SESSION_FOLDER.fullmatch(path.name))
+    ]
+    if files := [
+        f for _, path in sorted(sessions, reverse=True) for f in sorted(path.glob("*.jsonl"))
+    ]:
+        return files
+    raise BadInput(
+        "a folder without conversations*.json, chat.json or session_N/*.jsonl; name the files",
+        str(folder),
+    )
+
+
+def is_store_export(source: Path | TextIO) -> bool:
+    """Return whether a file or stream is the export of a whole store.
+
+    A stream isn't consumed; one that can't be peeked at without consuming it gives False.
+    """
+    if isinstance(source, Path):
+        if source.is_dir():
+            return False
+        with opened(source) as file:
+            return starts_export(file)
+    peek = getattr(getattr(source, "buffer", None), "peek", None)
+    if peek is not None:
+        return _is_export_line(bytes(peek(1 << 16)).split(b"\n")[0].decode("utf-8", "replace"))
+    if not source.seekable():
+        return False
+    position = source.tell()
+    line = source.readline(1 << 16)
+    source.seek(position)
+    return _is_export_line(line)
+
+
+def starts_export(source: Source) -> bool:
+    """Return whether an opened source is the export of a whole store, without consuming it."""
+    return any(_is_export_line(line) for line in source.peek(1))
+
+
+def _is_export_line(line: str) -> bool:
+    """An export's first line is an object with a type, but without a turn's fields."""
+    try:
+        record = as_object(parse(line.removeprefix("\ufeff").strip(), ""), "")
+    except BadInput:
+        return False
+    return isinstance(record.get("type"), str) and not {"speaker", "text"} <= record.keys()

@@ -1,4 +1,4 @@
-"""Plain text: a turn a line, ``Speaker: words``.
+"""Plain text: a turn a line, ``Speaker: text``.
 
 ::
 
@@ -7,12 +7,12 @@
     Theo: How do you feel about it?
       It is your first one since the storm.
 
-A line that starts with ``#`` and holds an ISO date begins a session of that date (noon if it has no
-time; in the given zone if it has no offset). Without dates, sessions are divided by lines of dashes
-or by ``#`` lines; where there are none, by blank lines, unless blank lines stand between all turns.
-In a text with dates only the dates divide. A line without a speaker, and every indented line, goes
-on with the turn before it. Speakers called assistant, agent, AI or bot are the agent, all others
-people. A session is named after the file, with its date or its number.
+A line that starts with ``#`` and contains an ISO date starts a session of that date (noon if it
+has no time; in the given zone if it has no offset). In a text with dates, only those lines separate
+sessions. Without dates, lines of dashes and ``#`` lines separate them; if there are none, blank
+lines do, unless there are blank lines between all turns. A line without a speaker, and every
+indented line, continues the previous turn. Speakers called assistant, agent, AI or bot are the
+assistant, all others people. A session is named after the file, with its date or its number.
 """
 
 from __future__ import annotations
@@ -27,25 +27,27 @@ from datetime import datetime
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, Preview, Rejected, history
 from theanine.importers.dates import NOON, ZONELESS, iso_time
-from theanine.importers.fields import require_storable
+from theanine.importers.schema import require_storable
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar, on_dates
 from theanine.types import History, Role
 
 _TURN = re.compile(
-    r"(?P<speaker>[^\W\d_][\w .'’()&-]{0,39}?)\s*[:：](?!//)\s*(?P<words>.*)", re.DOTALL
+    r"(?P<speaker>[^\W\d_][\w .'’()&-]{0,39}?)\s*[:：](?!//)\s*(?P<text>.*)", re.DOTALL
 )
 _DATE = re.compile(r"\d{1,6}-\d\d?-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d)?(?:\s?Z|\s?[+-]\d\d:?\d\d)?)?")
 _RULE = re.compile(r"\s*(?:-{3,}|—{2,}|={3,}|\*{3,}|_{3,})\s*")
-_AGENTS = frozenset({"assistant", "agent", "ai", "bot", "chatbot"})
+_ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "chatbot"})
 
 
 @dataclass(slots=True)
 class _Block:
-    """Turns between two dividers, and the header above them."""
+    """Turns between two separators (speaker, lines, line number), with the header above them."""
 
     header: str = ""
     line: int = 1
-    said: list[tuple[str, list[str], int]] = field(default_factory=list[tuple[str, list[str], int]])
+    turns: list[tuple[str, list[str], int]] = field(
+        default_factory=list[tuple[str, list[str], int]]
+    )
 
 
 def _sniff(sample: Preview) -> bool:
@@ -58,11 +60,12 @@ def _read(intake: Intake) -> Iterator[History]:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     blocks = _blocks(intake, lines)
     name = intake.own_name
-    stem = name if intake.source.path else f"text-{_digest(text)}"
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
+    stem = name if intake.source.path else f"text-{digest}"
     if any(_DATE.search(block.header) for block in blocks):
         transcripts = list(on_dates(intake, _dated(intake, blocks, stem, notes), notes))
     else:
-        sittings = [
+        sessions = [
             UntimedSession(
                 f"{stem}/{i}",
                 _turns(intake, block),
@@ -70,30 +73,26 @@ def _read(intake: Intake) -> Iterator[History]:
             )
             for i, block in enumerate(blocks, 1)
         ]
-        transcripts = list(on_calendar(intake, sittings, notes))
+        transcripts = list(on_calendar(intake, sessions, notes))
     if transcripts:
         yield history(name, transcripts, +notes)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
 
 
 def _blocks(intake: Intake, lines: Sequence[str]) -> list[_Block]:
     headers = [line for line in lines if line.startswith("#")]
     if any(_DATE.search(line) for line in headers):
-        return _divided(intake, lines, dates=True)
+        return _split(intake, lines, dates=True)
     if headers or any(_RULE.fullmatch(line) for line in lines):
-        return _divided(intake, lines)
+        return _split(intake, lines)
     quiet = Intake(intake.source, intake.kind, intake.options)
-    blocks = _divided(quiet, lines, blanks=True)
-    if len(blocks) > 2 and all(len(block.said) == 1 for block in blocks):
-        return _divided(intake, lines)
+    blocks = _split(quiet, lines, blanks=True)
+    if len(blocks) > 2 and all(len(block.turns) == 1 for block in blocks):
+        return _split(intake, lines)
     intake.faults.extend(quiet.faults)
     return blocks
 
 
-def _divided(
+def _split(
     intake: Intake, lines: Sequence[str], *, dates: bool = False, blanks: bool = False
 ) -> list[_Block]:
     blocks = [_Block()]
@@ -104,19 +103,19 @@ def _divided(
         elif _RULE.fullmatch(line) or not line.strip():
             if not dates and (blanks or line.strip()):
                 blocks.append(_Block(line=number + 1))
-        elif not _take(blocks[-1], line, number):
+        elif not _append_line(blocks[-1], line, number):
             where = f"{intake.name}, line {number}"
-            reason = 'no "Speaker: words", and no turn before it to go on with; name the speaker'
+            reason = 'no "Speaker: text", and no previous turn to continue; name the speaker'
             intake.faults.append(Rejected(where, reason))
-    return [block for block in blocks if block.said]
+    return [block for block in blocks if block.turns]
 
 
-def _take(block: _Block, line: str, number: int) -> bool:
+def _append_line(block: _Block, line: str, number: int) -> bool:
     match = None if line[0].isspace() else _TURN.fullmatch(line)
     if match and len(match["speaker"].split()) <= 4:
-        block.said.append((match["speaker"], [match["words"]], number))
-    elif block.said:
-        block.said[-1][1].append(line.strip())
+        block.turns.append((match["speaker"], [match["text"]], number))
+    elif block.turns:
+        block.turns[-1][1].append(line.strip())
     else:
         return False
     return True
@@ -124,13 +123,13 @@ def _take(block: _Block, line: str, number: int) -> bool:
 
 def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
     turns: list[UntimedTurn] = []
-    for i, (speaker, words, number) in enumerate(block.said, 1):
+    for i, (speaker, lines, number) in enumerate(block.turns, 1):
         where = f"{intake.name}, line {number}"
         with intake.catching():
-            text = require_storable("\n".join(words).strip(), where)
+            text = require_storable("\n".join(lines).strip(), where)
             if not text:
-                raise BadInput("an empty turn; give it words or leave it out", where)
-            role: Role = "assistant" if speaker.lower() in _AGENTS else "user"
+                raise BadInput("an empty turn; give it text or leave it out", where)
+            role: Role = "assistant" if speaker.lower() in _ASSISTANTS else "user"
             turns.append(UntimedTurn(speaker, text, where, role, str(i)))
     return turns
 
@@ -138,20 +137,22 @@ def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
 def _dated(
     intake: Intake, blocks: Sequence[_Block], stem: str, notes: Counter[str]
 ) -> list[UntimedSession]:
-    sittings: list[UntimedSession] = []
+    sessions: list[UntimedSession] = []
     seen = Counter[str]()
     for block in blocks:
         where = f"{intake.name}, line {block.line}"
         with intake.catching():
             match = _DATE.search(block.header)
             if not match:
-                raise BadInput("turns before the first date; put a line like # 2024-05-08", where)
+                raise BadInput(
+                    "turns before the first date; start with a line like # 2024-05-08", where
+                )
             at = _time(intake, match[0], where, notes)
             seen[match[0]] += 1
             number = f" ({seen[match[0]]})" if seen[match[0]] > 1 else ""
             turns = _turns(intake, block)
-            sittings.append(UntimedSession(f"{stem}/{match[0]}{number}", turns, where, at))
-    return sittings
+            sessions.append(UntimedSession(f"{stem}/{match[0]}{number}", turns, where, at))
+    return sessions
 
 
 def _time(intake: Intake, written: str, where: str, notes: Counter[str]) -> datetime:
@@ -162,7 +163,7 @@ def _time(intake: Intake, written: str, where: str, notes: Counter[str]) -> date
 
 FORMAT = Format(
     name="text",
-    summary='plain text with "Speaker: words" lines, sessions under lines like # 2024-05-08',
+    summary='plain text with "Speaker: text" lines, sessions under lines like # 2024-05-08',
     sniff=_sniff,
     read=_read,
 )

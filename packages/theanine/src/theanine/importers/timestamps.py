@@ -1,41 +1,60 @@
-"""Gives times to turns that have none of their own: by their session's date, or a calendar."""
+"""Turns and sessions without times of their own, and giving them times.
+
+Turns get times from their session's date or, in an undated history, from a synthetic calendar.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from theanine.importers.base import Intake, SessionBuilder
 from theanine.importers.dates import DEFAULT_START, TURN, Calendar, positions
+from theanine.importers.schema import Filled, Item
 from theanine.types import ImportedMemory, Role, Transcript, Utterance
 
 SYNTHETIC = "sessions on a made-up calendar"
 
+SPEAKERS: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
+"""Speakers' names in a chat that has only roles."""
+
 
 @dataclass(frozen=True, slots=True)
 class UntimedTurn:
-    """A turn that has no time yet, and its place in the source."""
+    """A turn that has no time yet, with its place in the source."""
 
     speaker: str
     text: str
     where: str
     role: Role = "user"
     key: str | None = None
-    shared: str = ""
+    attachment: str = ""
 
-    def turn(self, position: int, at: datetime) -> Utterance:
-        """It as an utterance. Without a key it is named by its position, from 0."""
+    def at(self, at: datetime, position: int) -> Utterance:
+        """Return the turn with a time; without a key it gets its position, from 1."""
         return Utterance(
             text=self.text,
             speaker=self.speaker,
             at=at,
             role=self.role,
-            key=self.key or str(position + 1),
-            attachment=self.shared,
+            key=self.key or str(position),
+            attachment=self.attachment,
         )
+
+
+class ChatTurn(Item):
+    """A turn of a chat with an assistant: ``{"role", "content"}``."""
+
+    role: Literal["user", "assistant"]
+    content: Filled
+
+    def untimed(self, where: str, key: str) -> UntimedTurn:
+        """Return it as a turn without a time."""
+        return UntimedTurn(SPEAKERS[self.role], self.content, where, self.role, key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +63,7 @@ class UntimedSession:
 
     Attributes:
         at: its date; None in a source without dates.
-        gap: how long after the one before it this one began, where the source tells it instead.
+        gap: time from the start of the previous session, if the source has gaps instead of dates.
     """
 
     key: str
@@ -56,46 +75,46 @@ class UntimedSession:
 
 
 def on_calendar(
-    intake: Intake, sittings: Sequence[UntimedSession], notes: Counter[str]
+    intake: Intake, sessions: Sequence[UntimedSession], notes: Counter[str]
 ) -> Iterator[Transcript]:
-    """Undated sessions on a calendar that begins at the caller's ``start``."""
+    """Yield undated sessions on a calendar that begins at the caller's ``start``."""
     calendar = Calendar(intake.options.start)
-    for sitting in sittings:
+    for session in sessions:
         with intake.catching():
-            times = calendar.place(len(sitting.turns), sitting.gap, sitting.where)
-            draft = _filled(intake, sitting, times, notes)
-            if draft:
+            times = calendar.place(len(session.turns), session.gap, session.where)
+            builder = _build(intake, session, times, notes)
+            if builder:
                 notes[SYNTHETIC] += not calendar.dated
-                yield draft.done(times[0], dated=calendar.dated)
+                yield builder.build(times[0], dated=calendar.dated)
 
 
 def on_dates(
-    intake: Intake, sittings: Sequence[UntimedSession], notes: Counter[str]
+    intake: Intake, sessions: Sequence[UntimedSession], notes: Counter[str]
 ) -> Iterator[Transcript]:
-    """Dated sessions, each kept short of midnight and of the next one's beginning.
+    """Yield dated sessions, each ending before midnight and before the next session starts.
 
-    Of several at the very same time each begins a minute after the one before it has ended.
+    If several start at the same time, each is moved to a minute after the end of the previous.
     """
-    starts = sorted(sitting.at or DEFAULT_START for sitting in sittings)
+    starts = sorted(session.at or DEFAULT_START for session in sessions)
     ends: dict[datetime, datetime] = {}
-    for sitting in sittings:
-        at = sitting.at or DEFAULT_START
-        later = bisect_right(starts, at)
-        begin = ends[at] + TURN if at in ends else at
-        before = starts[later] if later < len(starts) else None
-        times = positions(begin, len(sitting.turns), before)
-        draft = _filled(intake, sitting, times, notes)
-        if draft:
-            ends[at] = times[-1] if times else begin
-            yield draft.done(begin)
+    for session in sessions:
+        at = session.at or DEFAULT_START
+        following = bisect_right(starts, at)
+        start = ends[at] + TURN if at in ends else at
+        before = starts[following] if following < len(starts) else None
+        times = positions(start, len(session.turns), before)
+        builder = _build(intake, session, times, notes)
+        if builder:
+            ends[at] = times[-1] if times else start
+            yield builder.build(start)
 
 
-def _filled(
-    intake: Intake, sitting: UntimedSession, times: Sequence[datetime], notes: Counter[str]
+def _build(
+    intake: Intake, session: UntimedSession, times: Sequence[datetime], notes: Counter[str]
 ) -> SessionBuilder:
-    draft = SessionBuilder(sitting.key, notes)
-    draft.memories.extend(sitting.memories)
-    for i, said in enumerate(sitting.turns):
+    builder = SessionBuilder(session.key, notes)
+    builder.memories.extend(session.memories)
+    for position, (turn, at) in enumerate(zip(session.turns, times, strict=False), 1):
         with intake.catching():
-            draft.add(said.turn(i, times[i]), said.where)
-    return draft
+            builder.add(turn.at(at, position), turn.where)
+    return builder

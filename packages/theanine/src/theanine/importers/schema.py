@@ -1,0 +1,158 @@
+"""Checking parsed JSON by pydantic models; faults name their place and what to do.
+
+A format declares its objects as subclasses of :class:`Item`. Only what is read is declared. What
+can be left out item by item, such as a turn, is declared as ``object`` in its parent and checked
+by itself, so that one bad turn doesn't make its whole session bad.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, TypeGuard, TypeVar, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticCustomError
+
+from theanine.errors import BadInput
+
+T = TypeVar("T")
+Object = dict[str, object]
+"""A JSON object with keys that aren't known beforehand."""
+
+MAX_BYTES = 4 * 1024 * 1024
+"""The longest turn or memory, in bytes of UTF-8."""
+
+
+class Item(BaseModel):
+    """An object in an imported file. Other fields are ignored, values aren't converted."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+def parse(text: str, where: str) -> object:
+    """Return the value of a JSON text. Raises BadInput with the line and column of a fault."""
+    try:
+        return cast("object", json.loads(text))
+    except json.JSONDecodeError as fault:
+        line = f"line {fault.lineno}, " if "\n" in text.strip() else ""
+        reason = f"broken JSON at {line}column {fault.colno}: {fault.msg}"
+        raise BadInput(reason, where) from None
+    except RecursionError:
+        raise BadInput("JSON nested too deeply; flatten it", where) from None
+    except ValueError as fault:
+        raise BadInput(f"broken JSON: {fault}", where) from None
+
+
+def check(kind: type[T], value: object, where: str) -> T:
+    """Return a parsed JSON value as a model or another type.
+
+    Raises:
+        BadInput: the value doesn't fit; ``where`` is followed by the path to the first fault.
+    """
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise _fault(error, where) from None
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    config = None if hasattr(kind, "model_config") else ConfigDict(strict=True)
+    return TypeAdapter(kind, config=config)
+
+
+def is_object(value: object) -> TypeGuard[Object]:
+    """Return whether a parsed JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def as_object(value: object, where: str) -> Object:
+    """Return a parsed JSON value as an object. Raises BadInput."""
+    if not is_object(value):
+        raise BadInput(f"expected an object {{…}}, found {_describe(value)}", where)
+    return value
+
+
+def require_storable(text: str, where: str) -> str:
+    """Return the text if it can be stored: no NUL, no lone surrogate, at most 4 MiB.
+
+    Raises:
+        BadInput: it can't be.
+    """
+    if reason := _storage_fault(text):
+        raise BadInput(reason, where)
+    return text
+
+
+def _storage_fault(text: str) -> str:
+    if (nul := text.find("\0")) >= 0:
+        return f"a NUL at character {nul}; take it out (UTF-16 text must be converted to UTF-8)"
+    if text.isascii():
+        size = len(text)
+    else:
+        try:
+            size = len(text.encode("utf-8"))
+        except UnicodeEncodeError as fault:
+            return (
+                f"a lone surrogate (U+{ord(text[fault.start]):04X}) at character {fault.start}; "
+                "take it out or write the whole pair"
+            )
+    if size > MAX_BYTES:
+        return f"{size:,} bytes long; at most {MAX_BYTES:,}: split it"
+    return ""
+
+
+def _storable(text: str) -> str:
+    if reason := _storage_fault(text):
+        raise PydanticCustomError("unstorable", "{reason}", {"reason": reason})
+    return text
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "blank")
+    return _storable(text)
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+"""Text that can be stored."""
+Filled = Annotated[str, AfterValidator(_filled)]
+"""Text that can be stored and isn't blank."""
+
+
+def _fault(error: ValidationError, where: str) -> BadInput:
+    fault = error.errors(include_url=False)[0]
+    path = [part for part in fault["loc"] if part != "[key]"]
+    value = fault["input"]
+    if path and (fault["type"] in ("missing", "blank") or value is None):
+        what = "empty; fill it or leave the item out" if fault["type"] == "blank" else "missing"
+        return BadInput(f'the field "{path[-1]}" is {what}', _join(where, path[:-1]))
+    expected = {
+        "string_type": 'text "…"',
+        "list_type": "a list […]",
+        "dict_type": "an object {…}",
+        "model_type": "an object {…}",
+        "literal_error": cast("Mapping[str, str]", fault.get("ctx", {})).get("expected", ""),
+    }.get(fault["type"])
+    if expected:
+        return BadInput(f"expected {expected}, found {_describe(value)}", _join(where, path))
+    if fault["type"] == "string_unicode":
+        return BadInput(_storage_fault(str(value)), _join(where, path))
+    return BadInput(fault["msg"], _join(where, path))
+
+
+def _join(where: str, path: list[int | str]) -> str:
+    steps = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"{where}, {steps.removeprefix('.')}" if steps else where
+
+
+def _describe(value: object) -> str:
+    """Return what a JSON value is, in words."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return f'"{value[:40]}"'.encode("utf-8", "replace").decode("utf-8")
+    names: dict[type, str] = {dict: "an object", list: "a list", bool: "true or false"}
+    return names.get(type(value), "a number")
