@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 from support.running import START, Terminal
 from theanine.testing import ScriptedServer, answer, status
@@ -84,7 +83,7 @@ def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> Non
 
 
 def _remembered(run: Terminal) -> int:
-    if not Path(run.store).exists():
+    if not (run.store.exists() and run.store.stat().st_size):  # not there, or only just made
         return 0
     found = run("sessions", "--json").json.get("ana", [])
     return sum(one["remembered_at"] is not None for one in found)

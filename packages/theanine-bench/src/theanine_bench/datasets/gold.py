@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.importers.dates import DEFAULT_START
-from theanine.importers.fields import parse
+from theanine.importers.schema import parse
 from theanine.importers.source import decode, opened
 from theanine.text.words import sentences
 from theanine.types import History, ImportedMemory, Transcript, Utterance

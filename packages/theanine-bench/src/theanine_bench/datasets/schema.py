@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 
 from theanine.errors import BadInput
-from theanine.importers.fields import require_storable
+from theanine.importers.schema import require_storable
 
 T = TypeVar("T")
 _REASONS = {
