@@ -8,7 +8,7 @@ from random import Random
 from figures import Figure, median
 
 from theanine.graph import Graph
-from theanine.methods.theanine.timeline import Paths, sample_timelines
+from theanine.methods.theanine.sample_timelines import Paths, sample_timelines
 from theanine.types import Link
 
 NODES = 5_000

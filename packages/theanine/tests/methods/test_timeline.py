@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.graph import Graph
-from theanine.methods.theanine.timeline import Paths, longest_paths, sample_timelines
+from theanine.methods.theanine.sample_timelines import Paths, longest_paths, sample_timelines
 from theanine.types import Link, Relation
 
 

@@ -31,11 +31,11 @@ from theanine.methods.shared.statements import embed_memories, summarize_session
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.theanine.limit_statements import retrieved_position
 from theanine.methods.theanine.link import associate, choose_links
 from theanine.methods.theanine.refine import format_timeline, refine
 from theanine.methods.theanine.relate import Scene, relate
-from theanine.methods.theanine.select import retrieved_position
-from theanine.methods.theanine.timeline import longest_paths, sample_timelines
+from theanine.methods.theanine.sample_timelines import longest_paths, sample_timelines
 from theanine.retrieval.budget import fit_budget
 from theanine.types import (
     LOCAL_MODEL,

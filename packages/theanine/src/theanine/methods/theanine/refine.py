@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.provenance import dialogue_sessions
-from theanine.methods.theanine.select import SelectedStatement, select_statements
+from theanine.methods.theanine.limit_statements import (
+    MAX_LOCAL_STATEMENTS,
+    MAX_PROMPT_STATEMENTS,
+    SelectedStatement,
+    select_statements,
+)
 from theanine.text.formatting import format_day, format_dialogue, one_line
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
@@ -16,9 +21,6 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
-MAX_PROMPT_STATEMENTS = 40
-"""Statements of one timeline that the model is shown, unless it is shown the whole."""
-MAX_LOCAL_STATEMENTS = 8
 WORDS_PER_STATEMENT = 30
 
 CONNECTIVES: dict[Relation | None, str] = {

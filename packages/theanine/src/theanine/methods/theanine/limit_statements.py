@@ -1,4 +1,4 @@
-"""Select the statements of a timeline: no near-duplicates, and a limited number."""
+"""Limit the length of a timeline: drop near-duplicates, keep the most relevant statements."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from theanine.text.cues import NEGATION, normal
 from theanine.text.words import containment, content_words
 from theanine.types import Memory, Relation, Timeline, Utterance
 
+MAX_PROMPT_STATEMENTS = 40
+"""Statements of one timeline that the model is shown, unless it is shown the whole."""
+MAX_LOCAL_STATEMENTS = 8
+"""Statements of one timeline in a local account."""
 DUPLICATE = 0.8
 """A statement is a near-duplicate if an earlier one has this share of its content words."""
 _REPETITIONS = (Relation.SAME_TOPIC, None)
