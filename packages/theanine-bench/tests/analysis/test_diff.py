@@ -129,7 +129,7 @@ def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
     assert regressions(diff_runs(read(b, a)), {"mauve": 0.1}) == [
         "a: mauve went from 0.750 to 0.500"
     ]
-    with pytest.raises(SettingsError, match="share a measure 'mauve'"):
+    with pytest.raises(SettingsError, match="share a metric 'mauve'"):
         regressions(diff_runs(read(b, lacks)), {"mauve": 0.1})
     whys = [diff_runs(read(a, other)).corpus["mauve"].why for other in (lacks, large)]
     assert whys[0] == "lacks: torch is missing"
@@ -164,7 +164,7 @@ def test_the_cases_that_changed_come_by_how_much(tmp_path: Path) -> None:
         "b: entailment/contradicts went from 0.000 to 0.333"
     ]
     assert regressions(found, {"entailment/contradicts": 0.4, "f1": 0.2}) == []
-    with pytest.raises(SettingsError, match="share a measure 'bleu'"):
+    with pytest.raises(SettingsError, match="share a metric 'bleu'"):
         regressions(found, {"bleu": 0.1})
 
 
@@ -241,7 +241,7 @@ def test_the_command_says_what_changed_and_fails_for_a_regression(
     good = sample_run(tmp_path / "good", [better(n) for n in TWELVE])
     bad = sample_run(tmp_path / "bad", [sample_item(n) for n in TWELVE], method="session")
     shown = run.bare("bench", "diff", str(good), str(bad), "--show", "1")
-    assert "12 common cases" in shown.out
+    assert "12 common samples" in shown.out
     assert "bad by right: 0 better, 8 worse, 4 the same" in shown.out
     assert shown.out.count("  worse, 1.000 → 0.000") == 1
     held = run.bare("bench", "diff", str(good), str(bad), "--fail-below", "f1=0.1", fine=False)
@@ -268,11 +268,11 @@ def test_as_json(run: Terminal, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--fail-below", "f1"], "MEASURE=DELTA"),
-        (["--fail-below", "f1=-1"], "MEASURE=DELTA"),
-        (["--fail-below", "f1=nan"], "MEASURE=DELTA"),
-        (["--fail-below", "bleu=1"], "share a measure 'bleu'; they share: right, f1"),
-        (["--measure", "bleu"], "share a measure 'bleu'"),
+        (["--fail-below", "f1"], "METRIC=DELTA"),
+        (["--fail-below", "f1=-1"], "METRIC=DELTA"),
+        (["--fail-below", "f1=nan"], "METRIC=DELTA"),
+        (["--fail-below", "bleu=1"], "share a metric 'bleu'; they share: right, f1"),
+        (["--measure", "bleu"], "share a metric 'bleu'"),
         (["--html", "no/such/folder/a.html"], "can't be written"),
     ],
 )

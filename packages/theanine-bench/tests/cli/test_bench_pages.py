@@ -1,113 +1,141 @@
-"""The pages of the retrieval and segmentation benches: kept whole, harmless, drawn in a browser."""
+"""The pages of retrieval and segmentation runs: harmless, drawn in a browser; files of 0.1."""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import anyio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 
 from support.browser import needs_browser
 from support.pages import EVIL, opened, page_data
 from support.running import Terminal
 from theanine.errors import BadInput
+from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue
-from theanine_bench.metrics.intervals import Interval
-from theanine_bench.metrics.paired import PairedComparison, compare_paired
+from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report import retrieval_page, segmentation_page
-from theanine_bench.tasks.retrieval_items import Evidence, Item, Run, lines_of_run, read_retrieved
-from theanine_bench.tasks.segmentation import SegmentationRun, bench_segmentation
+from theanine_bench.runs import RunFolder, SavedRun, read_run, run_task
+from theanine_bench.tasks.segmentation import segmentation_task
 
 WITHIN = (500, 1_000, 2_000, 4_000)
 KS = (1, 5, 10)
+Record = dict[str, Any]
 
 
-def segmented(words: str = "About the boat") -> tuple[SegmentationRun, list[SegmentedDialogue]]:
+def segmented(words: str = "About the boat", name: str = "") -> SavedRun:
     """Three dialogues of six turns, each cut in the middle."""
     dialogues = [
         SegmentedDialogue(id=f"d{n}", texts=tuple(f"{words} {i}" for i in range(6)), lengths=cut)
         for n, cut in enumerate([(3, 3), (2, 4), (1, 2, 3)], 1)
     ]
-    return bench_segmentation(dialogues, lambda texts: [(0, 2), (3, len(texts) - 1)]), dialogues
+    halves = partial(
+        segmentation_task,
+        segmenter=lambda texts: [(0, len(texts) // 2 - 1), (len(texts) // 2, len(texts) - 1)],
+    )
+
+    async def run(folder: Path) -> SavedRun:
+        place, _ = await run_task(
+            halves(dialogues, "0"), RunConfig(method="middle"), RunFolder(folder)
+        )
+        return await read_run(place.path, name)
+
+    with TemporaryDirectory() as folder:
+        return anyio.run(run, Path(folder) / "run")
 
 
-def item(number: int, *, found: float = 0.0, words: str = "Where is the boat?") -> Item:
-    """A question that more is found of, the more tokens there are; of every third all."""
+def item(number: int, *, found: float = 0.0, words: str = "Where is the boat?") -> Record:
+    """A question as version 0.1 wrote it; of every third all evidence is found."""
     start = 1.0 if number % 3 == 0 else min(1.0, found + (number % 5) / 10)
     shares = {f"within {budget}": min(1.0, start + i / 10) for i, budget in enumerate(WITHIN)}
     ranks = {f"recall@{k}": min(1.0, start + i / 5) for i, k in enumerate(KS)}
-    return Item(
-        id=f"a/{number}",
-        category="where" if number % 2 else "when",
-        asked=f"{words} {number}",
-        evidence=[Evidence(speaker="Ana", text=f"I sold {number}.", rank=number % 4 or None)],
-        measures={**ranks, "session hit@10": float(start > 0.5), **shares},
-        seconds=number / 1000,
-    )
+    return {
+        "id": f"a/{number}",
+        "category": "where" if number % 2 else "when",
+        "asked": f"{words} {number}",
+        "evidence": [{"speaker": "Ana", "text": f"I sold {number}.", "rank": number % 4 or None}],
+        "measures": {**ranks, "session hit@10": float(start > 0.5), **shares},
+        "seconds": number / 1000,
+    }
 
 
-def sample(found: float = 0.0, **more: Any) -> Run:
-    run = Run(
-        unit="turn",
-        retrieval="hybrid",
-        items=[item(n, found=found) for n in range(1, 41)],
-        conversations=2,
-        turns=90,
-        dropped={"labels of no turn": 3},
-        data="folder/talks.json",
-        sha256="ab" * 32,
-        command="theanine bench retrieval folder/talks.json",
-    )
-    return replace(run, **more)
+def lines(found: float = 0.0, items: Sequence[Record] = (), **more: Any) -> str:
+    """A file of `bench retrieval --out` of version 0.1."""
+    head: Record = {
+        "unit": "turn",
+        "retrieval": "hybrid",
+        "settings": {},
+        "embedder": "local",
+        "reranker": "",
+        "conversations": 2,
+        "turns": 90,
+        "dropped": {"labels of no turn": 3},
+        "index_bytes": 1,
+        "remember_seconds": 1.0,
+        "data": "folder/talks.json",
+        "sha256": "ab" * 32,
+        "command": "theanine bench retrieval folder/talks.json",
+        "version": "0.1.0",
+        "ablations": {},
+        **more,
+    }
+    items = items or [item(n, found=found) for n in range(1, 41)]
+    return "".join(f"{json.dumps(record)}\n" for record in (head, *items))
 
 
-def whole() -> Run:
-    """With two parts: one that is worth much, and one that is worth nothing."""
-    run = sample(0.5)
-    parts = {"lexical": sample().items, "date": run.items}
-    return replace(
-        run, ablations={name: compare_paired(one, run.items) for name, one in parts.items()}
-    )
+def sample(found: float = 0.0, name: str = "run.jsonl", **more: Any) -> SavedRun:
+    with TemporaryDirectory() as folder:
+        return read(Path(folder), lines(found, **more), name)
 
 
-def written(folder: Path, run: Run, name: str) -> Path:
-    file = folder / name
-    file.write_text(lines_of_run(run), "utf-8")
-    return file
+def read(folder: Path, text: str, name: str = "run.jsonl") -> SavedRun:
+    (folder / name).write_text(text, "utf-8")
+    return anyio.run(read_run, folder / name)
 
 
-@settings(max_examples=40)
-@given(st.text(), st.floats(0, 1), st.none() | st.integers(1, 200))
-def test_a_kept_run_is_read_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, words: str, share: float, rank: int | None
-) -> None:
-    one = replace(
-        item(1, found=share), asked=words, evidence=[Evidence(speaker="A", text=words, rank=rank)]
-    )
-    parts = {words: [PairedComparison(words, share, 0.5, Interval(0.1, -0.2, 0.3, 2), 0.04, 2)]}
-    run = sample(items=[one, item(2)], dropped={words: 1}, ablations=parts)
-    assert read_retrieved(written(tmp_path_factory.getbasetemp(), run, "items.jsonl")) == run
+def ablated() -> dict[str, list[Record]]:
+    """Two parts: one that is worth much, and one that is worth nothing."""
+    run, less = sample(0.5).results.values(), sample().results.values()
+    return {
+        name: [asdict(row) for row in compare_paired(without, run)]
+        for name, without in (("lexical", less), ("date", run))
+    }
+
+
+def whole() -> SavedRun:
+    return sample(0.5, ablations=ablated())
+
+
+def test_a_file_of_version_0_1_is_read_as_a_run(tmp_path: Path) -> None:
+    run = read(tmp_path, lines(items=[item(1), item(2)], ablations=ablated()))
+    assert (run.bench, run.finished, run.settings["data"]) == ("retrieval", True, "ab" * 32)
+    assert run.results["a/1"].question == "Where is the boat? 1"
+    assert run.results["a/1"].scores == item(1)["measures"]
+    assert run.results["a/2"].output == {"evidence": item(2)["evidence"]}
+    assert run.seconds == {"a/1": 0.001, "a/2": 0.002}
+    assert run.summary["metrics"]["recall@1"]["n"] == 2
+    assert run.summary["facts"]["turns"] == 90
+    assert run.summary["dropped"] == {"labels of no turn": 3}
+    assert set(run.summary["ablations"]) == {"lexical", "date"}
 
 
 @pytest.mark.parametrize("text", ["", "[]\n", '{"id": "a/1", "measures": {}}\n', "no JSON\n"])
 def test_other_files_are_told_apart(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "other.jsonl"
-    file.write_text(text, "utf-8")
-    with pytest.raises(BadInput, match="no items of a run, as `bench retrieval --out` writes them"):
-        read_retrieved(file)
+    with pytest.raises(BadInput, match="neither a run's folder nor a file of its results"):
+        read(tmp_path, text)
 
 
 def test_what_was_said_never_becomes_markup() -> None:
-    evil = [replace(item(n, words=EVIL), category=EVIL) for n in (1, 2)]
-    pages = [
-        retrieval_page(replace(whole(), items=evil, data=EVIL)),
-        segmentation_page(*segmented(EVIL), title=EVIL, about={EVIL: EVIL}, command=EVIL),
-    ]
+    evil = [{**item(n, words=EVIL), "category": EVIL} for n in (1, 2)]
+    pages = [retrieval_page(sample(items=evil)), segmentation_page(segmented(EVIL, EVIL))]
     for page in pages:
         assert "alert(1)</script>" not in page
         assert page.count("<script") == 5
@@ -115,20 +143,22 @@ def test_what_was_said_never_becomes_markup() -> None:
         assert not re.search(r'(?:src|href)="(?!#)', page.split("<script")[0])
 
 
-def test_kept_items_become_a_page_without_another_run(run: Terminal, tmp_path: Path) -> None:
-    ours, theirs = whole(), sample(retrieval="lexical", items=[item(n) for n in range(5, 51)])
-    kept = written(tmp_path, ours, "ours.jsonl")
-    page = kept.with_suffix(".html")
-    assert run.bare("bench", "report", str(kept)).out.strip() == str(page)
+def test_files_of_version_0_1_become_pages_and_are_compared(run: Terminal, tmp_path: Path) -> None:
+    file, other = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"
+    ours = read(tmp_path, lines(0.5), file.name)
+    read(tmp_path, lines(retrieval="lexical", items=[item(n) for n in range(5, 51)]), other.name)
+    page = file.with_suffix(".html")
+    assert run.bare("bench", "report", str(file)).out.strip() == str(page)
     assert page.read_text("utf-8") == retrieval_page(ours)
-    other = written(tmp_path, theirs, "theirs.jsonl")
-    run.bare("bench", "report", str(kept), "--against", str(other))
-    told = page_data(page.read_text("utf-8"))
-    assert [one["name"] for one in told["runs"]] == ["turn, hybrid", "turn, lexical"]
-    assert (len(told["items"]), told["left"]) == (36, 14)
-    assert {one["n"] for one in told["compared"]} == {36}
-    ran = run.bare("bench", "report", str(tmp_path), "--against", str(other), fine=False)
-    assert (ran.code, "--against goes with files" in ran.err) == (2, True)
+    run.bare("bench", "report", str(file), "--against", str(other))
+    shown = page_data(page.read_text("utf-8"))
+    assert [one["name"] for one in shown["runs"]] == ["turn, hybrid", "turn, lexical"]
+    assert (len(shown["items"]), shown["left"]) == (36, 14)
+    assert {one["n"] for one in shown["compared"]} == {36}
+    found = run.bare("bench", "diff", str(file), str(other), "--json").json
+    assert (found["samples"], found["metrics"]["recall@1"]["means"][0]["n"]) == (36, 36)
+    exported = run.bare("bench", "export", str(file), "--format", "csv").out.splitlines()
+    assert (len(exported), exported[0].split(",")[:2]) == (41, ["id", "group"])
 
 
 def test_runs_without_a_common_question_are_not_drawn_together() -> None:
@@ -157,9 +187,9 @@ def test_the_curves_of_a_run(tmp_path: Path) -> None:
         expect(charts.locator("canvas")).to_have_count(3)
         charts.first.locator(".u-over").hover(position={"x": 1, "y": 50})
         expect(charts.first.locator(".u-legend .u-value").first).to_have_text(str(WITHIN[0]))
-        mean = run.measures()["within 1000"]
+        mean = run.summary["metrics"]["within 1000"]
         budget, shown = table_under(page, "All questions")[1]
-        assert (budget, shown.split()[0]) == ("1,000", f"{mean.mean:.3f}")
+        assert (budget, shown.split()[0]) == ("1,000", f"{mean['mean']:.3f}")
         assert charts.first.get_attribute("aria-label") == (
             "All questions: share of the evidence by tokens"
         )
@@ -205,12 +235,8 @@ def test_another_run_beside_it_parts_and_questions(tmp_path: Path) -> None:
 @needs_browser
 def test_segments_beside_published_figures(tmp_path: Path) -> None:
     file = tmp_path / "topics.html"
-    run, dialogues = segmented()
-    about = {"Segmenter": "middle"}
-    file.write_text(
-        segmentation_page(run, dialogues, title="dialseg711.json", about=about, command="bench"),
-        "utf-8",
-    )
+    run = segmented(name="dialseg711.json")
+    file.write_text(segmentation_page(run), "utf-8")
     with opened(file, "dark", 390) as page:
         expect(page.locator("#bars h3")).to_have_count(4)
         own = page.locator("#bars .card", has_text="Pk").locator(".name").all_inner_texts()

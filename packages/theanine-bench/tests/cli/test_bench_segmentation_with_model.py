@@ -17,6 +17,11 @@ GOLD = [[3, 3], [2, 4], [1, 5]]
 """The scripted model draws 3 and 3."""
 
 
+@pytest.fixture(autouse=True)
+def runs_are_kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> str:
     rows = [{"utterances": TURNS, "segments": gold, "set": "own"} for gold in GOLD]
@@ -36,12 +41,18 @@ def test_the_model_is_measured_and_a_repeated_run_is_replayed(
     with ScriptedServer() as server:
         journal = ("--journal", str(tmp_path / "j.db"), "--json")
         found = bench(run, data, server, *journal).json
-        assert (found["calls"], found["fallbacks"], len(server.calls)) == (3, 0, 3)
-        assert found["Pk"]["n"] == 3
-        assert 0 < found["WD"]["mean"] < 1
+        assert (found["facts"]["fallbacks"], len(server.calls)) == (0, 3)
+        assert found["spent"]["answering"]["calls"] == 3
+        assert found["metrics"]["Pk"]["n"] == 3
+        assert 0 < found["metrics"]["WD"]["mean"] < 1
         again = bench(run, data, server, *journal).json
-        assert (again["calls"], again["replayed"], len(server.calls)) == (0, 3, 3)
-        assert again["score"] == found["score"]
+        assert (again["facts"]["replayed"], len(server.calls)) == (3, 3)
+        assert again["corpus"] == found["corpus"]
+        kept = ("--out", str(tmp_path / "run"))
+        bench(run, data, server, *kept)
+        calls = len(server.calls)
+        bench(run, data, server, *kept)
+        assert len(server.calls) == calls == 6
 
 
 def test_unusable_replies_are_fallbacks_and_are_counted(run: Terminal, data: str) -> None:

@@ -24,7 +24,7 @@ from theanine.demo import HARBOUR
 from theanine.importers import read_histories
 from theanine.types import Utterance
 from theanine_bench.analysis.diff import diff_runs
-from theanine_bench.cli.runs.live import Live
+from theanine_bench.cli.live import Live
 from theanine_bench.report import diff_page, run_page
 from theanine_bench.runs.folder import ITEMS, REPORT, RunFolder
 from theanine_bench.runs.runner import Progress
@@ -137,12 +137,12 @@ def test_the_live_table_counts_by_category_and_only_on_a_terminal(
     items = [sample_item(1), unanswered(2)]
     with Live(plan) as live:
         before = shown(live)
-        live.tell(Progress(done=2, total=4, spent=None, results=items))
+        live.update(Progress(done=2, total=4, spent=None, results=items))
         after = shown(live)
-    assert "remembering comes before the first answer" in before
+    assert "remembering before the first answer" in before
     assert re.search(r"^where +1 of 2 +0.100 +0.000", after, re.MULTILINE)
     assert re.search(r"^all +2 of 4 +0.050 +0.000 +1", after, re.MULTILINE)
-    assert "money unknown" in after
+    assert "cost unknown" in after
     assert capsys.readouterr().err == ""
 
 

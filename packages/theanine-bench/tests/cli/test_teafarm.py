@@ -77,7 +77,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
         assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
         assert teafarm(run, *asked, "--json").json["metrics"]["success"]["mean"] == 1
-        assert "all the same to the byte" in teafarm(run, *asked, "--replay").out
+        assert "all identical" in teafarm(run, *asked, "--replay").out
         assert len(server.calls) == paid
     report = teafarm(run, "report", "r").out
     assert "2 of 2 questions answered rightly\n" in report

@@ -26,7 +26,7 @@ from theanine.llm.prompt import PromptTemplate
 from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.cli.runs.common import show_summary
+from theanine_bench.cli.execution import show_summary
 from theanine_bench.config import RunConfig
 from theanine_bench.runs.cost_limit import CostLimit
 from theanine_bench.runs.folder import ITEMS, SUMMARY, RunFolder

@@ -72,7 +72,7 @@ def test_a_judged_run_goes_on_for_nothing_and_is_replayed(
     assert again.json["spent"]["judging"]["calls"] == 3
     assert "judging: 3 calls" in first.out
     replayed = run.bare(*command, "--replay")
-    assert "3 items, all the same to the byte; no model was asked" in replayed.out
+    assert "3 results, all identical; no model was called" in replayed.out
     other = run.bare(*command, "--seed", "7", fine=False)
     assert other.code == 2
     assert "other settings (seed: 0, now 7)" in other.err
@@ -94,7 +94,7 @@ def test_a_measure_that_is_not_known_is_named_with_those_there_are(
 ) -> None:
     wrong = run.bare("bench", "qa", str(data), "--measure", "fluff", fine=False)
     assert wrong.code == 2
-    assert "unknown measure 'fluff'; there are: f1, exact" in wrong.err
+    assert "unknown metric 'fluff'; there are: " in wrong.err
     judged = run.bare("bench", "qa", str(data), "--measure", "gpt4score", fine=False)
     assert "gpt4score needs a judging model: name one with --judge" in judged.err
 

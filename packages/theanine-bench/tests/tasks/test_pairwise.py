@@ -330,7 +330,7 @@ def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
         assert "dropped: 1 sample that some runs lack" in done.output
         calls = len(server.calls)
         replayed = CliRunner().invoke(app, [*line, "--replay"], env=env)
-        assert "6 items, all the same to the byte" in replayed.output
+        assert "6 results, all identical" in replayed.output
         assert len(server.calls) == calls
     settings = json.loads((tmp_path / "out" / "settings.json").read_text("utf-8"))
     assert settings["config"]["settings"] == {"A": "ours", "B": "theirs"}

@@ -13,7 +13,9 @@ from theanine_bench.metrics.paired import PairedComparison, compare_paired
 from theanine_bench.runs.saved_run import SavedRun, common_samples
 from theanine_bench.samples import ANSWER, SampleResult, score_names, sort_names
 
-LESS_IS_BETTER = frozenset({"contradicts", "duplicate", "empty", "partly", "unsupported"})
+LESS_IS_BETTER = frozenset(
+    {"contradicts", "duplicate", "empty", "partly", "unsupported", "Pk", "WD"}
+)
 """Last parts of the names of measures of which less is better."""
 _ABOUT = ("method", "settings", "model", "embedder", "budget", "judge", "seed")
 
@@ -28,9 +30,9 @@ class ComparedSample:
 
 
 @dataclass(frozen=True, slots=True)
-class _Of:
+class _Scored:
     id: str
-    measures: Mapping[str, float]
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,9 @@ def diff_runs(runs: Sequence[SavedRun]) -> Diff:
     cases = [_case(items) for items in found]
     average, measures = means(cases), runs[0].settings["metrics"]
     failing = _failing(found, average)
-    first, *others = ([_Of(case.id, case.scores[i]) for case in cases] for i in range(len(runs)))
+    first, *others = (
+        [_Scored(case.id, case.scores[i]) for case in cases] for i in range(len(runs))
+    )
     return Diff(
         runs=runs,
         samples=cases,
@@ -192,7 +196,7 @@ def _values(diff: Diff, measure: str) -> list[float]:
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         shared = ", ".join((*diff.means, *diff.corpus)) or "none"
-        raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {shared}")
+        raise SettingsError(f"the runs don't share a metric {measure!r}; they share: {shared}")
     return known
 
 

@@ -128,4 +128,4 @@ def _show(ratings: dict[str, Ratings], *, as_json: bool) -> None:
         ),
     )
     for name, one in ratings.items():
-        console().print(f"{name}: {one.place}", markup=False)
+        console().print(f"{name}: {one.folder}", markup=False)

@@ -13,7 +13,7 @@ import typer
 from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
 from theanine.cli.output import progress
 from theanine.cli.rendering import console, pluralize, show_table
-from theanine_bench.cli.runs.options import RunOptions, with_run_options
+from theanine_bench.cli.run_options import RunOptions, run_command
 
 if TYPE_CHECKING:
     from theanine.llm.base import ChatModel
@@ -174,7 +174,7 @@ async def _histories(data: Path | None, store: Path | None, users: list[str]) ->
 
 
 @teafarm.command()
-@with_run_options
+@run_command
 def run(
     file: QuestionsFile,
     *,
@@ -199,7 +199,7 @@ def run(
     """
     import anyio
 
-    from theanine_bench.cli.runs.common import perform_and_show, setup_of
+    from theanine_bench.cli.execution import run_and_show, run_config
     from theanine_bench.runs.runner import default_folder
     from theanine_bench.runs.task import open_models, run_settings
 
@@ -208,13 +208,13 @@ def run(
         options = _of_outside(options, agent_url, agent_model, history)
     task = anyio.run(_farm, file, options, data, store, known)
     if options.out is None and not options.replay:
-        setup = setup_of(options)
+        setup = run_config(options)
         settings = run_settings(task, setup, open_models(setup))
         place = default_folder(task.bench, setup.method, settings).path
         options = replace(options, out=place)
     least = None if options.replay else min_success
     try:
-        perform_and_show(task, options, show=_show_run)
+        run_and_show(task, options, show=_show_run)
     except typer.Exit as left:
         if least is not None and left.exit_code == 1:  # it is said even so
             _hold(Path(str(options.out)), least)
@@ -252,7 +252,7 @@ async def _farm(
 
 
 def _show_run(summary: dict[str, Any]) -> None:
-    from theanine_bench.cli.runs.common import show_summary
+    from theanine_bench.cli.execution import show_summary
     from theanine_bench.teafarm.metrics import SUCCESS_BY_RULE
 
     show_summary(summary)

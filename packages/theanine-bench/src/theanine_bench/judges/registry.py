@@ -10,7 +10,7 @@ from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.replies import REPLY_JUDGES
 
 JUDGES: Mapping[str, Judge] = {judge.name: judge for judge in (*ANSWER_JUDGES, *REPLY_JUDGES)}
-"""Every judge of a single item."""
+"""Every judge of a single result."""
 
 
 def find_judge(name: str) -> Judge:
@@ -19,3 +19,6 @@ def find_judge(name: str) -> Judge:
         return JUDGES[name]
     except KeyError:
         raise SettingsError(f"unknown judge {name!r}; there are: {', '.join(JUDGES)}") from None
+
+
+METRICS = JUDGES

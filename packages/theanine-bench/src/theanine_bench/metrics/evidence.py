@@ -33,3 +33,6 @@ class EvidenceRecalled:
 
 def _identity(turn: Mapping[str, str]) -> tuple[str, str]:
     return one_line(turn["speaker"]), one_line(turn["text"])
+
+
+METRICS = {EVIDENCE: EvidenceRecalled()}

@@ -194,3 +194,11 @@ def _unusable(folder: Path, error: Exception) -> SettingsError:
     if isinstance(error, OverflowError):
         said = "its tokenizer_config.json says no model_max_length"
     return SettingsError(f"the model in {folder} can't be used: {said}")
+
+
+NAMES = tuple(f"{kind}=FOLDER" for kind in NEURAL)
+
+
+def find_metric(name: str) -> BertScore | Mauve | None:
+    """Return the metric of that name, or None."""
+    return neural_measure(name) if name.partition("=")[0] in NEURAL else None

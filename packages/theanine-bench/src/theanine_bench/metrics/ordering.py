@@ -109,3 +109,6 @@ class OrderByWords:
         events = align(points, split_events(result.answer or ""))
         scores = (order_score(len(points), events), event_f1(len(points), events))
         return Score(values=dict(zip(self.worst, scores, strict=True)))
+
+
+METRICS = {ORDER: OrderByWords()}

@@ -181,3 +181,4 @@ OVERLAP: Mapping[str, OverlapMeasure] = {one.name: one for one in _measures()}
 """The metrics of one result, by name."""
 CORPUS_BLEU: Mapping[str, CorpusBleu] = {one.name: one for one in _corpus()}
 """The corpus-BLEU metrics, by name."""
+METRICS = {**OVERLAP, **CORPUS_BLEU}

@@ -21,7 +21,7 @@ class Measured(Protocol):
     def id(self) -> str: ...
 
     @property
-    def measures(self) -> Mapping[str, float]: ...
+    def scores(self) -> Mapping[str, float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def compare_paired(ours: Iterable[Measured], theirs: Iterable[Measured]) -> list
     The p-value is McNemar's for scores of 0 and 1, else the paired bootstrap's. Metrics that only
     one of the runs has are left out.
     """
-    other = {item.id: item.measures for item in theirs}
-    pairs = [(item.measures, other[item.id]) for item in ours if item.id in other]
+    other = {item.id: item.scores for item in theirs}
+    pairs = [(item.scores, other[item.id]) for item in ours if item.id in other]
     names = dict.fromkeys(name for our, their in pairs for name in our if name in their)
     return [
         _compare(name, [(a[name], b[name]) for a, b in pairs if name in a and name in b])

@@ -6,10 +6,15 @@ WindowDiff is half the mean length of a reference segment, rounded half to even,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from theanine.llm.chat import ScopedChat
+from theanine_bench.metrics.intervals import RESAMPLES, Floats, Interval, percentile_interval
+from theanine_bench.samples import SampleResult, Score
 
 Lengths = Sequence[int]
 """The number of turns of each segment, in order."""
@@ -73,3 +78,70 @@ def _boundaries_in_windows(reference: Lengths, predicted: Lengths) -> tuple[_Cou
     expected = np.repeat(np.arange(len(reference)), reference)
     actual = np.repeat(np.arange(len(predicted)), predicted)
     return expected[window:] - expected[:-window], actual[window:] - actual[:-window]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMetric:
+    """Pk or WindowDiff of a dialogue. Lower is better; 1 if the segmenter failed.
+
+    Compares ``extra["gold"]`` with ``output["segments"]``, both the lengths of segments.
+    """
+
+    name: str
+    compute: Callable[[Lengths, Lengths], float]
+    needs_judge: bool = False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """1."""
+        return {self.name: 1.0}
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
+        """Return the score under the metric's name."""
+        if not result.output:
+            return Score(values=self.worst)
+        value = self.compute(result.extra["gold"], result.output["segments"])
+        return Score(values={self.name: value})
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentationFigure:
+    """F1 of boundaries, or the paper's score, over all dialogues, with a bootstrap interval."""
+
+    name: str
+    compute: Callable[[Floats], Floats]
+    """From mean Pk, mean WindowDiff, and the numbers of correct and of all boundaries per dialogue,
+    as ``(…, 4)``, to ``(…)``."""
+
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, Interval]:
+        """Return the figure over the dialogues that were segmented; empty if none was."""
+        counts = np.array([_counts(r) for r in results if r.output], np.float64)
+        if not len(counts):
+            return {}
+        rng = np.random.default_rng(0)
+        samples = counts[rng.integers(0, len(counts), (RESAMPLES, len(counts)))].mean(1)
+        value = float(self.compute(counts.mean(0)))
+        return {self.name: percentile_interval(value, self.compute(samples), len(counts))}
+
+
+def _counts(result: SampleResult) -> tuple[float, float, int, int]:
+    reference, predicted = result.extra["gold"], result.output["segments"]
+    expected, actual = boundaries(reference), boundaries(predicted)
+    correct, total = len(expected & actual), len(expected) + len(actual)
+    return pk(reference, predicted), window_diff(reference, predicted), correct, total
+
+
+def _f1(counts: Floats) -> Floats:
+    return 2 * counts[..., 2] / np.maximum(counts[..., 3], 1e-9)
+
+
+def _score(counts: Floats) -> Floats:
+    return (2 * _f1(counts) + 2 - counts[..., 0] - counts[..., 1]) / 4
+
+
+METRICS = {
+    "Pk": WindowMetric("Pk", pk),
+    "WD": WindowMetric("WD", window_diff),
+    "F1": SegmentationFigure("F1", _f1),
+    "score": SegmentationFigure("score", _score),
+}

@@ -1,117 +1,137 @@
-"""The page of a retrieval run: curves over tokens and ranks, categories, parts, every question."""
+"""The page of a retrieval run: curves over tokens and ranks, categories, ablations, questions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theanine.errors import BadInput
+from theanine_bench.metrics.intervals import Interval
 from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report.page import render_page
-
-if TYPE_CHECKING:
-    from theanine_bench.metrics.intervals import Interval
-    from theanine_bench.tasks.retrieval_items import Item, Run
+from theanine_bench.runs.saved_run import SavedRun, mean_scores
+from theanine_bench.samples import SampleResult
 
 
-def retrieval_page(run: Run, other: Run | None = None) -> str:
-    """The whole page as one HTML text that reaches for nothing outside itself.
+def retrieval_page(run: SavedRun, other: SavedRun | None = None) -> str:
+    """Return the page as one HTML text.
 
-    With ``other``, both runs over the questions that they have in common. Raises BadInput where
-    there is none.
+    With ``other``, both runs over their common questions. Raises BadInput if there are none.
     """
-    runs, left = ([run], 0) if other is None else _common(run, other)
-    names, title = list(run.items[0].measures), Path(run.data).name
-    theirs = {item.id: item for one in runs[1:] for item in one.items}
+    runs, left_out = ([run], 0) if other is None else _common(run, other)
+    names = list(run.settings["metrics"])
+    theirs: Mapping[str, SampleResult] = runs[-1].results if other else {}
     data = {
-        "title": title,
+        "title": run.name,
         "command": run.command,
         "names": names,
         "runs": [_run(one, label) for one, label in zip(runs, _labels(runs), strict=True)],
-        "compared": list(map(asdict, compare_paired(runs[0].items, theirs.values()))),
-        "left": left,
-        "sameData": all(one.sha256 == run.sha256 for one in runs),
-        "parts": {part: list(map(asdict, rows)) for part, rows in run.ablations.items()},
-        "items": [_item(item, theirs.get(item.id), names) for item in runs[0].items],
+        "compared": [
+            asdict(one) for one in compare_paired(runs[0].results.values(), theirs.values())
+        ],
+        "left": left_out,
+        "sameData": all(one.settings["data"] == run.settings["data"] for one in runs),
+        "parts": run.summary.get("ablations", {}),
+        "items": [
+            _item(result, theirs.get(id), run.seconds.get(id), names)
+            for id, result in runs[0].results.items()
+        ],
     }
-    return render_page("retrieval.html", title=title, data=data, scripts=["retrieval.js"])
+    return render_page("retrieval.html", title=run.name, data=data, scripts=["retrieval.js"])
 
 
-def _common(run: Run, other: Run) -> tuple[list[Run], int]:
-    """Both over their common questions, and how many questions only one of them has."""
-    ids = {item.id for item in run.items} & {item.id for item in other.items}
+def _common(run: SavedRun, other: SavedRun) -> tuple[list[SavedRun], int]:
+    """Return both runs over their common questions, and the number of other questions."""
+    ids = set(run.results) & set(other.results)
     if not ids:
         raise BadInput("the two runs have no question in common: they can't be drawn together")
     runs = [
-        replace(one, items=[item for item in one.items if item.id in ids]) for one in (run, other)
+        replace(one, results={id: result for id, result in one.results.items() if id in ids})
+        for one in (run, other)
     ]
-    return runs, len(run.items) + len(other.items) - 2 * len(ids)
+    return runs, len(run.results) + len(other.results) - 2 * len(ids)
 
 
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """What the runs are called: what they rank and how, as far as that tells them apart."""
-    each = [
-        [
-            one.unit,
-            one.retrieval,
-            f"reranked by {one.reranker}" if one.reranker else "",
-            *(f"{name}={value}" for name, value in one.settings.items()),
-        ]
-        for one in runs
-    ]
-    labels = [", ".join(filter(None, parts)) for parts in each]
+def _labels(runs: Sequence[SavedRun]) -> list[str]:
+    """Name each run by its unit and settings, if these tell the runs apart."""
+    labels: list[str] = []
+    for run in runs:
+        settings = dict(run.settings["config"]["settings"])
+        unit, retriever = settings.pop("unit", ""), settings.pop("retrieval", "")
+        reranker = settings.pop("reranker", None)
+        settings.pop("rerank_depth", None)
+        parts = [unit, retriever, f"reranked by {reranker}" if reranker else ""]
+        labels.append(", ".join(filter(None, [*parts, *(f"{k}={v}" for k, v in settings.items())])))
     return ["this run", "that run"] if len(set(labels)) < len(labels) else labels
 
 
-def _run(run: Run, label: str) -> dict[str, Any]:
+def _run(run: SavedRun, label: str) -> dict[str, Any]:
+    results = list(run.results.values())
+    seconds = sorted(run.seconds[id] for id in run.results if id in run.seconds)
+    facts = run.summary.get("facts", {})
     return {
         "name": label,
         "about": _about(run),
-        "questions": len(run.items),
-        "p50": run.seconds(0.5),
-        "p95": run.seconds(0.95),
-        "remembered": run.remember_seconds,
-        "index": run.index_bytes,
-        "dropped": run.dropped,
-        "measures": _intervals(run.measures()),
-        "categories": {name: _intervals(run.measures(name)) for name in run.categories},
+        "questions": len(results),
+        "p50": seconds[len(seconds) // 2] if seconds else 0,
+        "p95": seconds[int(len(seconds) * 0.95)] if seconds else 0,
+        "remembered": facts.get("remember_seconds", 0),
+        "index": facts.get("index_bytes", 0),
+        "dropped": run.summary["dropped"],
+        "measures": _intervals(mean_scores(results)),
+        "categories": {
+            category: _intervals(mean_scores([r for r in results if r.category == category]))
+            for category in sorted({result.category for result in results})
+        },
     }
 
 
-def _about(run: Run) -> list[tuple[str, str]]:
-    """What was run, as names and values for people."""
+def _about(run: SavedRun) -> list[tuple[str, str]]:
+    """Return what was run, as names and values."""
+    config, facts = run.settings["config"], run.summary.get("facts", {})
+    settings = dict(config["settings"])
+    unit, retriever = settings.pop("unit", ""), settings.pop("retrieval", "")
+    reranker = settings.pop("reranker", None) or ""
+    settings.pop("rerank_depth", None)
     return [
-        ("Unit", run.unit),
-        ("Retriever", run.retrieval),
-        ("Embedder", run.embedder),
-        ("Reranker", run.reranker),
-        ("Settings", ", ".join(f"{name}={value}" for name, value in run.settings.items())),
-        ("Conversations", f"{run.conversations:,}"),
-        ("Turns", f"{run.turns:,}"),
-        ("Data, SHA-256", run.sha256[:16]),
+        ("Unit", unit),
+        ("Retriever", retriever),
+        ("Embedder", facts.get("embedder", config["embedder"])),
+        ("Reranker", facts.get("reranker", reranker)),
+        ("Settings", ", ".join(f"{name}={value}" for name, value in settings.items())),
+        ("Conversations", f"{facts.get('conversations', 0):,}"),
+        ("Turns", f"{facts.get('turns', 0):,}"),
+        ("Data, SHA-256", run.settings["data"][:16]),
         ("Seed of the intervals", "0"),
-        ("theanine", run.version),
+        ("theanine", run.settings["theanine"]),
     ]
 
 
-def _intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
-    return {name: asdict(one) for name, one in found.items()}
+def _intervals(means: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
+    return {name: asdict(mean) for name, mean in means.items()}
 
 
-def _item(item: Item, other: Item | None, names: Sequence[str]) -> dict[str, Any]:
-    """A question. Its measures are in the order of ``names``; None is one that was not taken."""
-    ranks = {(one.speaker, one.text): one.rank for one in other.evidence} if other else {}
+def _item(
+    result: SampleResult, other: SampleResult | None, seconds: float | None, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return a question with its scores in the order of ``names``; None for a missing one."""
+    theirs = other.output.get("evidence", ()) if other else ()
+    ranks = {(turn["speaker"], turn["text"]): turn["rank"] for turn in theirs}
     return {
-        "id": item.id,
-        "category": item.category,
-        "asked": item.asked,
+        "id": result.id,
+        "category": result.category,
+        "asked": result.question,
         "evidence": [
-            (one.speaker, one.text, one.rank, ranks.get((one.speaker, one.text)))
-            for one in item.evidence
+            (
+                turn["speaker"],
+                turn["text"],
+                turn["rank"],
+                ranks.get((turn["speaker"], turn["text"])),
+            )
+            for turn in result.output.get("evidence", ())
         ],
-        "measures": [item.measures.get(name) for name in names],
-        "other": None if other is None else [other.measures.get(name) for name in names],
-        "seconds": item.seconds,
+        "measures": [result.scores.get(name) for name in names],
+        "other": None if other is None else [other.scores.get(name) for name in names],
+        "seconds": seconds or 0,
     }

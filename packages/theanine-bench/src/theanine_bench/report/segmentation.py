@@ -1,47 +1,78 @@
-"""The page of a segmentation run: beside published figures, and dialogue by dialogue."""
+"""The page of a segmentation run: published figures alongside, and each dialogue."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theanine_bench.analysis.tables import Table, load_tables
 from theanine_bench.report.page import render_page
-
-if TYPE_CHECKING:
-    from theanine_bench.datasets.segmentation import SegmentedDialogue
-    from theanine_bench.tasks.segmentation import SegmentationRun
+from theanine_bench.runs.saved_run import SavedRun
+from theanine_bench.samples import SampleResult
 
 
-def segmentation_page(
-    run: SegmentationRun,
-    dialogues: Sequence[SegmentedDialogue],
-    *,
-    title: str,
-    about: Mapping[str, str],
-    command: str,
-) -> str:
-    """The whole page as one HTML text that reaches for nothing outside itself.
+def segmentation_page(run: SavedRun) -> str:
+    """Return the page as one HTML text.
 
-    ``about`` is what was run, as names and values for people. Published figures of a table that
-    ``title`` names come first; any other is there to be chosen.
+    Published figures of the data set that the run's name or command names come first.
     """
-    published = [one for one in load_tables() if one.bench == "segmentation"]
+    published = [table for table in load_tables() if table.bench == "segmentation"]
+    title = f"{run.name} {run.command}"
     data = {
-        "title": title,
-        "about": list(about.items()),
-        "command": command,
-        "speed": run.turns_per_second,
-        "measures": {name: asdict(one) for name, one in run.measures.items()},
-        "published": [_table(one) for one in published],
-        "named": next((one.id for one in published if _names(title, one)), ""),
-        "items": [
-            (item.id, dialogue.texts, item.gold, item.drawn, item.pk, item.wd)
-            for item, dialogue in zip(run.items, dialogues, strict=True)
-        ],
+        "title": run.name,
+        "about": _about(run),
+        "command": run.command,
+        "speed": turns_per_second(run),
+        "measures": segmentation_figures(run),
+        "published": [_table(table) for table in published],
+        "named": next((table.id for table in published if _names(title, table)), ""),
+        "items": [_item(result) for result in run.results.values() if result.output],
     }
-    return render_page("segmentation.html", title=title, data=data, scripts=["segmentation.js"])
+    return render_page("segmentation.html", title=run.name, data=data, scripts=["segmentation.js"])
+
+
+def segmentation_figures(run: SavedRun) -> dict[str, dict[str, float]]:
+    """Return Pk, WD, F1 and the score as ``{mean, low, high, n}``; those that the run has."""
+    summary = run.summary
+    figures = {
+        name: summary["metrics"][name] for name in ("Pk", "WD") if name in summary["metrics"]
+    }
+    for name, interval in summary.get("corpus_intervals", {}).items():
+        figures[name] = {"mean": summary["corpus"][name], **interval}
+    return figures
+
+
+def turns_per_second(run: SavedRun) -> float:
+    """Return the speed of the segmenter, one dialogue after the other."""
+    turns = sum(len(run.results[id].dialogue) for id in run.seconds if id in run.results)
+    return turns / max(sum(run.seconds.values()), 1e-9)
+
+
+def _about(run: SavedRun) -> list[tuple[str, str]]:
+    config, facts = run.settings["config"], run.summary.get("facts", {})
+    calls = run.summary["spent"].get("answering", {})
+    about = {
+        "Segmenter": config["method"],
+        "Guidance": config["settings"].get("guidance", ""),
+        "Model": config["model"] if config["method"] == "llm" else "",
+        **{name.capitalize(): facts[name] for name in ("fallbacks", "replayed") if name in facts},
+        **{name: calls[key] for name, key in _CALLS.items() if key in calls},
+        "Data, SHA-256": run.settings["data"][:16],
+        "Seed of the intervals": "0",
+        "theanine": run.settings["theanine"],
+    }
+    return [(name, str(value)) for name, value in about.items()]
+
+
+_CALLS = {"Calls": "calls", "Input tokens": "input_tokens", "Output tokens": "output_tokens"}
+
+
+def _item(result: SampleResult) -> tuple[Any, ...]:
+    texts = [turn["text"] for turn in result.dialogue]
+    scores = result.scores
+    return (
+        result.id, texts, result.extra["gold"], result.output["segments"],
+        scores["Pk"], scores["WD"],
+    )  # fmt: skip
 
 
 def _names(title: str, table: Table) -> bool:

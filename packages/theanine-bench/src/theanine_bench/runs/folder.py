@@ -29,15 +29,16 @@ STORES = "stores"
 
 
 class RunFolder:
-    """The files of one run. Results are appended one by one, so an interrupted run resumes."""
+    """The files of one run. Results are appended one by one, so an interrupted run resumes.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the folder.
+        store: the run's store, with the journal; by default a file of the folder.
+    """
+
+    def __init__(self, path: Path, store: Path | None = None) -> None:
         self.path = path
-
-    @property
-    def store(self) -> Path:
-        """The run's store."""
-        return self.path / STORE
+        self.store = store or path / STORE
 
     @property
     def stores(self) -> list[Path]:

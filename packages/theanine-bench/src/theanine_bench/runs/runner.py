@@ -182,6 +182,8 @@ class Runner:
         """Run the stages in order. A transient failure stops the group, because later stages must
         not run with sessions that its samples should not know."""
         try:
+            if all(self._finished(sample) for sample in group.samples):
+                return
             for stage in group.stages:
                 if not await self._run_stage(target, group, stage):
                     return

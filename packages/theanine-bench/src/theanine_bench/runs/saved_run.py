@@ -10,7 +10,9 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.store import open_store
+from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
+from theanine_bench.runs.legacy import upgrade_retrieval_items
 from theanine_bench.runs.summary import Summary, read_costs, summarize_run
 from theanine_bench.samples import SampleResult
 
@@ -52,12 +54,16 @@ class SavedRun:
 
 
 async def read_run(path: Path, name: str = "") -> SavedRun:
-    """Read the run in a folder. Raises BadInput where there is none.
+    """Read the run in a folder, or in a file of `bench retrieval --out` of theanine 0.1.
+
+    Raises BadInput where there is none.
 
     An interrupted run, with an old summary or none, is summarized from what there is, without
     corpus scores and dropped labels.
     """
     folder = RunFolder(path)
+    if retrieval_items := upgrade_retrieval_items(path):
+        return _from_retrieval_items(path, name, *retrieval_items)
     settings, results, seconds = folder.settings(), folder.results(), folder.times()
     facts, command = folder.facts(), path / COMMAND
     summary = folder.summary() if (path / SUMMARY).exists() else None
@@ -65,6 +71,7 @@ async def read_run(path: Path, name: str = "") -> SavedRun:
         summary = summarize_run(
             list(results.values()),
             total=settings["samples"],
+            metrics=settings["metrics"],
             costs=await read_costs(folder),
             seconds=list(seconds.values()),
             facts=facts,
@@ -99,6 +106,15 @@ def run_names(folders: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(folder) for folder in folders]
 
 
+def mean_scores(results: Sequence[SampleResult]) -> dict[str, Interval]:
+    """Return the mean of each score over the results that have it."""
+    names = dict.fromkeys(name for result in results for name in result.scores)
+    return {
+        name: bootstrap_interval([r.scores[name] for r in results if name in r.scores])
+        for name in names
+    }
+
+
 def common_samples(
     runs: Sequence[Mapping[str, SampleResult]],
 ) -> tuple[list[tuple[SampleResult, ...]], dict[str, int]]:
@@ -114,6 +130,37 @@ def common_samples(
         else:
             common.append(results)
     return common, dict(left_out)
+
+
+def _from_retrieval_items(
+    file: Path,
+    name: str,
+    settings: Mapping[str, Any],
+    records: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
+    ablations: Mapping[str, Any],
+) -> SavedRun:
+    results = {result.id: result for result in (SampleResult(**record) for record in records)}
+    seconds = {id: float(settings["seconds"][id]) for id in results}
+    summary = summarize_run(
+        list(results.values()),
+        total=len(results),
+        metrics=settings["metrics"],
+        seconds=list(seconds.values()),
+        facts={"": facts},
+        dropped=settings["dropped"],
+    )
+    return SavedRun(
+        name=name or run_names([file])[0],
+        path=file,
+        settings=settings,
+        results=results,
+        summary={**summary, "ablations": ablations},
+        seconds=seconds,
+        undated={},
+        facts={"": facts},
+        command=settings["command"],
+    )
 
 
 async def _undated_sessions(folder: RunFolder, method: str) -> dict[str, frozenset[int]]:

@@ -14,7 +14,7 @@ from theanine.types import Usage
 from theanine_bench.metrics.base import CorpusMetric
 from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.runs.task import JUDGE_SCOPE
-from theanine_bench.samples import SampleResult, count_samples, score_names
+from theanine_bench.samples import SampleResult, count_samples, score_names, sort_names
 
 if TYPE_CHECKING:
     from theanine_bench.runs.folder import RunFolder
@@ -36,6 +36,7 @@ async def summarize_folder(
     return summarize_run(
         results,
         total=count_samples(task.groups),
+        metrics=[metric.name for metric in task.metrics],
         corpus_metrics=task.corpus_metrics,
         costs=await read_costs(folder),
         seconds=list(folder.times().values()),
@@ -62,6 +63,7 @@ def summarize_run(
     results: Sequence[SampleResult],
     *,
     total: int,
+    metrics: Sequence[str] = (),
     corpus_metrics: Sequence[CorpusMetric] = (),
     costs: Iterable[CostLine] = (),
     seconds: Sequence[float] = (),
@@ -70,6 +72,8 @@ def summarize_run(
     stopped: str = "",
 ) -> Summary:
     """Return a run's figures as one record.
+
+    Scores are in the order of ``metrics``, the names of the run's metrics.
 
     - ``metrics`` and ``categories`` hold ``{mean, low, high, n, failed}`` by score name: the mean
       over the samples that have the score, its 95 % bootstrap interval, and the number of samples
@@ -80,7 +84,7 @@ def summarize_run(
     - ``spent`` holds calls, tokens and US dollars of remembering, answering and judging;
       ``seconds`` the latency of an answer; ``facts`` what the target reported, summed over groups.
     """
-    names = score_names(results)
+    names = sort_names(score_names(results), metrics)
     corpus, intervals = _corpus_scores(results, corpus_metrics)
     summary: Summary = {
         "samples": total,

@@ -231,7 +231,7 @@ class _Short(BaseModel, extra="forbid"):
 
 def _labelled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
     label = _label(record.pop(LABEL), where, judge)
-    item = parse_result(record, where) if "asked" in record else _short(record, where)
+    item = parse_result(record, where) if "group" in record else _short(record, where)
     two = len(item.extra.get("candidates", ())) == 2
     if isinstance(judge, PairwiseMetric) != two:
         wanted = '"answers", two of them' if isinstance(judge, PairwiseMetric) else 'one "answer"'

@@ -23,7 +23,7 @@ from theanine_bench.runs.folder import RunFolder, results_to_jsonl
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import ANSWER, SampleResult, group_of_results, limit_samples
 from theanine_bench.targets.target import NullTarget
-from theanine_bench.tasks.answers import find_metrics
+from theanine_bench.tasks.metrics import find_metrics, needs_judge
 
 BENCH = "rescore"
 NOT_ASKED = "entries of the answer key about questions that the run was not asked"
@@ -49,7 +49,7 @@ def rescore_task(
         raise BadInput("the run has answered nothing yet", str(run))
     wanted = list(names or settings["metrics"])
     if not names and judge == LOCAL_MODEL:
-        wanted = [name for name in wanted if name not in JUDGES]
+        wanted = [name for name in wanted if not needs_judge(name)]
     measures, corpus = find_metrics(wanted)
     items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)
     kept = {measure.name for measure in measures}

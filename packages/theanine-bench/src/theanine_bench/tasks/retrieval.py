@@ -1,27 +1,31 @@
-"""The retrieval bench: what recall finds of labelled evidence, through the public face alone."""
+"""The retrieval bench: how much labeled evidence recall finds, without a language model."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import Any
 
 import theanine
+from theanine.client.client import AsyncClient
 from theanine.errors import BadInput, SettingsError
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Turn, Utterance
+from theanine_bench.config import RunConfig
 from theanine_bench.datasets.labels import LabeledHistory
-from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
-from theanine_bench.tasks.retrieval_items import Evidence, Item, Run
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import Group, Sample, Stage
+from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.tasks.metrics import find_metrics
 
-if TYPE_CHECKING:
-    from theanine.client.sync import Client
-
+BENCH = "retrieval"
 UNITS = {
     "turn": "utterance",
     "exchange": "exchange",
@@ -31,203 +35,229 @@ UNITS = {
 }
 """What is ranked, and the method that keeps it."""
 RANKED = 200
-"""Units that are asked for; sessions are ordered by their best unit among these."""
-KS = (1, 2, 5, 10, 20, 50, 100)
+"""Units that are retrieved; sessions are ordered by their best unit among these."""
+METRICS = (
+    *(f"recall@{k}" for k in (1, 2, 5, 10, 20, 50, 100)),
+    *("session hit@10", "session hit@5", "nDCG@10", "DCG", "MRR"),
+)
 BUDGETS = (250, 500, 1_000, 2_000, 4_000, 8_000)
+_OWN_SETTINGS = ("unit", "reranker", "rerank_depth")
+"""Settings of the bench; all others are the method's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Models:
-    """What embeds and what reranks, as :func:`theanine.open` takes them."""
-
-    embedder: str = "local"
-    reranker: str | None = None
-    reranked: int = DEFAULT_RERANK_DEPTH
-
-
-def bench_retrieval(
-    labelled: Iterable[LabeledHistory],
-    *,
+def retrieval_config(
     unit: str = "turn",
-    retrieval: str = "hybrid",
-    budgets: Sequence[int] = BUDGETS,
-    ranking: RankingConfig | None = None,
-    models: Models | None = None,
-    settings: Mapping[str, str] | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-) -> Run:
-    """Import each conversation, remember it, and ask its questions, as a user would.
+    retriever: str = "hybrid",
+    *,
+    embedder: str = "local",
+    reranker: str | None = None,
+    rerank_depth: int | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> RunConfig:
+    """Return a run's configuration; ``settings`` are further ones of the unit's method.
 
-    ``settings`` are further ones of the unit's method, by name. Raises BadInput when no question
-    has usable evidence, SettingsError for a setting that makes no sense.
+    Raises SettingsError for an unknown unit.
     """
-    config = _config(unit, retrieval, settings or {})
-    parts: list[_Part] = []
-    dropped = Counter[str]()
-    for one in labelled:
-        dropped.update(one.dropped)
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "memory.db"
-            with _opened(path, unit, config, ranking, models or Models()) as agent:
-                part = _measured(agent, one, budgets)
-            size = sum(file.stat().st_size for file in path.parent.glob("memory.db*"))
-            parts.append(replace(part, size=size))
-        progress(one.history.name)
-    items = [item for part in parts for item in part.items]
-    if not items:
-        raise BadInput("no question has evidence that is a turn's: nothing can be measured")
-    return Run(
-        unit=unit,
-        retrieval=retrieval,
-        items=items,
-        settings=settings or {},
-        embedder=parts[-1].embedder,
-        reranker=parts[-1].reranker,
-        conversations=len(parts),
-        turns=sum(part.turns for part in parts),
-        dropped=dict(dropped),
-        index_bytes=sum(part.size - part.words for part in parts),
-        remember_seconds=sum(part.remember_seconds for part in parts),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """One conversation's outcome. ``size`` is of its store, ``words`` of its turns, in bytes."""
-
-    items: Sequence[Item]
-    turns: int
-    words: int
-    remember_seconds: float
-    embedder: str
-    reranker: str
-    size: int = 0
-
-
-def _measured(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> _Part:
-    seconds = _remembered(agent, one.history)
-    turns = agent.user(one.history.name).turns()
-    return _Part(
-        items=_asked(agent, one, budgets),
-        turns=len(turns),
-        words=sum(len(turn.full_text.encode()) for turn in turns),
-        remember_seconds=seconds,
-        embedder=agent.embedder_name,
-        reranker=agent.reranker_name,
-    )
-
-
-def _config(unit: str, retrieval: str, settings: Mapping[str, str]) -> dict[str, object]:
-    """The method's settings: as many units as are ranked, and what else was asked for."""
     if unit not in UNITS:
         raise SettingsError(f"unknown unit {unit!r}; there are: {', '.join(UNITS)}")
-    config: dict[str, object] = {"retrieved": RANKED, "retrieval": retrieval}
-    if unit == "memory":
-        config["shuffle"] = True  # each memory by itself: timelines are another question
-    return {**config, **settings}
-
-
-def _opened(
-    path: Path,
-    unit: str,
-    config: Mapping[str, object],
-    ranking: RankingConfig | None,
-    models: Models,
-) -> Client:
-    return theanine.open(
-        str(path),
+    own: dict[str, object] = {"unit": unit}
+    if reranker is not None:
+        own |= {"reranker": reranker, "rerank_depth": rerank_depth or DEFAULT_RERANK_DEPTH}
+    return RunConfig(
         method=UNITS[unit],
-        embedder=models.embedder,
-        reranker=models.reranker,
-        reranked=models.reranked,
-        config=config,
-        ranking=ranking,
+        settings={**own, "retrieval": retriever, **(settings or {})},
+        embedder=embedder,
     )
+
+
+def retrieval_task(
+    labeled: Iterable[LabeledHistory],
+    data: str,
+    *,
+    budgets: Sequence[int] = BUDGETS,
+    ranking: RankingConfig | None = None,
+    metrics: Sequence[str] = (),
+) -> Task:
+    """Return a task with a sample for each question that has labeled evidence.
+
+    ``data`` is the hash of its files; ``budgets`` are the tokens within which evidence is counted.
+    Raises BadInput if no question has usable evidence.
+    """
+    groups = [_group(one) for one in labeled]
+    if not any(group.samples for group in groups):
+        raise BadInput("no question has evidence that is a turn's: nothing can be measured")
+    names = metrics or (*METRICS, *(f"within {budget}" for budget in budgets))
+    return Task(
+        bench=BENCH,
+        data=data,
+        groups=groups,
+        metrics=find_metrics(names)[0],
+        target=partial(RetrievalTarget, budgets=budgets, ranking=ranking),
+        uses_store=False,
+    )
+
+
+def _group(labeled: LabeledHistory) -> Group:
+    history = labeled.history
+    last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
+    samples = tuple(
+        Sample(
+            id=question.id,
+            category=question.category,
+            dialogue=(
+                Utterance(text=question.text, speaker=history.name, at=question.asked_at or last),
+            ),
+            extra={"gold": sorted(map(list, question.gold))},
+        )
+        for question in labeled.questions
+    )
+    stage = Stage(histories=(history,), samples=samples)
+    return Group(id=history.name, stages=(stage,), dropped=labeled.dropped)
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """One group's memory, in a store of its own."""
+
+    client: AsyncClient
+    path: Path
+    remember_seconds: float = 0.0
+    turns: dict[int, Turn] = field(default_factory=dict[int, Turn])
+    ids: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    units: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
+
+
+class RetrievalTarget(Target):
+    """The ranking of one unit, with each group in a temporary store of its own.
+
+    Args:
+        budgets: token budgets of further recalls, whose evidence is counted.
+        ranking: weights of hybrid retrieval, if not the default ones.
+    """
+
+    def __init__(
+        self,
+        context: TargetContext,
+        budgets: Sequence[int] = (),
+        ranking: RankingConfig | None = None,
+    ) -> None:
+        config = context.config
+        own: dict[str, Any] = {name: config.settings.get(name) for name in _OWN_SETTINGS}
+        settings: dict[str, object] = {"retrieved": RANKED}
+        if own["unit"] == "memory":
+            settings["shuffle"] = True  # rank memories one by one; timelines are another question
+        settings |= {k: v for k, v in config.settings.items() if k not in _OWN_SETTINGS}
+        self._open: Any = partial(
+            theanine.aopen,
+            method=config.method,
+            embedder=config.embedder,
+            reranker=own["reranker"],
+            reranked=own["rerank_depth"] or DEFAULT_RERANK_DEPTH,
+            config=settings,
+            ranking=ranking,
+        )
+        self._open("unused.db")  # raises for names and settings that make no sense
+        self._budgets = budgets
+        self._stack = AsyncExitStack()
+        self._conversations: dict[str, _Conversation] = {}
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    async def remember(self, user: str, histories: Sequence[History]) -> str | None:
+        """Import and remember the histories of a group."""
+        if user not in self._conversations:
+            folder = Path(self._stack.enter_context(TemporaryDirectory()))
+            client = await self._stack.enter_async_context(self._open(str(folder / "memory.db")))
+            self._conversations[user] = _Conversation(client, folder / "memory.db")
+        conversation = self._conversations[user]
+        memory = conversation.client.user(user)
+        started = time.perf_counter()
+        for history in histories:
+            await memory.log(history)
+        for report in await memory.remember():
+            if report.failure:
+                return f"session {report.session}: {report.failure}"
+        conversation.remember_seconds += time.perf_counter() - started
+        keys = {session.id: session.key for session in await memory.sessions()}
+        conversation.turns = {turn.id: turn for turn in await memory.turns()}
+        conversation.ids = {
+            (session, turn.key or ""): turn.id
+            for turn in conversation.turns.values()
+            for session in ("", keys[turn.session])
+        }
+        conversation.units = [unit.source_turns for unit in await memory.memories()]
+        return None
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Recall for the question, and rank the units by score; within each budget as well.
+
+        Of a unit, only its gold turns are kept in the output.
+        """
+        conversation = self._conversations[user]
+        turns, memory = conversation.turns, conversation.client.user(user)
+        gold = {conversation.ids[session, key] for session, key in sample.extra["gold"]}
+        await memory.recall(sample.dialogue)  # the first recall reads the turns from disk
+        started = time.perf_counter()
+        recollection = await memory.recall(sample.dialogue)
+        seconds = time.perf_counter() - started
+        parts = sorted(recollection.parts, key=lambda part: -part.score)
+        units = [[turn.id for turn in part.source_turns] for part in parts]
+        within: dict[str, list[int]] = {}
+        for budget in self._budgets:
+            recalled = await memory.recall(sample.dialogue, budget=budget)
+            within[str(budget)] = sorted(gold & {turn.id for turn in recalled.source_turns})
+        return Output(
+            seconds=seconds,
+            data={
+                "gold": sorted(gold),
+                "ranked": [sorted(gold & set(unit)) for unit in units],
+                "gold_units": [
+                    ids for unit in conversation.units if (ids := sorted(gold & set(unit)))
+                ],
+                "sessions": list(
+                    dict.fromkeys(turns[turn].session for unit in units for turn in unit[:1])
+                ),
+                "gold_sessions": sorted({turns[turn].session for turn in gold}),
+                "within": within,
+                "evidence": [_evidence(turns[turn], units) for turn in sorted(gold)],
+            },
+        )
+
+    async def facts(self, user: str) -> Mapping[str, Any]:
+        """Close the group's store; return its sizes and times."""
+        conversation = self._conversations[user]
+        client, path = conversation.client, conversation.path
+        await client.close()
+        turns = conversation.turns.values()
+        count, texts = len(turns), sum(len(turn.full_text.encode()) for turn in turns)
+        size = sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+        conversation.turns, conversation.ids, conversation.units = {}, {}, []
+        return {
+            "conversations": 1,
+            "turns": count,
+            "index_bytes": size - texts,
+            "remember_seconds": conversation.remember_seconds,
+            "embedder": client.embedder_name,
+            "reranker": client.reranker_name,
+        }
+
+
+def _evidence(turn: Turn, units: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Return a gold turn with the rank of the first unit that covers it, or None."""
+    rank = next((rank for rank, unit in enumerate(units, 1) if turn.id in unit), None)
+    return {"speaker": turn.speaker, "text": turn.full_text, "rank": rank}
 
 
 def ablations() -> dict[str, RankingConfig]:
-    """The ranking without each of its parts, by the part's name."""
+    """Return the ranking without each of its parts, by the part's name."""
     whole = RankingConfig()
-    # Two only say how neighbours lend weight, one where approximate search begins.
+    # Two set how neighbors share weight, one where approximate search begins.
     no_parts = ("fade", "ahead", "exact_upto")
     parts = [field.name for field in fields(whole) if field.name not in no_parts]
     return {part: replace(whole, **{part: 0}) for part in parts}
-
-
-def _remembered(agent: Client, history: History) -> float:
-    """Seconds that it took."""
-    started = time.perf_counter()
-    agent.user(history.name).log(history)
-    agent.user(history.name).remember()
-    return time.perf_counter() - started
-
-
-def _asked(agent: Client, one: LabeledHistory, budgets: Sequence[int]) -> list[Item]:
-    user = one.history.name
-    sessions = {session.id: session.key for session in agent.user(user).sessions()}
-    turns = {turn.id: turn for turn in agent.user(user).turns()}
-    by_place = {
-        (place, turn.key or ""): turn.id
-        for turn in turns.values()
-        for place in ("", sessions[turn.session])
-    }
-    units = [memory.source_turns for memory in agent.user(user).memories()]
-    last = max(turn.at for turn in turns.values())
-    items: list[Item] = []
-    for question in one.questions:
-        gold = {by_place[place] for place in question.gold}
-        asked = [Utterance(text=question.text, speaker=user, at=question.asked_at or last)]
-        agent.user(user).recall(asked)  # the first of each question reads its turns from the disk
-        started = time.perf_counter()
-        found = agent.user(user).recall(asked)
-        seconds = time.perf_counter() - started
-        parts = sorted(found.parts, key=lambda part: -part.score)
-        ranked = [[turn.id for turn in part.source_turns] for part in parts]
-        item = Item(
-            id=question.id,
-            category=question.category,
-            asked=question.text,
-            evidence=[_evidence(turns[turn], ranked) for turn in sorted(gold)],
-            measures=_ranking_measures(ranked, gold, turns, units)
-            | _within(agent, asked, user, gold, budgets),
-            seconds=seconds,
-        )
-        items.append(item)
-    return items
-
-
-def _evidence(turn: Turn, ranked: Sequence[Sequence[int]]) -> Evidence:
-    rank = next((rank for rank, unit in enumerate(ranked, 1) if turn.id in unit), None)
-    return Evidence(speaker=turn.speaker, text=turn.full_text, rank=rank)
-
-
-def _ranking_measures(
-    ranked: Sequence[Sequence[int]],
-    gold: set[int],
-    turns: Mapping[int, Turn],
-    units: Sequence[Sequence[int]],
-) -> dict[str, float]:
-    """Of the units' order alone, as if there were room for each."""
-    best = [turns[turn].session for unit in ranked for turn in unit[:1]]
-    wanted = {turns[turn].session for turn in gold}
-    found = {f"recall@{k}": recall_at(ranked, gold, k) for k in KS}
-    found |= {f"session hit@{k}": hit_at(best, wanted, k) for k in (10, 5)}
-    found["nDCG@10"] = ndcg_at(ranked, gold, 10, units)
-    found["DCG"] = dcg(ranked, gold)
-    found["MRR"] = reciprocal_rank(ranked, gold)
-    return found
-
-
-def _within(
-    agent: Client,
-    asked: Sequence[Utterance],
-    user: str,
-    gold: set[int],
-    budgets: Sequence[int],
-) -> dict[str, float]:
-    """Evidence that comes back within so many tokens."""
-    found: dict[str, float] = {}
-    for budget in budgets:
-        sources = [turn.id for turn in agent.user(user).recall(asked, budget=budget).source_turns]
-        found[f"within {budget}"] = recall_at([sources], gold, 1)
-    return found

@@ -1,15 +1,20 @@
-"""The segmentation bench: how well and how fast a segmenter finds the gold topic segments."""
+"""The segmentation bench: how well a segmenter finds the gold topic segments of dialogues."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
-import numpy as np
-
+from theanine.clock import moment, system_clock
 from theanine.embeddings.static import StaticEmbedder
-from theanine.errors import BadInput
+from theanine.errors import BadInput, SettingsError, UnusableReply
+from theanine.llm.chat import Chat
+from theanine.methods.secom.ask_segments import ask_segments
+from theanine.methods.secom.guidance import Guidance
+from theanine.methods.secom.reflect import Attempt, reflect
 from theanine.segmentation import (
     Span,
     check_tiling,
@@ -19,61 +24,83 @@ from theanine.segmentation import (
     similarity_dips,
     text_tiling,
 )
+from theanine.store import open_store
+from theanine.types import LOCAL_MODEL, Scope, Utterance
+from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue
-from theanine_bench.metrics.intervals import Interval
-from theanine_bench.metrics.segmentation import (
-    boundaries,
-    boundary_f1,
-    pk,
-    segmentation_score,
-    window_diff,
-)
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.task import Task, open_models
+from theanine_bench.samples import Group, Sample, SampleResult, Stage
+from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.tasks.metrics import find_metrics
 
+BENCH = "segmentation"
+METRICS = ("Pk", "WD", "F1", "score")
+LLM = "llm"
+"""The segmenter that asks the language model."""
+SCOPE = Scope("bench segmentation")
+"""The scope of the model's calls in the journal."""
 Segmenter = Callable[[Sequence[str]], Sequence[Span]]
-"""A dialogue's turns in, its segments out."""
-RESAMPLES = 2_000
+"""Takes a dialogue's turns and returns its segments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentedItem:
-    """One dialogue's outcome."""
+def segmentation_task(
+    dialogues: Sequence[SegmentedDialogue],
+    data: str,
+    *,
+    guidance: Guidance | None = None,
+    segmenter: Segmenter | None = None,
+    dropped: Mapping[str, int] | None = None,
+) -> Task:
+    """Return a task with a sample for each dialogue.
 
-    id: str
-    gold: tuple[int, ...]
-    drawn: tuple[int, ...]
-    pk: float
-    wd: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentationRun:
-    """A run over a set. Each interval is the 95 % bootstrap over dialogues.
-
-    Attributes:
-        f1: of boundaries, over all dialogues together.
-        turns_per_second: embedding included, one dialogue after the other.
+    ``data`` is the hash of its file; ``guidance`` is for the segmenter ``llm``; ``segmenter`` takes
+    the place of the one that the run's configuration names. Raises BadInput where there is no
+    boundary to find.
     """
+    if not dialogues:
+        raise BadInput("no dialogues: nothing can be measured")
+    if all(len(dialogue.lengths) < 2 for dialogue in dialogues):
+        raise BadInput("no dialogue has more than one segment: there is no boundary to find")
+    unique = len({dialogue.id for dialogue in dialogues}) == len(dialogues)
+    samples = tuple(
+        Sample(
+            id=dialogue.id if unique else f"{number}/{dialogue.id}",
+            category=dialogue.part,
+            dialogue=_turns(dialogue.texts),
+            extra={"gold": list(dialogue.lengths)},
+        )
+        for number, dialogue in enumerate(dialogues, 1)
+    )
+    group = Group(id=BENCH, stages=(Stage(samples=samples),), dropped=dropped or {})
+    metrics, corpus = find_metrics(METRICS)
+    return Task(
+        bench=BENCH,
+        data=data,
+        groups=[group],
+        metrics=metrics,
+        corpus_metrics=corpus,
+        target=partial(_make_target, guidance=guidance, segmenter=segmenter),
+        uses_store=False,
+    )
 
-    items: Sequence[SegmentedItem]
-    pk: Interval
-    wd: Interval
-    f1: Interval
-    score: Interval
-    turns_per_second: float
 
-    @property
-    def n(self) -> int:
-        """How many dialogues were measured."""
-        return len(self.items)
-
-    @property
-    def measures(self) -> dict[str, Interval]:
-        """Each measure by the name that people know it by."""
-        return {"Pk": self.pk, "WD": self.wd, "F1": self.f1, "score": self.score}
+def _turns(texts: Sequence[str]) -> tuple[Utterance, ...]:
+    return tuple(
+        Utterance(text=text, speaker="AB"[i % 2], at=moment(0)) for i, text in enumerate(texts)
+    )
 
 
-def segmenter(name: str) -> Segmenter:
-    """``local``, ``dips``, ``text-tiling`` or ``every:N``. Raises BadInput for any other name."""
+def _make_target(
+    context: TargetContext, guidance: Guidance | None, segmenter: Segmenter | None
+) -> Target:
+    if context.config.method == LLM:
+        return ModelSegmenter(context, guidance)
+    return LocalSegmenter(segmenter or find_segmenter(context.config.method))
+
+
+def find_segmenter(name: str) -> Segmenter:
+    """Return ``local``, ``dips``, ``text-tiling`` or ``every:N``. Raises BadInput for others."""
     embedder = StaticEmbedder()
     if name == "local":
         return lambda texts: segment_locally(texts, embedder.vectors(texts))
@@ -89,70 +116,98 @@ def segmenter(name: str) -> Segmenter:
     )
 
 
-def bench_segmentation(
-    dialogues: Sequence[SegmentedDialogue], segmenter: Segmenter, seed: int = 0
-) -> SegmentationRun:
-    """Segment each dialogue and measure it. A segmenter that doesn't tile raises ValueError.
+class LocalSegmenter(Target):
+    """A segmenter that asks no model. One that doesn't tile a dialogue raises ValueError."""
 
-    Raises BadInput as :func:`check_dialogues`.
+    def __init__(self, segmenter: Segmenter) -> None:
+        self._segmenter = segmenter
+
+    async def __aenter__(self) -> Self:
+        self._segmenter(["Hello.", "Good morning."])  # loading a model is not its speed
+        return self
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return the lengths of the segments."""
+        texts = [turn.text for turn in sample.dialogue]
+        started = time.perf_counter()
+        spans = self._segmenter(texts)
+        seconds = time.perf_counter() - started
+        return Output(data={"segments": _lengths(spans, len(texts))}, seconds=seconds)
+
+
+class ModelSegmenter(Target):
+    """The language model; where its reply stays unusable, the local segmenter takes its place."""
+
+    def __init__(self, context: TargetContext, guidance: Guidance | None = None) -> None:
+        if context.model is None:
+            raise SettingsError("the segmenter llm needs a language model: name one with --model")
+        self._store = context.store
+        self._guidance = guidance.text if guidance else ""
+        self._chat = Chat(context.meter(context.model), context.store, system_clock, context.limits)
+        self._caller = self._chat.for_scope(SCOPE)
+        self._fallbacks = 0
+
+    async def __aenter__(self) -> Self:
+        # The journal only keeps calls of known scopes.
+        if not (await self._store.scope_version(SCOPE)).scope_id:
+            await self._store.start_session(SCOPE, system_clock())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._chat.close()
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return the lengths of the segments. Raises ModelError."""
+        texts = [turn.text for turn in sample.dialogue]
+        made_by = self._chat.model.name
+        try:
+            spans = await ask_segments(sample.dialogue, self._caller, guidance=self._guidance)
+        except UnusableReply:
+            self._fallbacks += 1
+            made_by = LOCAL_MODEL
+            spans = segment_locally(texts, StaticEmbedder().vectors(texts))
+        return Output(data={"segments": _lengths(spans, len(texts))}, made_by=made_by)
+
+    async def facts(self, user: str) -> Mapping[str, Any]:
+        """Return the number of fallbacks, and of replies that the journal gave."""
+        return {"fallbacks": self._fallbacks, "replayed": self._caller.usage.replayed}
+
+
+def _lengths(spans: Sequence[Span], turns: int) -> list[int]:
+    check_tiling(spans, turns)
+    return lengths_of(spans)
+
+
+async def learn_guidance(
+    results: Sequence[SampleResult], folder: RunFolder, config: RunConfig
+) -> Guidance | None:
+    """Return guidance learned from the dialogues that a run divided worst; None if none was wrong.
+
+    The calls are journalled with the run. Raises ModelError.
     """
-    check_dialogues(dialogues)
-    segmenter(dialogues[0].texts)  # what it loads at first use is not its speed
-    started = time.perf_counter()
-    drawn = [segmenter(one.texts) for one in dialogues]
-    return measured(dialogues, drawn, time.perf_counter() - started, seed)
-
-
-def check_dialogues(dialogues: Sequence[SegmentedDialogue]) -> None:
-    """Raises BadInput where there is nothing to measure."""
-    if not dialogues:
-        raise BadInput("no dialogues: nothing can be measured")
-    if all(len(one.lengths) < 2 for one in dialogues):
-        raise BadInput("no dialogue has more than one segment: there is no boundary to find")
-
-
-def measured(
-    dialogues: Sequence[SegmentedDialogue],
-    drawn: Sequence[Sequence[Span]],
-    seconds: float,
-    seed: int = 0,
-) -> SegmentationRun:
-    """The measures of the segments drawn, in so many seconds, of each dialogue."""
-    items = [_item(one, spans) for one, spans in zip(dialogues, drawn, strict=True)]
-    turns = sum(len(one.texts) for one in dialogues)
-    return _run(items, turns / max(seconds, 1e-9), seed)
-
-
-def _item(one: SegmentedDialogue, spans: Sequence[Span]) -> SegmentedItem:
-    lengths = tuple(lengths_of(check_tiling(spans, len(one.texts))))
-    return SegmentedItem(
-        id=one.id,
-        gold=one.lengths,
-        drawn=lengths,
-        pk=pk(one.lengths, lengths),
-        wd=window_diff(one.lengths, lengths),
-    )
-
-
-def _run(items: Sequence[SegmentedItem], speed: float, seed: int) -> SegmentationRun:
-    counts = np.array([_counts(item) for item in items], np.float64)
-    f1 = boundary_f1((item.gold, item.drawn) for item in items)
-    mean_pk, mean_wd = counts[:, :2].mean(0).tolist()
-    means = {"pk": mean_pk, "wd": mean_wd, "f1": f1}
-    means["score"] = segmentation_score(f1, mean_pk, mean_wd)
-    rng = np.random.default_rng(seed)
-    picks = counts[rng.integers(0, len(items), (RESAMPLES, len(items)))].mean(1)
-    resampled = {"pk": picks[:, 0], "wd": picks[:, 1]}
-    resampled["f1"] = 2 * picks[:, 2] / np.maximum(picks[:, 3], 1e-9)
-    resampled["score"] = (2 * resampled["f1"] + 2 - picks[:, 0] - picks[:, 1]) / 4
-    found: dict[str, Interval] = {}
-    for name, values in resampled.items():
-        low, high = np.quantile(values, [0.025, 0.975])
-        found[name] = Interval(means[name], float(low), float(high), len(items))
-    return SegmentationRun(items=items, turns_per_second=speed, **found)
-
-
-def _counts(item: SegmentedItem) -> tuple[float, float, int, int]:
-    """What the measures of any sample of dialogues are made of."""
-    gold, drawn = boundaries(item.gold), boundaries(item.drawn)
-    return item.pk, item.wd, len(gold & drawn), len(gold) + len(drawn)
+    model = open_models(config).agent
+    assert model  # the run had one
+    store = open_store(str(folder.store))
+    await store.open()
+    chat = Chat(model, store, system_clock)
+    try:
+        attempts = [
+            Attempt(
+                id=result.id,
+                turns=[turn["text"] for turn in result.dialogue],
+                right=result.extra["gold"],
+                drawn=result.output["segments"],
+                error=result.scores["WD"],
+            )
+            for result in results
+            if result.output
+        ]
+        return await reflect(attempts, chat.for_scope(SCOPE))
+    finally:
+        await chat.close()
+        await store.close()

@@ -1,18 +1,24 @@
-"""`theanine bench tables`: the papers' figures beside ours."""
+"""Print the papers' tables, with the figures of your own runs in them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from theanine.cli.options import JsonOption, show_json
 from theanine.cli.rendering import console, show_table
-
-if TYPE_CHECKING:
-    from theanine_bench.analysis.tables import Row, Table
+from theanine_bench.analysis.tables import (
+    Row,
+    Table,
+    insert_rows,
+    load_tables,
+    missing_inputs,
+    run_row,
+)
+from theanine_bench.runs.folder import RunFolder
 
 
 def tables(
@@ -21,28 +27,24 @@ def tables(
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option("--run", metavar="FOLDER", help="A run whose figures go in; several may be."),
+        typer.Option("--run", metavar="FOLDER", help="Run to include; repeatable."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the papers' tables, with the figures of our own runs in them.
+    """Print the papers' tables, with the figures of your own runs in them.
 
-    A run goes into every table of its bench: see to it that it was on the table's data. Ours are
-    scaled as the paper has them, and a mean of sessions counts each alike; what a run would need
-    for a figure that it lacks is said below. How each paper computes its measures is in
-    docs/benchmarks/metrics.md.
+    A run appears in every table of its bench; make sure that it used the table's data. Its figures
+    are scaled like the paper's, and a mean over sessions weighs each session equally. What a run
+    needs for a missing figure is printed below the table. docs/benchmarks/metrics.md says how each
+    paper computes its metrics.
 
     \b
     theanine bench tables
     theanine bench tables theanine-msc --run runs/responses-theanine-1a2b3c4d
     """
-    from theanine_bench.analysis.tables import insert_rows, missing_inputs, run_row
-    from theanine_bench.analysis.tables import load_tables as read
-    from theanine_bench.runs.folder import RunFolder
-
     runs = [(folder.settings(), folder.summary()) for folder in map(RunFolder, run or [])]
     found: list[tuple[Table, list[Row], list[str]]] = []
-    for table in read(names or []):
+    for table in load_tables(names or []):
         own = [(row, missing_inputs(table, *one)) for one in runs if (row := run_row(table, *one))]
         hints = [f"{row.label}: {'; '.join(lacks)}" for row, lacks in own if lacks]
         found.append((table, insert_rows(table, [row for row, _ in own]), hints))
@@ -68,7 +70,7 @@ def tables(
 
 
 def _places(table: Table) -> list[int]:
-    """How many decimals the paper prints, column by column."""
+    """Return the number of decimals that the paper prints, by column."""
     columns = zip(*(row.values for row in table.rows), strict=True)
     return [
         max((len(f"{value:.9g}".partition(".")[2]) for value in column if value), default=2)

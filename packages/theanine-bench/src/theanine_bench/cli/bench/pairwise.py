@@ -1,4 +1,4 @@
-"""`theanine bench pairwise`: runs head to head."""
+"""Compare the answers of runs head to head, by a judge that sees them in both orders."""
 
 from __future__ import annotations
 
@@ -8,51 +8,48 @@ from typing import Annotated, Any
 
 import typer
 
-from theanine_bench.cli.runs.options import JudgingOptions, with_run_options
+from theanine.cli.rendering import console, show_table
+from theanine_bench.cli.execution import run_and_show, show_rest
+from theanine_bench.cli.run_options import JudgingOptions, run_command
+from theanine_bench.judges.pairwise import LETTERS
+from theanine_bench.tasks.pairwise import pairwise_task, read_entries
 
 
-@with_run_options
+@run_command
 def pairwise(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN…", help="Folders of runs over the same cases: A, B and so on."),
+        typer.Argument(metavar="RUN…", help="Folders of runs of the same samples: A, B, ..."),
     ],
     *,
     criteria: Annotated[
-        str, typer.Option(metavar="NAMES", help="By what, separated by commas.")
+        str, typer.Option(metavar="NAMES", help="Criteria, separated by commas.")
     ] = "specificity,memorability,consistency",
     options: JudgingOptions,
 ) -> None:
-    """Which of two runs' answers are better, by a judge that sees them in both orders.
+    """Compare the answers of runs head to head, by a judge that sees them in both orders.
 
-    A verdict that changes with the order is a tie, and is counted as a flip. Criteria: specificity,
+    A verdict that changes with the order is a tie, and counts as a flip. Criteria: specificity,
     memorability, consistency, helpfulness (of what was recalled), overall, answer, gsb; and choice,
-    which takes up to eight runs at once. p-values are SciPy's, two-sided, of the decided cases.
+    which takes up to eight runs at once. p-values are SciPy's, two-sided, over the decided samples.
 
     \b
     theanine bench pairwise runs/ours runs/theirs --judge openai:gpt-4o
     theanine bench pairwise runs/ours runs/theirs --judge openai:gpt-4o --criteria gsb
     theanine bench pairwise runs/a runs/b runs/c --judge openai:gpt-4o --criteria choice
     """
-    from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.tasks.pairwise import pairwise_task, read_entries
-
     entries = read_entries(runs)
-    names = [name for one in criteria.split(",") if (name := one.strip())]
-    plan = pairwise_task(entries, names, options.limit)
-    perform_and_show(
-        plan,
+    names = [name for part in criteria.split(",") if (name := part.strip())]
+    run_and_show(
+        pairwise_task(entries, names, options.limit),
         options,
         show=lambda summary: _show(summary, names, [entry.name for entry in entries]),
-        about={letter: entry.name for letter, entry in zip("ABCDEFGH", entries, strict=False)},
+        settings={letter: entry.name for letter, entry in zip(LETTERS, entries, strict=False)},
     )
 
 
 def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[str]) -> None:
-    """Shares of each run by criterion, then the judge's own bias, what failed and what it took."""
-    from theanine.cli.rendering import console, show_table
-    from theanine_bench.cli.runs.common import show_rest
-
+    """Print each run's share of wins by criterion, the judge's bias, failures and costs."""
     letters = "ABCDEFGH"[: len(runs)]
     for letter, run in zip(letters, runs, strict=True):
         console().print(f"{letter}: {run}", markup=False)
@@ -82,7 +79,7 @@ def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[st
 
 
 def _share(summary: Mapping[str, Any], name: str, run: str) -> str:
-    """How often a run wins; among several with the p-value that it is luck."""
+    """Return a run's share of wins; with its p-value where more than two runs are compared."""
     share = f"{summary['metrics'][f'{name}/{run}']['mean']:.1%}"
     p = summary["corpus"].get(f"{name}/p {run}")
     return share if p is None else f"{share} (p {p:.4f})"

@@ -1,86 +1,86 @@
-"""`theanine bench diff`: runs held against the first of them, case by case."""
+"""Compare runs over their common samples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import anyio
 import typer
 
 from theanine.cli.options import JsonOption, show_json
 from theanine.cli.output import write_text
 from theanine.cli.rendering import console, pluralize, show_table
+from theanine.errors import SettingsError
+from theanine_bench.analysis.diff import Change, Diff, diff_runs, regressions
+from theanine_bench.metrics.paired import PairedComparison
+from theanine_bench.report import diff_page
+from theanine_bench.runs.saved_run import read_runs
 
-if TYPE_CHECKING:
-    from theanine_bench.analysis.diff import Change, Diff
-    from theanine_bench.metrics.paired import PairedComparison
-
+RENAMED_OPTIONS = {"--measure": "--metric"}
 WIDTH = 150
-"""Characters of an answer that the terminal shows; ``--json`` and ``--html`` have all of it."""
+"""Characters of an answer that are printed; ``--json`` and ``--html`` have all."""
 
 
 RunsArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN…", help="Folders of runs; the others are held against the first."),
+    typer.Argument(metavar="RUN…", help="Folders of runs; the first is the baseline."),
 ]
-MeasureOption = Annotated[
+MetricOption = Annotated[
     str | None,
     typer.Option(
-        "--measure", metavar="NAME", help="By what cases are better or worse; else the first."
+        "--metric",
+        metavar="NAME",
+        help="Metric that orders the samples (default: the first).",
     ),
 ]
 ShowOption = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Cases that are shown, of each kind.")
+    int, typer.Option(min=0, metavar="N", help="Number of better and of worse samples to print.")
 ]
 PageOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as one page.")
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write the comparison as a page."),
 ]
 BelowOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="MEASURE=DELTA",
-        help="Exit with 1 where a run is worse than the first by more; several may be.",
+        metavar="METRIC=DELTA",
+        help="Exit with 1 if a run is worse than the first by more than DELTA; repeatable.",
     ),
 ]
 
 
 def diff(
     runs: RunsArgument,
-    measure: MeasureOption = None,
+    metric: MetricOption = None,
     show: ShowOption = 3,
     page: PageOption = None,
     fail_below: BelowOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs over the cases that all of them have, question by question.
+    """Compare runs over their common samples.
 
-    Each measure's difference from the first run has a p-value: McNemar's where it is yes or no,
-    else of a paired bootstrap. BLEU over all answers has one too; MAUVE and BERTScore stand side by
-    side without. What the runs took stands beside it.
+    Each metric's difference from the first run has a p-value: McNemar's for scores of 0 and 1, else
+    a paired bootstrap's. Corpus BLEU has one too; MAUVE and BERTScore are shown without. Tokens,
+    cost and latency are shown alongside.
 
     \b
     theanine bench diff runs/before runs/after
     theanine bench diff runs/turn runs/secom runs/theanine --html compared.html
     theanine bench diff runs/main runs/mine --fail-below right=0.02
     """
-    import anyio
-
-    from theanine_bench.analysis.diff import diff_runs, regressions
-    from theanine_bench.report import diff_page
-    from theanine_bench.runs.saved_run import read_runs
-
     bounds = _bounds(fail_below or [])
     found = diff_runs(anyio.run(read_runs, runs))
     lost = regressions(found, bounds)
-    changes = _changes(found, measure)
+    changes = _changes(found, metric)
     if page is not None:
         write_text(page, diff_page(found))
     if as_json:
         show_json({**found.record(), "changes": _told(changes, show), "regressions": lost})
     else:
-        _show(found)
+        show_comparison(found)
         _show_changes(found, changes, show)
         for one in lost:
             console().print(f"worse than allowed: {one}", markup=False)
@@ -89,8 +89,6 @@ def diff(
 
 
 def _bounds(given: Sequence[str]) -> dict[str, float]:
-    from theanine.errors import SettingsError
-
     found: dict[str, float] = {}
     for one in given:
         name, _, bound = one.rpartition("=")
@@ -99,21 +97,19 @@ def _bounds(given: Sequence[str]) -> dict[str, float]:
         except ValueError:
             found[name] = -1.0
         if not name or not 0 <= found[name] < float("inf"):
-            raise SettingsError(f"--fail-below {one}: write it as MEASURE=DELTA, as in right=0.02")
+            raise SettingsError(f"--fail-below {one}: write it as METRIC=DELTA, as in right=0.02")
     return found
 
 
-Changes = dict[str, tuple[str, list["Change"]]]
-"""By run: the measure, and the cases that changed by it."""
+Changes = dict[str, tuple[str, list[Change]]]
+"""By run: the metric, and the samples whose score changed."""
 
 
-def _changes(found: Diff, measure: str | None) -> Changes:
-    from theanine.errors import SettingsError
-
-    if measure is not None and measure not in found.means:
+def _changes(found: Diff, metric: str | None) -> Changes:
+    if metric is not None and metric not in found.means:
         known = ", ".join(found.means) or "none"
-        raise SettingsError(f"the runs don't share a measure {measure!r}; they share: {known}")
-    name = measure or next(iter(found.means), None)
+        raise SettingsError(f"the runs don't share a metric {metric!r}; they share: {known}")
+    name = metric or next(iter(found.means), None)
     if name is None:
         return {}
     return {
@@ -122,7 +118,7 @@ def _changes(found: Diff, measure: str | None) -> Changes:
 
 
 def _split(changes: Sequence[Change], show: int) -> dict[str, list[Change]]:
-    """The most better and the most worse ones, so many of each."""
+    """Return the ``show`` samples that improved most, and those that worsened most."""
     better = [one for one in changes if one.gain > 0]
     worse = [one for one in reversed(changes) if one.gain < 0]
     return {"better": better[:show], "worse": worse[:show]}
@@ -151,11 +147,21 @@ def _case(one: Change) -> dict[str, Any]:
     }
 
 
-def _show(found: Diff) -> None:
+def show_comparison(found: Diff) -> None:
+    """Print the runs with their costs, and their scores side by side."""
     letters = [chr(ord("A") + place) for place in range(len(found.runs))]
     told = found.record()
     show_table(
-        ["", "run", "cases", "recalled", "an answer, s", "money a case", "tokens in", "tokens out"],
+        [
+            "",
+            "run",
+            "samples",
+            "recalled",
+            "latency, s",
+            "cost per sample",
+            "tokens in",
+            "tokens out",
+        ],
         (
             [
                 letter,
@@ -170,20 +176,20 @@ def _show(found: Diff) -> None:
         ),
     )
     for one in found.warnings:
-        console().print(f"careful: {one}", markup=False)
+        console().print(f"warning: {one}", markup=False)
     for reason, count in found.left_out.items():
         console().print(f"left out: {pluralize(count, reason)}", markup=False)
-    console().print(f"\n{pluralize(len(found.samples), 'common cases')}")
+    console().print(f"\n{pluralize(len(found.samples), 'common samples')}")
     heads = [words for letter in letters[1:] for words in (letter, f"{letter} − A", "p")]
-    show_table(["measure", "A", *heads, "n"], _rows(found))
+    show_table(["metric", "A", *heads, "n"], _rows(found))
     if found.corpus:
-        show_table(["over all answers", "A", *heads, "n"], _whole_rows(found))
+        show_table(["corpus metric", "A", *heads, "n"], _whole_rows(found))
     for why, names in _untested(found).items():
         console().print(f"{', '.join(names)}: {why}", markup=False)
 
 
 def _tokens(spent: dict[str, Any]) -> list[str]:
-    """Of the agent's own calls: what judging took is no cost of the method."""
+    """Return tokens in and out of the target's own calls, without the judge's."""
     own = [sums for what, sums in spent.items() if what != "judging"]
     return [f"{sum(one[name] for one in own):,}" for name in ("input_tokens", "output_tokens")]
 
@@ -216,7 +222,7 @@ def _whole_rows(found: Diff) -> list[list[object]]:
 def _row(
     name: str, values: Sequence[str], against: Sequence[PairedComparison], n: object
 ) -> list[object]:
-    """The runs' values; behind each later one its difference from the first and p, if tested."""
+    """Return the runs' values, each later one with its difference from the first and p-value."""
     row: list[object] = [name, values[0]]
     for value, one in zip_longest(values[1:], against):
         row += [value, *(_tested(one) if one else ("–", "–"))]
@@ -229,7 +235,7 @@ def _tested(one: PairedComparison) -> tuple[str, str]:
 
 
 def _untested(found: Diff) -> dict[str, list[str]]:
-    """Measures over all answers that have no test, by why."""
+    """Return corpus metrics without a p-value, by the reason."""
     told: dict[str, dict[str, None]] = {}
     for name, one in found.corpus.items():
         if one.why:

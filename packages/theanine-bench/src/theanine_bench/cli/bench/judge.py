@@ -1,4 +1,4 @@
-"""`theanine bench judge`: a judge held against people."""
+"""Measure how far a judge agrees with people."""
 
 from __future__ import annotations
 
@@ -9,49 +9,44 @@ from typing import Annotated, Any
 
 import typer
 
-from theanine_bench.cli.runs.options import JudgingOptions, with_run_options
+from theanine.cli.rendering import show_table
+from theanine_bench.cli.execution import run_and_show, show_rest
+from theanine_bench.cli.run_options import JudgingOptions, run_command
+from theanine_bench.tasks.judge import agreement_task
 
 _CELL = re.compile(r"(?P<part>.+): (?P<people>.+) → (?P<judge>.+)")
 
 
-@with_run_options
+@run_command
 def judge(
     labelled: Annotated[
         Path,
         typer.Argument(
-            metavar="LABELLED", help="JSON Lines: items with a `label` that a person gave."
+            metavar="LABELED", help="JSON Lines: results with a `label` that a person gave."
         ),
     ],
     *,
     as_: Annotated[
         str,
-        typer.Option(
-            "--as", metavar="NAME", help="A judge such as right, or a pairwise criterion."
-        ),
+        typer.Option("--as", metavar="NAME", help="Judge, such as right, or pairwise criterion."),
     ],
     options: JudgingOptions,
 ) -> None:
-    """How far a judge agrees with people: agreement, Cohen's kappa, and what it takes for what.
+    """Measure how far a judge agrees with people.
 
-    A line is an item of a run with a label, or {"question", "answer", "reference", "label"}; for a
-    pairwise criterion "answers" has two and the label is A, B or tie. Scales of more than ten
-    numbers are compared in five bands.
+    Prints agreement, Cohen's kappa and the confusion matrix. A line is a result of a run with a
+    label, or {"question", "answer", "reference", "label"}; for a pairwise criterion "answers" has
+    two and the label is A, B or tie. Scales of more than ten numbers are compared in five bands.
 
     \b
     theanine bench judge labelled.jsonl --judge openai:gpt-4o --as right
     theanine bench judge pairs.jsonl --judge openai:gpt-4o --as memorability
     """
-    from theanine_bench.cli.runs.common import perform_and_show
-    from theanine_bench.tasks.judge import agreement_task
-
-    plan = agreement_task(labelled, as_, options.limit)
-    perform_and_show(plan, options, show=_show, about={"as": as_})
+    task = agreement_task(labelled, as_, options.limit)
+    run_and_show(task, options, show=_show, settings={"as": as_})
 
 
 def _show(summary: Mapping[str, Any]) -> None:
-    from theanine.cli.rendering import show_table
-    from theanine_bench.cli.runs.common import show_rest
-
     corpus: Mapping[str, float] = summary["corpus"]
     parts = [name.removesuffix("/agreement") for name in corpus if name.endswith("/agreement")]
     cells = [(match, int(n)) for name, n in corpus.items() if (match := _CELL.fullmatch(name))]
@@ -81,8 +76,6 @@ def _show(summary: Mapping[str, Any]) -> None:
 
 
 def _confusion(part: str, counts: Mapping[tuple[str, str], int]) -> None:
-    from theanine.cli.rendering import show_table
-
     labels = list(dict.fromkeys([a for a, _ in counts] + [b for _, b in counts]))
     show_table(
         [f"{part}: people ↓, judge →", *labels],

@@ -1,0 +1,63 @@
+"""Generate the turns of later sessions, and compare them with what was said."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from theanine.errors import SettingsError
+from theanine_bench.cli.execution import run_and_show
+from theanine_bench.cli.run_options import (
+    RENAMED_OPTIONS,
+    DataArgument,
+    HistoriesOption,
+    MetricsOption,
+    RunOptions,
+    run_command,
+)
+from theanine_bench.datasets.registry import resolve_data_path
+from theanine_bench.tasks.responses import responses_task
+
+__all__ = ["RENAMED_OPTIONS", "responses"]
+
+
+@run_command
+def responses(
+    data: DataArgument,
+    *,
+    sessions: Annotated[
+        str, typer.Option(metavar="FIRST-LAST", help="Sessions whose turns are generated.")
+    ] = "3-5",
+    metric: MetricsOption = None,
+    histories: HistoriesOption = None,
+    options: RunOptions,
+) -> None:
+    """Generate the turns of later sessions, and compare them with what was said.
+
+    Before each session all earlier ones are remembered, and no later one is known.
+
+    \b
+    theanine bench responses msc --model openai:gpt-4o-mini --histories 50
+    theanine bench responses cc.json --method memory-retrieval --limit 200
+    """
+    task = responses_task(
+        resolve_data_path(data),
+        _parse_range(sessions),
+        metrics=metric,
+        judge=options.judge,
+        histories=histories,
+        limit=options.limit,
+    )
+    run_and_show(task, options)
+
+
+def _parse_range(text: str) -> range:
+    first, _, last = text.partition("-")
+    try:
+        numbers = range(int(first), int(last or first) + 1)
+    except ValueError:
+        numbers = range(0)
+    if not numbers or numbers[0] < 1:
+        raise SettingsError(f"--sessions {text}: write it as 3-5, or as one number")
+    return numbers

@@ -1,0 +1,198 @@
+"""Options that every command with runs shares."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from theanine.cli.options import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    SettingsOption,
+    expand_options,
+)
+
+RENAMED_OPTIONS = {"--measure": "--metric"}
+
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="Name of a data set, such as locomo (see `bench data`), or a path."
+    ),
+]
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        help="Metric or judge, such as f1 or gpt4score (default: the bench's own); repeatable.",
+    ),
+]
+HistoriesOption = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Use at most N histories or episodes, evenly spaced."),
+]
+AnswersOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Corrected answer key: its answers count, and questions that it rejects are dropped.",
+    ),
+]
+TargetMethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        envvar="THEANINE_METHOD",
+        metavar="NAME",
+        help="Memory method to test: theanine, secom, exchange and others, see docs/methods.",
+    ),
+]
+JudgeOption = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        envvar="THEANINE_JUDGE",
+        metavar="NAME",
+        help="Judging model, such as openai:gpt-4o; `local` leaves out metrics that need one.",
+    ),
+]
+JudgeUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-base-url",
+        envvar="THEANINE_JUDGE_BASE_URL",
+        metavar="URL",
+        help="OpenAI-compatible server for the judge.",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="The run's folder (default: one in `runs`, named after the settings). The same "
+        "command resumes the run in it.",
+    ),
+]
+TemporaryOutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="The run's folder; the same command resumes the run in it (default: not kept, "
+        "unless a model is asked).",
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Use at most N samples, evenly spaced.")
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Samples, and model calls, at once.")
+]
+CostOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost",
+        min=0.0,
+        metavar="DOLLARS",
+        help="Start no samples after spending this much.",
+    ),
+]
+ReplayOption = Annotated[
+    bool,
+    typer.Option("--replay", help="Repeat the run from its journal, without a model, and compare."),
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Random seed of the method.")]
+BudgetOption = Annotated[
+    int | None,
+    typer.Option("--budget", min=0, metavar="N", help="Maximum tokens of a recollection."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions:
+    """Options of a command that scores existing answers."""
+
+    judge: JudgeOption = "local"
+    judge_base_url: JudgeUrlOption = None
+    limit: LimitOption = None
+    out: OutOption = None
+    concurrency: ConcurrencyOption = 8
+    max_cost: CostOption = None
+    replay: ReplayOption = False
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Options of a command that runs a target and scores its answers."""
+
+    method: TargetMethodOption = "theanine"
+    settings: SettingsOption = None
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    embedder: EmbedderOption = "local"
+    budget: BudgetOption = None
+    judge: JudgeOption = "local"
+    judge_base_url: JudgeUrlOption = None
+    seed: SeedOption = 0
+    limit: LimitOption = None
+    out: OutOption = None
+    concurrency: ConcurrencyOption = 8
+    max_cost: CostOption = None
+    replay: ReplayOption = False
+    as_json: JsonOption = False
+
+
+_COMMAND_LINE: ContextVar[str] = ContextVar("command_line", default="")
+
+
+def run_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Expand a command's options, and record its command line for the run."""
+    expanded = expand_options(command)
+    parameters = inspect.signature(expanded).parameters.values()
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+    @wraps(expanded)
+    def recorded(**values: Any) -> None:
+        _COMMAND_LINE.set(_format_command(values.pop("context")))
+        expanded(**values)
+
+    recorded.__signature__ = inspect.Signature([*parameters, context])  # pyright: ignore[reportAttributeAccessIssue]  # typer reads it
+    recorded.__annotations__ = {**expanded.__annotations__, "context": typer.Context}
+    return recorded
+
+
+def command_line() -> str:
+    """Return the command line of the present :func:`run_command`; empty outside of one."""
+    return _COMMAND_LINE.get()
+
+
+def _format_command(context: typer.Context) -> str:
+    """Return the command with its arguments, and with options from the environment."""
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is None or source.name.startswith("DEFAULT"):
+            continue
+        given = context.params[name]
+        values = cast("list[object]", given if isinstance(given, list | tuple) else [given])
+        option = max(parameter.opts, key=len)
+        for value in values:
+            if parameter.param_type_name == "argument":
+                words.append(str(value))
+            else:
+                words += [option] if value is True else [option, str(value)]
+    return shlex.join(words)

@@ -1,1 +1,0 @@
-"""`theanine bench`: the benches that ask a memory and measure its answers."""

@@ -1,0 +1,66 @@
+"""Retrieval metrics of a result: ``recall@K``, ``nDCG@K``, ``session hit@K``, ``DCG``, ``MRR``,
+``within N`` (evidence recalled within N tokens).
+
+They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.retrieval` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from theanine.llm.chat import ScopedChat
+from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
+from theanine_bench.samples import SampleResult, Score
+
+NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N")
+_NAME = re.compile(r"(recall@|session hit@|nDCG@|within )(\d+)|(DCG|MRR)")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalMetric:
+    """A metric of how a question's evidence was ranked; 0 if the recall failed.
+
+    Attributes:
+        name: one of ``NAMES``, with a number for its letter.
+    """
+
+    name: str
+    needs_judge: bool = False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """0."""
+        return {self.name: 0.0}
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
+        """Return the score under the metric's name."""
+        if not result.output:
+            return Score(values=self.worst)
+        return Score(values={self.name: self._compute(result.output)})
+
+    def _compute(self, output: Mapping[str, Any]) -> float:
+        match = _NAME.fullmatch(self.name)
+        assert match
+        kind, k = match[1] or match[3], int(match[2] or 0)
+        ranked, gold = output["ranked"], output["gold"]
+        match kind:
+            case "recall@":
+                return recall_at(ranked, gold, k)
+            case "session hit@":
+                return hit_at(output["sessions"], output["gold_sessions"], k)
+            case "nDCG@":
+                return ndcg_at(ranked, gold, k, output["gold_units"])
+            case "DCG":
+                return dcg(ranked, gold)
+            case "MRR":
+                return reciprocal_rank(ranked, gold)
+            case _:
+                return recall_at([output["within"][str(k)]], gold, 1)
+
+
+def find_metric(name: str) -> RetrievalMetric | None:
+    """Return the retrieval metric of that name, or None."""
+    return RetrievalMetric(name) if _NAME.fullmatch(name) else None
