@@ -171,7 +171,7 @@ def test_questions_come_in_three_forms(tmp_path: Path, text: str, asked: list[st
         ('{"question": ""}', "question 1"),
         ('{"question": "Where?", "user": "bo"}', "no history"),
         ('{"question": "Where?", "sources": "a"}', "sources"),
-        ("[", "no JSON"),
+        ("[", "be read as JSON"),
     ],
 )
 def test_questions_that_make_no_sense_name_their_place(

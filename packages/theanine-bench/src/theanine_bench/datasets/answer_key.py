@@ -1,12 +1,11 @@
-"""A corrected answer key: answers in the place of a set's own, and questions that are no good.
+"""Corrected answer keys: other answers than a data set's own, and rejected questions.
 
-Keys come as people publish them. An object has an answer, or null, under each question's id. A
-list, or JSON Lines, has entries that name a question by its ``id``, or by its words (``question``)
-with the ``conversation`` where several ask them, and say the right ``answer``, or null. The
-published audit of LoCoMo (https://github.com/dial481/locomo-audit) is such a list: its
-``question_id`` is its own, its ``correct_answer`` the answer, and ``golden_answer`` the one that
-was published, to which the set's is held; its entries about evidence alone (``error_type``) change
-no answer. A question without an entry keeps its answer.
+A key is an object of answers by question id, or a list or JSON Lines of entries. An entry names a
+question by ``id`` or by its text (``question``, with ``conversation`` if several ask it) and gives
+the right ``answer``; null rejects the question. The published audit of LoCoMo
+(https://github.com/dial481/locomo-audit) is such a list: ``question_id`` is its own id,
+``correct_answer`` the answer, and ``golden_answer`` the published one, which must equal the set's;
+entries about evidence only (``error_type``) are skipped. Other questions keep their answers.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from theanine_bench.samples import Group, Sample, Stage
 
 REJECTED = "questions that the answer key rejects"
 PUBLISHED = "published"
-"""Where a case's ``extra`` keeps the answer that the key replaced."""
+"""Key in a sample's ``extra`` of the answer that was replaced."""
 _ANSWERS = ("answer", "correct_answer")
 _CONVERSATIONS = ("conversation", "sample_id")
-_EVIDENCE_ALONE = "WRONG_CITATION"
-_ABOUT_THE_OLD = ("rubric", "ordered")
+_EVIDENCE_ONLY = "WRONG_CITATION"
+_ANSWER_SPECIFIC = ("rubric", "ordered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyQuestion:
-    """A question as a key may name it, and the answer that is published for it."""
+    """A question of the data set, with its published answer."""
 
     id: str
     words: str
@@ -42,13 +41,14 @@ class KeyQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyEntry:
-    """What a key says of a question: its answer, or None where it rejects the question.
+    """A key's entry about a question.
 
     Attributes:
-        id: the question's, or one of the key's own.
-        words: the question itself; empty where the key has only ids.
-        published: the answer that the key corrects, or None where it doesn't say.
-        where: the entry's place, for people.
+        id: the question's id, or one of the key's own.
+        words: the question's text; empty if the key has only ids.
+        answer: the right answer; None rejects the question.
+        published: the answer that the key corrects; None if unknown.
+        where: the entry's place, for messages.
     """
 
     id: str
@@ -60,7 +60,7 @@ class KeyEntry:
 
 
 def read_answer_key(file: Path) -> list[KeyEntry]:
-    """The entries of a key. Raises BadInput, naming the place, for one that can't be taken."""
+    """Read the entries of a key. Raises BadInput with the place of an invalid one."""
     document = load_json(file)
     if isinstance(document, dict) and not {"id", "question"} & document.keys():
         answers = cast("dict[str, Any]", document)
@@ -74,10 +74,10 @@ def read_answer_key(file: Path) -> list[KeyEntry]:
 
 
 def apply_answer_key(groups: Sequence[Group], key: Iterable[KeyEntry]) -> list[Group]:
-    """The groups with the key's answers, without the questions that it rejects, counted.
+    """Return the groups with the key's answers, without rejected questions, which are counted.
 
-    Raises BadInput for an entry about no question of the groups, about several, or about one whose
-    published answer is another, and where two entries are about the same question.
+    Raises BadInput for an entry that matches no question or several, or one with another published
+    answer, and for two entries about the same question.
     """
     asked = [
         KeyQuestion(
@@ -94,13 +94,16 @@ def apply_answer_key(groups: Sequence[Group], key: Iterable[KeyEntry]) -> list[G
 
 
 def relevant_entries(asked: Iterable[KeyQuestion], key: Iterable[KeyEntry]) -> list[KeyEntry]:
-    """The entries that name one of these questions, by id or words."""
+    """Return the entries that name one of these questions, by id or text."""
     known = {name for one in asked for name in (one.id, _plain(one.words))}
     return [entry for entry in key if known & {entry.id, _plain(entry.words)}]
 
 
 def match_answers(asked: Iterable[KeyQuestion], key: Iterable[KeyEntry]) -> dict[str, str | None]:
-    """The answers by the questions' ids; None where the key rejects one. Raises as above."""
+    """Return the answers by question id, None for rejected ones.
+
+    Raises as :func:`apply_answer_key`.
+    """
     ids: dict[str, KeyQuestion] = {}
     words: dict[str, list[KeyQuestion]] = defaultdict(list)
     for one in asked:
@@ -122,8 +125,8 @@ def match_answers(asked: Iterable[KeyQuestion], key: Iterable[KeyEntry]) -> dict
 
 
 def replace_answer(extra: Mapping[str, Any], published: str, answer: str) -> dict[str, Any]:
-    """A case's ``extra`` under a new answer, which is right by itself and so answerable."""
-    kept = {name: value for name, value in extra.items() if name not in _ABOUT_THE_OLD}
+    """Return a sample's ``extra`` for a new answer: answerable, without rubric."""
+    kept = {name: value for name, value in extra.items() if name not in _ANSWER_SPECIFIC}
     if "answerable" in kept:
         kept["answerable"] = True
     return {**kept, PUBLISHED: published}
@@ -137,11 +140,11 @@ def _row(id: str, value: object) -> object:
 
 
 def _entry(row: object, where: str) -> KeyEntry | None:
-    """The entry; None for one that finds fault with a question's evidence and not its answer."""
+    """Parse an entry; None for one about a question's evidence only."""
     if not isinstance(row, dict):
         raise BadInput('an entry is an object with "id" or "question", and "answer"', where)
     fields = cast("dict[str, Any]", row)
-    if fields.get("error_type") == _EVIDENCE_ALONE:
+    if fields.get("error_type") == _EVIDENCE_ONLY:
         return None
     name = next((field for field in _ANSWERS if field in fields), None)
     id, words = str(fields.get("id", fields.get("question_id", ""))), fields.get("question", "")
@@ -162,7 +165,7 @@ def _entry(row: object, where: str) -> KeyEntry | None:
 
 
 def _by_words(entry: KeyEntry, asked: Sequence[KeyQuestion]) -> KeyQuestion:
-    """The question with the entry's words, by its conversation and its published answer."""
+    """Return the question with the entry's text; conversation and published answer decide."""
     name = entry.id or entry.words
     if entry.conversation:
         asked = [one for one in asked if one.conversation == entry.conversation]

@@ -1,4 +1,4 @@
-"""Reads a set as the benches do, and counts what is in it, what was dropped and what is odd."""
+"""Check a data set: read it as the benches do and count contents, faults and oddities."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetReport:
-    """What one bench finds in a file or folder.
+    """What a bench reads from a file or folder, as counts.
 
     Attributes:
-        held: histories, sessions and turns, or dialogues and segments.
-        asked: cases by category.
-        dropped: what could not be used, by reason.
-        odd: what is used as it is but looks wrong, by reason.
+        contents: histories, sessions and turns, or dialogues and segments.
+        samples: by category.
+        dropped: what can't be used, by reason.
+        warnings: what is used but looks wrong, by reason.
     """
 
     bench: str
@@ -39,31 +39,31 @@ class DatasetReport:
 
 
 def check_dataset(path: Path, benches: Iterable[str] = ()) -> list[DatasetReport]:
-    """What each of these benches finds; without any named, what the first finds that can read it.
+    """Read a path as these benches do, by default as the first bench that can.
 
-    Raises BadInput where it can't be read, and for the first that knows its shape, at the place
-    where it is faulty.
+    Raises BadInput if no bench can read it, or with the place of a fault if a bench knows its
+    format.
     """
     named = [bench for bench in dict.fromkeys(map(_reader, benches)) if bench in _CHECKS]
     if named:
         return [_CHECKS[bench](path) for bench in named]
     faults: list[str] = []
-    for one in _CHECKS.values():
+    for read in _CHECKS.values():
         try:
-            found = one(path)
+            report = read(path)
         except BadInput as fault:
-            if _is_inside(fault.where, path):  # it is this bench's, and faulty
+            if _is_inside(fault.where, path):  # the format is right, an item is not
                 raise
             faults.append(str(fault))
             continue
-        if any(found.contents.values()):
-            return [found]
-        faults.append(f"bench {found.bench} finds nothing in it")
+        if any(report.contents.values()):
+            return [report]
+        faults.append(f"bench {report.bench} finds nothing in it")
     raise BadInput(f"no bench can read it: {'; '.join(dict.fromkeys(faults))}", str(path))
 
 
 def _is_inside(where: str, path: Path) -> bool:
-    """Whether a fault is of one item of a list, or of one file of a folder."""
+    """Return whether a fault is in an item of a list or in a file of a folder."""
     return where != str(path) if path.is_dir() else where.startswith(f"{path}, [")
 
 
@@ -72,36 +72,37 @@ def _reader(bench: str) -> str:
 
 
 def _qa(path: Path) -> DatasetReport:
-    return _of_groups("qa", read_qa(path))
+    return _report_groups("qa", read_qa(path))
 
 
 def _responses(path: Path) -> DatasetReport:
-    return _of_groups("responses", read_responses(path))
+    return _report_groups("responses", read_responses(path))
 
 
-def _of_groups(bench: str, groups: Sequence[Group]) -> DatasetReport:
+def _report_groups(bench: str, groups: Sequence[Group]) -> DatasetReport:
     histories = [h for group in groups for stage in group.stages for h in stage.histories]
     dropped = sum((Counter(group.dropped) for group in groups), Counter[str]())
-    odd = sum((Counter(history.notes) for history in histories), Counter[str]())
-    asked = Counter[str]()
+    warnings = sum((Counter(history.notes) for history in histories), Counter[str]())
+    samples = Counter[str]()
     for group in groups:
-        texts = Counter(case.dialogue[-1].text.casefold() for case in group.samples)
-        odd["questions asked twice"] += len(group.samples) - len(texts) if bench == "qa" else 0
-        for case in group.samples:
-            asked[case.category or "uncategorized"] += 1
-            answerable = case.extra.get("answerable", True)
-            odd["questions without a reference answer"] += answerable and not case.reference
-            odd[UNLABELED] += case.extra.get("gold") == []
+        texts = {sample.dialogue[-1].text.casefold() for sample in group.samples}
+        if bench == "qa":
+            warnings["questions asked twice"] += len(group.samples) - len(texts)
+        for sample in group.samples:
+            samples[sample.category or "uncategorized"] += 1
+            answerable = sample.extra.get("answerable", True)
+            warnings["questions without a reference answer"] += answerable and not sample.reference
+            warnings[UNLABELED] += sample.extra.get("gold") == []
     return DatasetReport(
         bench=bench,
-        contents={**_held(histories), "memories of their own": len(groups)},
-        samples=asked,
+        contents={**_count_turns(histories), "memories of their own": len(groups)},
+        samples=samples,
         dropped=+dropped,
-        warnings=+odd,
+        warnings=+warnings,
     )
 
 
-def _held(histories: Sequence[History]) -> dict[str, int]:
+def _count_turns(histories: Sequence[History]) -> dict[str, int]:
     return {
         "histories": len({history.name for history in histories}),
         "sessions": sum(len(history.transcripts) for history in histories),
@@ -112,16 +113,16 @@ def _held(histories: Sequence[History]) -> dict[str, int]:
 def _segmentation(path: Path) -> DatasetReport:
     dropped = Counter[str]()
     dialogues = read_segmented(path, dropped)
-    single = sum(len(one.lengths) == 1 for one in dialogues)
-    blank = sum(not text.strip() for one in dialogues for text in one.texts)
+    single = sum(len(dialogue.lengths) == 1 for dialogue in dialogues)
+    blank = sum(not text.strip() for dialogue in dialogues for text in dialogue.texts)
     return DatasetReport(
         bench="segmentation",
         contents={
             "dialogues": len(dialogues),
-            "turns": sum(len(one.texts) for one in dialogues),
-            "segments": sum(len(one.lengths) for one in dialogues),
+            "turns": sum(len(dialogue.texts) for dialogue in dialogues),
+            "segments": sum(len(dialogue.lengths) for dialogue in dialogues),
         },
-        samples=Counter(one.part or "whole" for one in dialogues),
+        samples=Counter(dialogue.part or "whole" for dialogue in dialogues),
         dropped=+dropped,
         warnings=+Counter({"dialogues of one segment": single, "empty turns": blank}),
     )
@@ -129,18 +130,20 @@ def _segmentation(path: Path) -> DatasetReport:
 
 def _teafarm(path: Path) -> DatasetReport:
     if path.is_file() and is_teabag(path):
-        bag = read_teabag(path)
-        asked = Counter(one.data_set or "unnamed" for one in bag.question_file.questions)
+        teabag = read_teabag(path)
         return DatasetReport(
-            bench="teafarm", contents=_held(bag.histories), samples=asked, dropped={}, warnings={}
+            bench="teafarm",
+            contents=_count_turns(teabag.histories),
+            samples=Counter(one.data_set or "unnamed" for one in teabag.question_file.questions),
+            dropped={},
+            warnings={},
         )
     reading = read_histories(path, keep_going=True)
-    dropped = Counter({"turns or sessions that can't be read": len(reading.rejected)})
     return DatasetReport(
         bench="teafarm",
-        contents=_held(reading.histories),
+        contents=_count_turns(reading.histories),
         samples={},
-        dropped=+dropped,
+        dropped=+Counter({"turns or sessions that can't be read": len(reading.rejected)}),
         warnings=reading.notes,
     )
 

@@ -1,8 +1,8 @@
 """Persona-Chat as SeCom uses it (appendix A.9): the next turns of a chat, after the five around it.
 
 The file is Synthetic-Persona-Chat's (Jandaghi et al. 2023): a table with both personas and the
-conversation as lines ``User 1: …``. The chats around are the sessions before. The second speaker's
-turns are predicted; each speaker's persona opens the dialogue, as the paper has both in its prompt.
+conversation as lines ``User 1: …``. The surrounding chats are the earlier sessions. The second
+speaker's turns are predicted; both personas open the dialogue, as in the paper's prompt.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from theanine.errors import BadInput
@@ -36,78 +36,77 @@ class _Chat:
 
     id: str
     personas: dict[str, list[str]]
-    lines: Sequence[PlainTurn]
+    turns: Sequence[PlainTurn]
 
 
 def is_personachat(path: Path) -> bool:
-    """Whether a file is such a table, by its name's ending."""
+    """Return whether a file is a table, judged by its suffix."""
     return path.suffix.lower() == ".csv"
 
 
 def read_personachat(path: Path) -> list[Group]:
-    """One group a chat. Raises BadInput where there is no such chat in it."""
+    """Read one group a chat. Raises BadInput if there is no chat."""
     dropped = Counter[str]()
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             chats = list(_chats(csv.DictReader(file), dropped))
     except (OSError, ValueError, csv.Error) as error:
         raise BadInput(f"can't be read as a table: {error}", str(path)) from None
-    groups = [_group(place, chats) for place in range(len(chats))]
+    groups = [_group(index, chats) for index in range(len(chats))]
     groups = [group for group in groups if group.samples]
     if not groups:
         raise BadInput(f"no chat in it; it needs the columns {', '.join(_COLUMNS)}", str(path))
     first, *rest = groups
-    return [Group(id=first.id, stages=first.stages, dropped=dict(dropped)), *rest]
+    return [replace(first, dropped=dict(dropped)), *rest]
 
 
 def _chats(rows: csv.DictReader[str], dropped: Counter[str]) -> Iterator[_Chat]:
     for number, row in enumerate(rows, 1):
-        plain = {str(name).strip().casefold(): value or "" for name, value in row.items()}
-        lines = _lines(plain.get(_COLUMNS[2], ""))
-        if len(lines) < 2:
+        cells = {str(name).strip().casefold(): value or "" for name, value in row.items()}
+        turns = _turns(cells.get(_COLUMNS[2], ""))
+        if len(turns) < 2:
             dropped["chats that can't be read"] += 1
             continue
         personas = {
-            name: [one.strip() for one in plain.get(column, "").splitlines() if one.strip()]
+            name: [line.strip() for line in cells.get(column, "").splitlines() if line.strip()]
             for name, column in zip((FIRST, SECOND), _COLUMNS, strict=False)
         }
-        yield _Chat(id=f"persona-chat/{number}", personas=personas, lines=lines)
+        yield _Chat(id=f"persona-chat/{number}", personas=personas, turns=turns)
 
 
-def _lines(text: str) -> list[PlainTurn]:
-    """The turns; a line without a name goes on with the turn before it."""
-    lines: list[PlainTurn] = []
-    for one in text.splitlines():
-        if match := _LINE.fullmatch(one):
-            lines.append(PlainTurn(speaker=match[1].capitalize(), text=match[2].strip()))
-        elif one.strip() and lines:
-            said = f"{lines[-1].text} {one.strip()}".strip()
-            lines[-1] = PlainTurn(speaker=lines[-1].speaker, text=said)
-    return [line for line in lines if line.text]
+def _turns(text: str) -> list[PlainTurn]:
+    """Parse the turns; a line without a name continues the turn above."""
+    turns: list[PlainTurn] = []
+    for line in text.splitlines():
+        if match := _LINE.fullmatch(line):
+            turns.append(PlainTurn(speaker=match[1].capitalize(), text=match[2].strip()))
+        elif line.strip() and turns:
+            turns[-1] = replace(turns[-1], text=f"{turns[-1].text} {line.strip()}".strip())
+    return [turn for turn in turns if turn.text]
 
 
-def _group(place: int, chats: Sequence[_Chat]) -> Group:
-    own = chats[place]
-    near = [chats[one] for one in surrounding_indices(place, len(chats), OTHERS)]
-    history = build_history(own.id, [(chat.id, chat.lines) for chat in near])
+def _group(index: int, chats: Sequence[_Chat]) -> Group:
+    chat = chats[index]
+    nearby = [chats[i] for i in surrounding_indices(index, len(chats), OTHERS)]
+    history = build_history(chat.id, [(other.id, other.turns) for other in nearby])
     if not history.transcripts:
-        return Group(id=own.id, stages=())
-    cases: list[Sample] = []
-    personas = {name: persona for name, persona in own.personas.items() if persona}
-    opening = [PlainTurn(speaker=name, text=" ".join(said)) for name, said in personas.items()]
-    for number in range(1, len(own.lines)):
-        if own.lines[number].speaker != SECOND:
+        return Group(id=chat.id, stages=())
+    samples: list[Sample] = []
+    personas = {name: persona for name, persona in chat.personas.items() if persona}
+    opening = [PlainTurn(speaker=name, text=" ".join(lines)) for name, lines in personas.items()]
+    for i in range(1, len(chat.turns)):
+        if chat.turns[i].speaker != SECOND:
             continue
-        *before, last = own.lines[:number]
-        asked = PlainQuestion(
-            id=f"{own.id}/{number + 1}",
+        *before, last = chat.turns[:i]
+        question = PlainQuestion(
+            id=f"{chat.id}/{i + 1}",
             text=last.text,
-            answer=own.lines[number].text,
+            answer=chat.turns[i].text,
             category="persona-chat",
             before=(*opening, *before),
             speaker=last.speaker,
             answers=SECOND,
             extra={"persona": personas},
         )
-        cases.append(build_sample(asked, [history]))
-    return Group(id=own.id, stages=(Stage(histories=(history,), samples=tuple(cases)),))
+        samples.append(build_sample(question, [history]))
+    return Group(id=chat.id, stages=(Stage(histories=(history,), samples=tuple(samples)),))

@@ -1,8 +1,10 @@
-"""What several methods are asked over the same histories: from a file, from the data, or its turns.
+"""Questions to ask several methods about the same histories.
 
-A questions file is JSON Lines, a JSON list, or plain text with a question a line. An entry is the
-question itself or ``{"question", "answer"?, "sources"?: [turn keys], "user"?, "category"?}``; one
-that names no user is asked of every history.
+They come from a questions file, from the data, or from the turns of the data.
+
+A questions file is JSON Lines, a JSON list, or plain text with a question a line. An entry is a
+question or ``{"question", "answer"?, "sources"?: [turn keys], "user"?, "category"?}``; one
+without a user is asked about every history.
 """
 
 from __future__ import annotations
@@ -10,28 +12,31 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from pydantic import BaseModel
 
 from theanine.errors import BadInput
 from theanine.importers import read_histories
-from theanine.types import History, Transcript, Utterance
+from theanine.types import History, Utterance
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory, TurnRef
+from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, Text, validate
 from theanine_bench.stored_histories import read_stored_histories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserQuestion:
-    """One question, as every method is asked it.
+    """A question about a user's history.
 
     Attributes:
-        user: whose memory is asked.
-        dialogue: what was said so far; its last turn is the question.
-        answer: what a good reply says, or empty.
-        category: what sort of question, or empty.
-        gold: turns that answer it, if they are labelled.
-        before: key of the session before which it is asked; None for after all of them.
+        user: the history's name.
+        dialogue: the conversation so far; its last turn is the question.
+        answer: a reference answer, or empty.
+        gold: the labeled turns, if any.
+        before: key of the session before which it is asked; None for after the last one.
     """
 
     user: str
@@ -43,33 +48,33 @@ class UserQuestion:
 
     @property
     def text(self) -> str:
-        """The question's words."""
+        """The question."""
         return self.dialogue[-1].full_text
 
 
 def read_questions(
-    data: Path, questions: Path | None = None, limit: int | None = None
+    data: Path, file: Path | None = None, limit: int | None = None
 ) -> tuple[list[History], list[UserQuestion]]:
-    """The histories of a file, a folder, a store or its export, and what is asked about them.
+    """Read the histories of a file, a folder, a store or an export, and questions about them.
 
-    Without a questions file they are the data's own. Data without any is asked as it was talked:
-    before each session but the first is remembered, the last thing that a user says in it, with
-    the turns before it. ``limit`` keeps so many, evenly spread.
+    Without a questions file the questions are the data's own. If it has none, the last user turn of
+    each session but the first is asked before that session is remembered, with the turns before it.
+    ``limit`` keeps at most so many questions, evenly spaced.
 
-    Raises BadInput for a file that can't be read, or when nothing is left to ask.
+    Raises BadInput for an unreadable file and without any question.
     """
     histories = read_stored_histories(data)
-    labelled = [] if histories else _labelled(data)
+    labeled = [] if histories else _read_labeled(data)
     if histories is None:
-        histories = [one.history for one in labelled] or list(read_histories(data).histories)
-    if questions is not None:
-        asked = list(_from_file(questions, histories))
-    elif labelled:
-        asked = [ask for one in labelled for ask in _own(one)]
+        histories = [one.history for one in labeled] or list(read_histories(data).histories)
+    if file is not None:
+        asked = list(_read_file(file, histories))
+        if not asked:
+            raise BadInput("it holds no question", str(file))
+    elif labeled:
+        asked = [question for one in labeled for question in _labeled_questions(one)]
     else:
-        asked = [ask for history in histories for ask in _talked(history)]
-    if questions is not None and not asked:
-        raise BadInput("it holds no question", str(questions))
+        asked = [question for history in histories for question in _last_user_turns(history)]
     if not asked:
         raise BadInput(
             "nothing to ask: it holds no questions and no second session; name a file with "
@@ -81,92 +86,89 @@ def read_questions(
     return histories, asked
 
 
-def _labelled(data: Path) -> list[LabeledHistory]:
-    """The data with its questions where its format has some; else nothing."""
+class _Entry(BaseModel):
+    question: Text
+    answer: OptionalAsText = ""
+    category: OptionalAsText = ""
+    kind: OptionalAsText = ""
+    sources: list[AnyAsText] | None = None
+    user: str | None = None
+
+
+def _read_labeled(data: Path) -> list[LabeledHistory]:
     try:
         return read_evidence(data)
-    except BadInput:
+    except BadInput:  # another format, whose questions are its turns
         return []
 
 
-def _own(labelled: LabeledHistory) -> Iterator[UserQuestion]:
-    history = labelled.history
-    for question in labelled.questions:
+def _labeled_questions(labeled: LabeledHistory) -> Iterator[UserQuestion]:
+    history = labeled.history
+    for question in labeled.questions:
         at = question.asked_at or _end(history)
-        said = Utterance(text=question.text, speaker=_asker(history), at=at)
         yield UserQuestion(
             user=history.name,
-            dialogue=(said,),
+            dialogue=(Utterance(text=question.text, speaker=_asker(history), at=at),),
             answer=question.answer,
             category=question.category,
             gold=question.gold,
         )
 
 
-def _talked(history: History) -> Iterator[UserQuestion]:
+def _last_user_turns(history: History) -> Iterator[UserQuestion]:
     for transcript in history.transcripts[1:]:
-        last = max(
-            (i for i, turn in enumerate(transcript.turns) if turn.role == "user"), default=-1
-        )
-        if last >= 0:
-            said = tuple(transcript.turns[: last + 1])
-            yield UserQuestion(user=history.name, dialogue=said, before=transcript.key)
+        users = [i for i, turn in enumerate(transcript.turns) if turn.role == "user"]
+        if users:
+            dialogue = tuple(transcript.turns[: users[-1] + 1])
+            yield UserQuestion(user=history.name, dialogue=dialogue, before=transcript.key)
 
 
-def _from_file(file: Path, histories: Sequence[History]) -> Iterator[UserQuestion]:
-    known = {history.name for history in histories}
-    for number, entry in enumerate(_entries(file), 1):
-        where = f"{file.name}, question {number}"
-        record = cast("dict[str, Any]", {"question": entry} if isinstance(entry, str) else entry)
-        if not isinstance(entry, str | dict) or not str(record.get("question") or "").strip():
-            raise BadInput('give each entry as text or as {"question": …}', where)
-        user = record.get("user")
-        if user is not None and user not in known:
-            raise BadInput(f"{user!r} is no history of the data: {', '.join(known)}", where)
-        sources: object = record.get("sources") or []
-        if not isinstance(sources, list):
-            raise BadInput('"sources" is a list of turn keys', where)
+def _read_file(file: Path, histories: Sequence[History]) -> Iterator[UserQuestion]:
+    names = [history.name for history in histories]
+    for number, value in enumerate(_values(file), 1):
+        place = f"question {number}"
+        record = {"question": value} if isinstance(value, str) else value
+        entry = validate(_Entry, record, file.name, place)
+        if entry.user is not None and entry.user not in names:
+            raise BadInput(
+                f"{entry.user!r} is no history of the data: {', '.join(names)}",
+                f"{file.name}, {place}",
+            )
         for history in histories:
-            if user in (None, history.name):
+            if entry.user in (None, history.name):
+                text, asker = entry.question.strip(), _asker(history)
                 yield UserQuestion(
                     user=history.name,
-                    dialogue=(_question(history, str(record["question"])),),
-                    answer=str(record.get("answer") or ""),
-                    category=str(record.get("category") or record.get("kind") or ""),
-                    gold=frozenset(("", str(key)) for key in cast("list[object]", sources)),
+                    dialogue=(Utterance(text=text, speaker=asker, at=_end(history)),),
+                    answer=entry.answer,
+                    category=entry.category or entry.kind,
+                    gold=frozenset(("", key) for key in entry.sources or ()),
                 )
 
 
-def _question(history: History, text: str) -> Utterance:
-    return Utterance(text=text.strip(), speaker=_asker(history), at=_end(history))
-
-
-def _entries(file: Path) -> list[Any]:
+def _values(file: Path) -> list[Any]:
+    """Return the values of a JSON list or JSON Lines, or the lines of plain text."""
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         raise BadInput(f"can't be read: {error}", str(file)) from None
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     try:
         if text.lstrip().startswith("["):
             return list(json.loads(text))
         if text.lstrip().startswith("{"):
             return [json.loads(line) for line in lines]
     except ValueError as error:
-        raise BadInput(f"no JSON: {error}", str(file)) from None
-    return [line.strip() for line in lines]
+        raise BadInput(f"can't be read as JSON: {error}", str(file)) from None
+    return lines
 
 
 def _asker(history: History) -> str:
-    """Who asks: the first person in it."""
-    people = (turn.speaker for t in history.transcripts for turn in t.turns if turn.role == "user")
-    return next(people, history.name)
+    """Return the first user who speaks in a history."""
+    users = (turn.speaker for t in history.transcripts for turn in t.turns if turn.role == "user")
+    return next(users, history.name)
 
 
-def _end(history: History) -> Any:
-    """When it is over."""
-
-    def ended(transcript: Transcript) -> Any:
-        return transcript.turns[-1].at if transcript.turns else transcript.at
-
-    return max(map(ended, history.transcripts))
+def _end(history: History) -> datetime:
+    """Return the time of a history's last turn."""
+    return max((t.turns[-1] if t.turns else t).at for t in history.transcripts)

@@ -1,11 +1,9 @@
-"""Turns of later sessions for the agent to say: MSC, Conversation Chronicles, or any history.
-
-Persona-Chat, which has no later sessions, is read by a module of its own.
-"""
+"""Turns of later sessions to be predicted: MSC, Conversation Chronicles, or any history."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from theanine.errors import BadInput
@@ -15,29 +13,31 @@ from theanine_bench.datasets.personachat import is_personachat, read_personachat
 from theanine_bench.samples import Group, Sample, Stage
 
 SESSIONS = (3, 4, 5)
-"""Theanine (section 3.3) and LLM-Rsum (section 4.1) test these: before, methods hardly differ."""
+"""The sessions that Theanine (section 3.3) and LLM-Rsum (section 4.1) test."""
 
 
 def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Group]:
-    """One group an episode: before each of the sessions, all earlier ones are remembered.
+    """Read one group an episode: before each of the sessions, all earlier ones are remembered.
 
-    Every turn of such a session but its first is a case: the dialogue up to it is what was said,
-    its own words are the reference, and its speaker is the one who answers. The category is
-    ``session N``. Raises BadInput where no history reaches the first of these sessions.
+    Every turn of such a session but the first is a sample: the turns before it are the dialogue,
+    its text is the reference, its speaker answers. The category is ``session N``. Persona-Chat has
+    samples of its own; see :mod:`theanine_bench.datasets.personachat`.
+
+    Raises BadInput if no history has the first of these sessions.
     """
     if is_personachat(path):
         return read_personachat(path)
     reading = read_histories(path, keep_going=True)
     groups = [_group(history, sessions) for history in reading.histories]
-    found = [group for group in groups if group.samples]
-    if not found:
+    usable = [group for group in groups if group.samples]
+    if not usable:
         raise BadInput(
             f"no history in it has a session {min(sessions)} with two turns or more", str(path)
         )
     if reading.rejected:
         dropped = {"turns or sessions that can't be read": len(reading.rejected)}
-        found[0] = Group(id=found[0].id, stages=found[0].stages, dropped=dropped)
-    return found
+        usable[0] = replace(usable[0], dropped=dropped)
+    return usable
 
 
 def _group(history: History, sessions: Collection[int]) -> Group:
@@ -46,24 +46,25 @@ def _group(history: History, sessions: Collection[int]) -> Group:
     notes = history.notes
     for number, transcript in enumerate(history.transcripts, 1):
         if number in sessions:
-            known = (History(name=history.name, transcripts=before, notes=notes),) if before else ()
-            stages.append(Stage(histories=known, samples=tuple(_cases(transcript, number))))
+            earlier = History(name=history.name, transcripts=before, notes=notes)
+            histories = (earlier,) if before else ()
+            samples = tuple(_samples(transcript, number))
+            stages.append(Stage(histories=histories, samples=samples))
             before, notes = [], dict[str, int]()
         before.append(transcript)
     return Group(id=history.name, stages=tuple(stages))
 
 
-def _cases(transcript: Transcript, number: int) -> Iterator[Sample]:
-    for place in range(1, len(transcript.turns)):
-        turn = transcript.turns[place]
+def _samples(transcript: Transcript, session: int) -> Iterator[Sample]:
+    for i, turn in enumerate(transcript.turns[1:], 1):
         yield Sample(
-            id=f"{transcript.key}/{place + 1}",
-            category=f"session {number}",
-            dialogue=tuple(_plain(said) for said in transcript.turns[:place]),
+            id=f"{transcript.key}/{i + 1}",
+            category=f"session {session}",
+            dialogue=tuple(_without_key(turn) for turn in transcript.turns[:i]),
             reference=turn.full_text,
             speaker=turn.speaker,
         )
 
 
-def _plain(said: Utterance) -> Utterance:
-    return Utterance(text=said.text, speaker=said.speaker, at=said.at, attachment=said.attachment)
+def _without_key(turn: Utterance) -> Utterance:
+    return Utterance(text=turn.text, speaker=turn.speaker, at=turn.at, attachment=turn.attachment)
