@@ -75,8 +75,8 @@ def test_sides_change_by_chance_and_are_counted_for_their_run(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("count", "form", "complaint"),
-    [(2, "entailment", "is about 1 run"), (1, "helpfulness", "is about 2 run"),
-     (1, "linking", "nothing for the form linking")],
+    [(2, "entailment", "takes 1 run"), (1, "helpfulness", "takes 2 runs"),
+     (1, "linking", "nothing to rate with the form linking")],
 )  # fmt: skip
 def test_what_does_not_fit_is_said(tmp_path: Path, count: int, form: str, complaint: str) -> None:
     runs = [a_run(tmp_path / str(n)) for n in range(count)]

@@ -1,4 +1,4 @@
-"""The papers' tables, and our runs' figures in them."""
+"""The papers' tables, and the rows of our runs in them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from theanine.methods.registry import canonical_method
 from theanine_bench.metrics.neural import NEURAL
 
 FOLDER = "papers"
-"""Where the figures are, a file for each paper, as printed there.
-
-In a column `measure` names ours of the same and `scale` is what ours is multiplied by; `nan` is a
-cell that the paper leaves empty.
-"""
+"""Folder of the tables, one file a paper, with figures as printed; ``nan`` is an empty cell."""
 TOKENS = "recalled_tokens"
-"""The measure that every run has."""
+"""The metric that every run has."""
 OPTIONS = {"pairwise": "--criteria {}", "teafarm": "--judge NAME"}
-"""What gives a measure of these benches; elsewhere it is asked for by its name."""
+"""The option that adds a metric to these benches; the others use ``--measure``."""
 PAPERS = ("theanine", "theanine-first", "secom", "conditional-memory", "llm-rsum")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as the paper heads it, our measure of the same, and what ours is multiplied by.
+    """A column of a paper's table.
 
-    ``category`` are the cases that it is about, where the table's columns differ in that.
+    Attributes:
+        name: the paper's heading.
+        measure: our metric of the same; empty for none.
+        scale: the factor of our values, such as 100 for percent.
+        category: the samples' category, if the columns of the table differ in that.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A system's figures; None where the paper has none. ``method`` is our id of it, or empty."""
+    """A system's figures, None for empty cells; ``method`` is our id of the system, or empty."""
 
     label: str
     method: str
@@ -53,12 +53,10 @@ class Table:
     """A table of a paper.
 
     Attributes:
-        id: its name here.
-        paper, place: where it is printed.
-        what: what it reports.
+        location: its place in the paper, such as ``table 2``.
         bench: our bench that measures the same; empty for none.
-        category: the cases that it is about, such as ``session 5``; empty for all.
-        mean_of: categories of which every column is the mean, each counting alike; empty for none.
+        category: of the samples, such as ``session 5``; empty for all.
+        mean_of: categories whose unweighted mean every column is; empty for none.
     """
 
     id: str
@@ -73,97 +71,100 @@ class Table:
 
 
 def load_tables(names: Sequence[str] = ()) -> list[Table]:
-    """All tables, or those of these ids. Raises SettingsError for an unknown one."""
-    found = {one["id"]: _table(one) for paper in PAPERS for one in _read(paper)}
-    if unknown := [name for name in names if name not in found]:
-        raise SettingsError(f"no table {unknown[0]!r}; there are: {', '.join(found)}")
-    return [found[name] for name in names] if names else list(found.values())
+    """Return all tables, or those of these ids. Raises SettingsError for an unknown id."""
+    tables = {entry["id"]: _parse_table(entry) for paper in PAPERS for entry in _load(paper)}
+    if unknown := [name for name in names if name not in tables]:
+        raise SettingsError(f"no table {unknown[0]!r}; there are: {', '.join(tables)}")
+    return [tables[name] for name in names] if names else list(tables.values())
 
 
 def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row | None:
-    """A run's figures as a row of the table; None where it is another bench's.
+    """Return a run's figures as a row of the table; None for a run of another bench.
 
-    A column without a figure of the run's is None. Only the reader can know whether the run's data
-    are the table's.
+    Columns that the run has no figure for are None. Whether the run's data are the table's is not
+    checked.
     """
     if settings["bench"] != table.bench:
         return None
-    setup = settings["config"]
-    label = f"ours: {setup['method']}, {setup['model']}"
+    config = settings["config"]
+    label = f"ours: {config['method']}, {config['model']}"
     if table.bench == "pairwise":
-        label = "ours: " + " against ".join(map(str, setup["settings"].values()))
+        label = "ours: " + " against ".join(map(str, config["settings"].values()))
     values = tuple(_value(column, table, summary) for column in table.columns)
-    return Row(label, canonical_method(setup["method"], warn=False), values)
+    return Row(label, canonical_method(config["method"], warn=False), values)
 
 
 def missing_inputs(
     table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[str]:
-    """What a run of the table's bench would need for its row to be whole; what is known of it."""
+    """Return what a run of the table's bench lacks for a complete row, in words."""
     wanted = (table.category,) if table.category else table.mean_of
     if absent := [name for name in wanted if name not in summary["categories"]]:
         return [f"no {', '.join(absent)} in the run"]
-    asked: Sequence[str] = settings["metrics"]
-    found: list[str] = []
+    metrics: Sequence[str] = settings["metrics"]
+    missing: list[str] = []
     for column in table.columns:
         name = column.measure.partition("/")[0]
         neural = name in NEURAL
-        if any(one == name or (neural and one.startswith(f"{name}:")) for one in asked):
+        if any(one == name or (neural and one.startswith(f"{name}:")) for one in metrics):
             continue
         if name and name != TOKENS:
             option = OPTIONS.get(table.bench, f"--measure {name}{'=FOLDER' if neural else ''}")
-            found.append(f"{column.name} comes with {option.format(name)}")
-    return found
+            missing.append(f"{column.name} comes with {option.format(name)}")
+    return missing
 
 
 def insert_rows(table: Table, rows: Sequence[Row]) -> list[Row]:
-    """The table's rows, each of ours behind the last one of the same method, else at the end."""
-    found = list(table.rows)
+    """Return the table's rows with others inserted after the last row of the same method.
+
+    Rows of other methods are appended.
+    """
+    merged = list(table.rows)
     for row in rows:
-        same = [place for place, known in enumerate(found) if known.method == row.method]
-        found.insert(same[-1] + 1 if same else len(found), row)
-    return found
+        same = [i for i, other in enumerate(merged) if other.method == row.method]
+        merged.insert(same[-1] + 1 if same else len(merged), row)
+    return merged
 
 
 def _value(column: Column, table: Table, summary: Mapping[str, Any]) -> float | None:
     if column.measure == TOKENS:
         return summary[TOKENS]
     categories = table.mean_of or (column.category or table.category,)
-    values = [_measured(column.measure, category, summary) for category in categories]
-    known = [value for value in values if value is not None]
-    return column.scale * sum(known) / len(known) if len(known) == len(values) else None
+    values = [_score(column.measure, category, summary) for category in categories]
+    present = [value for value in values if value is not None]
+    return column.scale * sum(present) / len(present) if len(present) == len(values) else None
 
 
-def _measured(name: str, category: str, summary: Mapping[str, Any]) -> float | None:
-    """A run's figure of the cases of a category, or of all."""
-    measures, corpus = summary["metrics"], name
+def _score(name: str, category: str, summary: Mapping[str, Any]) -> float | None:
+    """Return a run's score over the samples of a category, or over all."""
+    scores, corpus = summary["metrics"], name
     if category:
-        measures = summary["categories"].get(category, {})
-        if set(summary["categories"]) != {category}:  # else what is of all is of it
+        scores = summary["categories"].get(category, {})
+        if set(summary["categories"]) != {category}:  # a single category has the scores of all
             corpus = f"{name}/{category}"
-    value = measures[name]["mean"] if name in measures else summary["corpus"].get(corpus)
+    value = scores[name]["mean"] if name in scores else summary["corpus"].get(corpus)
     return float(value) if isinstance(value, int | float) else None
 
 
-def _read(paper: str) -> list[dict[str, Any]]:
+def _load(paper: str) -> list[dict[str, Any]]:
     file = files("theanine_bench.analysis") / FOLDER / f"{paper}.toml"
     return tomllib.loads(file.read_text("utf-8"))["table"]
 
 
-def _table(read: Mapping[str, Any]) -> Table:
+def _parse_table(entry: Mapping[str, Any]) -> Table:
     return Table(
-        id=read["id"],
-        paper=read["paper"],
-        location=read["place"],
-        description=read["what"],
-        bench=read["bench"],
-        category=read["category"],
-        columns=tuple(Column(**one) for one in read["columns"]),
-        rows=tuple(_row(one) for one in read["rows"]),
-        mean_of=tuple(read.get("mean_of", ())),
+        id=entry["id"],
+        paper=entry["paper"],
+        location=entry["place"],
+        description=entry["what"],
+        bench=entry["bench"],
+        category=entry["category"],
+        columns=tuple(Column(**one) for one in entry["columns"]),
+        rows=tuple(_parse_row(one) for one in entry["rows"]),
+        mean_of=tuple(entry.get("mean_of", ())),
     )
 
 
-def _row(read: Mapping[str, Any]) -> Row:
-    values = tuple(None if isnan(value) else float(value) for value in read["values"])
-    return Row(read["label"], read["method"], values)
+def _parse_row(entry: Mapping[str, Any]) -> Row:
+    values = tuple(None if isnan(value) else float(value) for value in entry["values"])
+    return Row(entry["label"], entry["method"], values)

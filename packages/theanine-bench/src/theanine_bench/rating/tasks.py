@@ -1,4 +1,4 @@
-"""What is rated: tasks drawn from runs, the same for every rater."""
+"""Rating tasks: drawn once from runs, the same for every rater."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 from theanine.errors import BadInput, SettingsError
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
-from theanine.types import Memory, Scope, Turn
+from theanine.types import Memory, Scope
 from theanine_bench.files import write_atomically
 from theanine_bench.rating.forms import RatingForm
 from theanine_bench.runs.folder import RunFolder
@@ -24,7 +24,7 @@ TASKS_FILE = "tasks.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A heading and lines below it; a line may begin with who said it."""
+    """A titled block of lines."""
 
     title: str
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class RatingTask:
     Attributes:
         id: unique in its form.
         blocks: what the rater sees, in order.
-        sides: for a comparison, the run that is shown first and the one shown second.
+        sides: in a comparison, the run shown first and the one shown second.
     """
 
     id: str
@@ -46,158 +46,172 @@ class RatingTask:
 
 
 def ratings_folder(folder: Path, form: RatingForm) -> Path:
-    """Where the form's tasks and ratings of a run are kept."""
+    """Return the folder of a form's tasks and ratings in a run's folder."""
     return folder / "ratings" / form.name
 
 
 async def draw_tasks(
     runs: Sequence[RunFolder], form: RatingForm, sample: int = 100, seed: int = 0
 ) -> list[RatingTask]:
-    """The tasks of the form, drawn once and kept with the first run.
+    """Draw at most ``sample`` tasks of a form and save them with the first run.
 
-    Raises SettingsError for another number of runs than the form compares, and BadInput where the
-    runs hold nothing that the form asks about.
+    Later calls return the saved tasks. Raises SettingsError for another number of runs than the
+    form compares, BadInput if the runs have nothing to rate with this form.
     """
     if len(runs) != form.runs:
-        raise SettingsError(f"the form {form.name} is about {form.runs} run(s), not {len(runs)}")
+        plural = "" if form.runs == 1 else "s"
+        raise SettingsError(f"form {form.name} takes {form.runs} run{plural}; you gave {len(runs)}")
     file = ratings_folder(runs[0].path, form) / TASKS_FILE
     if file.exists():
-        return _read(file)
-    found = [task async for task in _made(runs, form, seed)]
-    if not found:
-        raise BadInput(f"it holds nothing for the form {form.name}", str(runs[0].path))
-    rng = Random(seed)
-    kept = rng.sample(found, min(sample, len(found)))
+        return _load_tasks(file)
+    tasks = [task async for task in _make_tasks(runs, form, seed)]
+    if not tasks:
+        raise BadInput(f"it has nothing to rate with the form {form.name}", str(runs[0].path))
+    drawn = Random(seed).sample(tasks, min(sample, len(tasks)))
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(
-        file, json.dumps([asdict(task) for task in kept], ensure_ascii=False, indent=1)
-    )
-    return kept
+    records = [asdict(task) for task in drawn]
+    write_atomically(file, json.dumps(records, ensure_ascii=False, indent=1))
+    return drawn
 
 
-def _read(file: Path) -> list[RatingTask]:
+def _load_tasks(file: Path) -> list[RatingTask]:
     try:
+        records = cast("list[dict[str, Any]]", json.loads(file.read_text("utf-8")))
         return [
-            _task(one) for one in cast("list[dict[str, Any]]", json.loads(file.read_text("utf-8")))
+            RatingTask(
+                id=record["id"],
+                blocks=tuple(
+                    Block(title=block["title"], lines=tuple(block["lines"]))
+                    for block in record["blocks"]
+                ),
+                sides=tuple(record["sides"]),
+            )
+            for record in records
         ]
     except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"no tasks: {error}", str(file)) from None
+        raise BadInput(f"the tasks can't be read: {error}", str(file)) from None
 
 
-def _task(read: Mapping[str, Any]) -> RatingTask:
-    blocks = [Block(title=one["title"], lines=tuple(one["lines"])) for one in read["blocks"]]
-    return RatingTask(id=read["id"], blocks=tuple(blocks), sides=tuple(read["sides"]))
-
-
-async def _made(
+async def _make_tasks(
     runs: Sequence[RunFolder], form: RatingForm, seed: int
 ) -> AsyncIterator[RatingTask]:
-    items = runs[0].results()
+    results = runs[0].results()
     if form.name == "linking":
-        async for task in _links(runs[0]):
+        async for task in _link_tasks(runs[0]):
             yield task
     elif form.name == "refinement":
-        async for task in _refinements(runs[0], items):
+        async for task in _refinement_tasks(runs[0], results):
             yield task
     elif form.name == "helpfulness":
-        for task in _pairs(items, runs[1].results(), [str(run.path) for run in runs], seed):
+        names = [str(run.path) for run in runs]
+        for task in _comparison_tasks(results, runs[1].results(), names, seed):
             yield task
     else:
-        for item in items.values():
-            if item.answer is not None:
-                yield RatingTask(
-                    id=item.id, blocks=(_remembered(item), _dialogue(item), _reply(item))
-                )
+        for result in results.values():
+            if result.answer is not None:
+                blocks = (_source_block(result), _dialogue_block(result), _reply_block(result))
+                yield RatingTask(id=result.id, blocks=blocks)
 
 
-async def _links(run: RunFolder) -> AsyncIterator[RatingTask]:
+async def _link_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
+    """Yield a task for each link between memories."""
     method = run.settings()["config"]["method"]
-    async with _opened(run) as store:
+    async with _open_store(run) as store:
         for scope in await store.scopes():
             memories = {one.id: one for one in await store.memories(scope, method=method)}
             for link in await store.links(scope, method=method):
-                pair = [memories[link.older], memories[link.newer]]
-                blocks = [await _memory(store, scope, one, place) for place, one in enumerate(pair)]
                 relation = Block(title="Relation", lines=(str(link.relation or "none named"),))
-                id = f"{scope.user}/{link.older}-{link.newer}"
-                yield RatingTask(id=id, blocks=(*blocks, relation))
+                yield RatingTask(
+                    id=f"{scope.user}/{link.older}-{link.newer}",
+                    blocks=(
+                        await _memory_block(store, scope, memories[link.older], "First"),
+                        await _memory_block(store, scope, memories[link.newer], "Second"),
+                        relation,
+                    ),
+                )
 
 
-async def _memory(store: Store, scope: Scope, memory: Memory, place: int) -> Block:
+async def _memory_block(store: Store, scope: Scope, memory: Memory, ordinal: str) -> Block:
     turns = await store.turns(scope, ids=memory.source_turns)
-    title = f"{('First', 'Second')[place]} memory, {format_date(memory.at)}"
-    return Block(title=title, lines=(memory.text, *(f"↳ {_said(turn)}" for turn in turns)))
+    return Block(
+        title=f"{ordinal} memory, {format_date(memory.at)}",
+        lines=(memory.text, *(f"↳ {turn.speaker}: {turn.full_text}" for turn in turns)),
+    )
 
 
-async def _refinements(
-    run: RunFolder, items: Mapping[str, SampleResult]
+async def _refinement_tasks(
+    run: RunFolder, results: Mapping[str, SampleResult]
 ) -> AsyncIterator[RatingTask]:
-    """Parts that rest on several memories: before them the memories, after them the words."""
+    """Yield a task for each recalled part that was made of several memories."""
     method = run.settings()["config"]["method"]
-    async with _opened(run) as store:
-        for group in dict.fromkeys(item.group for item in items.values()):
+    async with _open_store(run) as store:
+        for group in dict.fromkeys(result.group for result in results.values()):
             memories = {one.id: one for one in await store.memories(Scope(group), method=method)}
-            for item in items.values():
-                for place, part in enumerate(item.recalled if item.group == group else (), 1):
-                    if len(part["memories"]) > 1:
-                        line = [memories[id] for id in part["memories"]]
-                        before = tuple(f"{format_date(one.at)}: {one.text}" for one in line)
-                        yield RatingTask(
-                            id=f"{item.id}/{place}",
-                            blocks=(
-                                _dialogue(item),
-                                Block(title="The timeline as it is", lines=before),
-                                Block(title="Refined for this dialogue", lines=(part["text"],)),
-                            ),
-                        )
+            for result in results.values():
+                for number, part in enumerate(result.recalled if result.group == group else (), 1):
+                    if len(part["memories"]) < 2:
+                        continue
+                    timeline = [memories[id] for id in part["memories"]]
+                    lines = tuple(f"{format_date(one.at)}: {one.text}" for one in timeline)
+                    yield RatingTask(
+                        id=f"{result.id}/{number}",
+                        blocks=(
+                            _dialogue_block(result),
+                            Block(title="The timeline as it is", lines=lines),
+                            Block(title="Refined for this dialogue", lines=(part["text"],)),
+                        ),
+                    )
 
 
-def _pairs(
+def _comparison_tasks(
     ours: Mapping[str, SampleResult],
     theirs: Mapping[str, SampleResult],
     names: Sequence[str],
     seed: int,
 ) -> Iterator[RatingTask]:
-    """Cases that both recalled something for, each run first as often as second, by chance."""
-    for id, item in ours.items():
+    """Yield a task for each sample of both runs, in random order of the runs.
+
+    Samples for which neither run recalled anything are left out.
+    """
+    for id, result in ours.items():
         other = theirs.get(id)
-        if other is None or not (item.recalled or other.recalled):
+        if other is None or not (result.recalled or other.recalled):
             continue
-        shown = [(names[0], item), (names[1], other)]
+        shown = [(names[0], result), (names[1], other)]
         Random(f"{seed} {id}").shuffle(shown)
-        recalled = [
+        recollections = [
             Block(
-                title=f"{('First', 'Second')[place]} recollection",
+                title=f"{ordinal} recollection",
                 lines=tuple(part["text"] for part in one.recalled) or ("(nothing)",),
             )
-            for place, (_, one) in enumerate(shown)
+            for ordinal, (_, one) in zip(("First", "Second"), shown, strict=True)
         ]
-        sides = tuple(name for name, _ in shown)
-        yield RatingTask(id=id, blocks=(_dialogue(item), *recalled), sides=sides)
+        yield RatingTask(
+            id=id,
+            blocks=(_dialogue_block(result), *recollections),
+            sides=tuple(name for name, _ in shown),
+        )
 
 
-def _remembered(item: SampleResult) -> Block:
-    turns = {source["turn"]: source for part in item.recalled for source in part["sources"]}
-    ordered = sorted(turns.values(), key=lambda source: (source["at"], source["turn"]))
-    lines = tuple(f"{one['at'][:10]} {one['speaker']}: {one['text']}" for one in ordered)
+def _source_block(result: SampleResult) -> Block:
+    """Return the source turns of what was recalled, oldest first."""
+    turns = {turn["turn"]: turn for part in result.recalled for turn in part["sources"]}
+    ordered = sorted(turns.values(), key=lambda turn: (turn["at"], turn["turn"]))
+    lines = tuple(f"{turn['at'][:10]} {turn['speaker']}: {turn['text']}" for turn in ordered)
     return Block(title="What is remembered, oldest first", lines=lines or ("(nothing)",))
 
 
-def _dialogue(item: SampleResult) -> Block:
-    lines = tuple(f"{one['speaker']}: {one['text']}" for one in item.dialogue)
+def _dialogue_block(result: SampleResult) -> Block:
+    lines = tuple(f"{turn['speaker']}: {turn['text']}" for turn in result.dialogue)
     return Block(title="Dialogue", lines=lines)
 
 
-def _reply(item: SampleResult) -> Block:
-    return Block(title=f"Reply of {item.speaker}", lines=(item.answer or "",))
-
-
-def _said(turn: Turn) -> str:
-    return f"{turn.speaker}: {turn.full_text}"
+def _reply_block(result: SampleResult) -> Block:
+    return Block(title=f"Reply of {result.speaker}", lines=(result.answer or "",))
 
 
 @asynccontextmanager
-async def _opened(run: RunFolder) -> AsyncGenerator[Store]:
+async def _open_store(run: RunFolder) -> AsyncGenerator[Store]:
     store = open_store(str(run.store))
     await store.open()
     try:

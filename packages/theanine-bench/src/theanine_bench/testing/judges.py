@@ -1,4 +1,4 @@
-"""Answers to the judges' prompts: deterministic, by the words that two texts share."""
+"""Scripted answers to the judges' prompts: deterministic, by the words that two texts share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _words(text: str) -> set[str]:
 
 
 def _share(part: str, whole: str) -> float:
-    """The share of the words of ``part`` that ``whole`` has; 1 where it has none."""
+    """Return the share of the words of ``part`` in ``whole``; 1 if ``part`` has none."""
     wanted = _words(part)
     return len(wanted & _words(whole)) / len(wanted) if wanted else 1.0
 
@@ -74,7 +74,7 @@ def _rubric(blocks: Mapping[str, str]) -> str:
 
 
 def _order(blocks: Mapping[str, str]) -> str:
-    """An event a sentence; it is the first point left that it has a third of the words of."""
+    """Match each clause to the first unmatched point with a third of its words in it."""
     left = {int(n): point for n, point in _NUMBERED.findall(blocks.get("points", ""))}
     events: list[dict[str, object]] = []
     for event in re.split(r"(?<=[.,;:])\s+", blocks.get("answer", "")):
@@ -109,7 +109,7 @@ def _perspectives(blocks: Mapping[str, str]) -> str:
 
 
 def _better(first: float, second: float) -> str:
-    """The one with more; of two alike the first, as a judge with a bias would say."""
+    """Choose the higher score; of equal ones the first, like a judge with a position bias."""
     better = 2 if second > first else 1
     return _json(explanation=f"{first:.0%} against {second:.0%} of the words", better=better)
 
@@ -119,7 +119,7 @@ def _numbered(blocks: Mapping[str, str], name: str) -> list[str]:
 
 
 def _compare(blocks: Mapping[str, str]) -> str:
-    """By the words of a response that the past, the reference or the conversation has."""
+    """Compare by the words of a response in the past, the reference or the conversation."""
     names = ("past", "reference", "evidence")
     known = " ".join(blocks[name] for name in names if name in blocks)
     first, second = (
@@ -141,7 +141,7 @@ def _choose(blocks: Mapping[str, str]) -> str:
 
 
 def _match_memories(blocks: Mapping[str, str]) -> str:
-    """A memory says what it has two thirds of the words of."""
+    """Match memories that have two thirds of the words."""
     memories = _NUMBERED.findall(blocks.get("memories", ""))
     matches = [
         {

@@ -1,4 +1,4 @@
-"""Answers to the steps of TeaFarm: questions about what was said last, and a judge of words."""
+"""Scripted answers to TeaFarm's prompts: questions about the newest statements, a word judge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBERED = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _PAIR = re.compile(r"^(\d+): .+ asks .+ \(questions: (\d+)\)$", re.MULTILINE)
 _LONG_WORD = re.compile(r"\w{4,}")
 _SHARE = 0.5
-"""Of the right answer's long words that a correct reply has."""
+"""Share of the right answer's long words from which a reply is Correct."""
 
 
 def _json(value: object) -> str:
