@@ -25,6 +25,7 @@ def test_it_is_read(old: Path) -> None:
     assert (run.bench, run.finished, run.settings["samples"]) == ("responses", True, 4)
     assert run.settings["metrics"] == ["f1", "rouge-l", "gpt4score"]
     assert run.settings["config"]["judge"] == "openai:judge"
+    assert run.settings["config"]["method"] == "exchange"  # it was called turn
     result = run.results["wedding-news/2"]
     assert result.question.startswith("My sister Lucija")
     assert result.scores["gpt4score"] == 0

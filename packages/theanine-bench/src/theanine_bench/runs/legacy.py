@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from theanine.errors import BadInput
+from theanine.methods.registry import DEPRECATED_IDS
 from theanine_bench.config import RunConfig
 
 _SETTINGS = {
@@ -22,8 +23,16 @@ _RESULT = {"asked": "question", "measures": "scores"}
 
 
 def upgrade_settings(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``settings.json`` with today's keys."""
-    return _rename(record, _SETTINGS)
+    """Return ``settings.json`` with today's keys and method ids."""
+    settings = _rename(record, _SETTINGS)
+    config = settings.get("config")
+    if isinstance(config, dict) and "method" in config and "setup" in record:
+        values = cast("dict[str, Any]", config)
+        settings["config"] = {
+            **values,
+            "method": DEPRECATED_IDS.get(values["method"], values["method"]),
+        }
+    return settings
 
 
 def upgrade_summary(record: Mapping[str, Any]) -> dict[str, Any]:
