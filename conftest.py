@@ -12,7 +12,7 @@ from hypothesis import settings
 
 # A worker of a parallel run has the guard from its start, by its controller's PYTHONPATH.
 if (started := sys.modules.get("sitecustomize")) and hasattr(started, "attempts"):
-    sys.modules["offline.sitecustomize"] = started
+    sys.modules["support.offline.sitecustomize"] = started
 
 from support.offline import sitecustomize
 from support.running import Terminal

@@ -1,4 +1,4 @@
-"""The guard of ``tests/offline``: loopback answers, nothing else can be reached."""
+"""The guard of ``tests/support/offline``: loopback answers, nothing else can be reached."""
 
 from __future__ import annotations
 
