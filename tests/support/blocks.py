@@ -3,31 +3,35 @@
 In a file's own order, in one empty folder:
 
 - ```` ```python ```` blocks run in one namespace, as one reader would type them.
-- ```` ```console ```` blocks: each ``$ theanine …`` or ``$ … | theanine …`` line runs in a shell
-  and must succeed; other commands are left alone. After ``console exact`` the output must be the
-  one that is shown, where a line of ``…`` alone stands for any lines and ``…`` in a line for any
-  characters; after ``console fails`` the command must fail. ``console needs=…`` is for what a test
-  cannot have, such as a key: it is not run.
+- ```` ```console ```` blocks: each ``$ theanine …`` or ``$ … | theanine …`` line must succeed, the
+  former in this process, the latter in a shell; other commands aren't run. With ``console exact``
+  the output must match: a line of only ``…`` stands for any lines, ``…`` in a line for any
+  characters. With ``console fails`` the command must fail. ``console needs=…`` marks what a test
+  doesn't have, such as a key; it isn't run.
 - A block with ``file=NAME`` is written to that file first.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import chdir
+from collections.abc import Generator, Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+
+from theanine.cli import main
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^ *(?P=fence)\s*$", re.M | re.S
 )
 OURS = re.compile(r"^\$ (?:[^\n]*\| )?theanine\b", re.M)
+SHELL_SYNTAX = re.compile(r"[|<>;&$`*?~]")
 TIME_LIMIT = 60
 
 
@@ -103,6 +107,17 @@ def _run_block(block: Block, module: ModuleType, folder: Path) -> None:
 
 def _run_command(block: Block, command: Command, folder: Path) -> None:
     where = f"{block.path.name}:{command.line}: $ {command.words}"
+    unquoted = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command.words)
+    in_process = command.words.startswith("theanine ") and not SHELL_SYNTAX.search(unquoted)
+    code, printed = _run_here(command, folder) if in_process else _run_in_shell(command, folder)
+    assert (code != 0) == ("fails" in block.marks), f"{where}\nexit {code}\n{printed}"
+    if "exact" in block.marks:
+        assert matches(command.shown, printed), (
+            f"{where}\n--- shown\n{command.shown}\n--- printed\n{printed}"
+        )
+
+
+def _run_in_shell(command: Command, folder: Path) -> tuple[int, str]:
     done = subprocess.run(
         ["/bin/sh", "-c", command.words],
         cwd=folder,
@@ -113,12 +128,34 @@ def _run_command(block: Block, command: Command, folder: Path) -> None:
         timeout=TIME_LIMIT,
         text=True,
     )
-    failed = done.returncode != 0
-    assert failed == ("fails" in block.marks), f"{where}\nexit {done.returncode}\n{done.stdout}"
-    if "exact" in block.marks:
-        assert matches(command.shown, done.stdout), (
-            f"{where}\n--- shown\n{command.shown}\n--- printed\n{done.stdout}"
-        )
+    return done.returncode, done.stdout
+
+
+def _run_here(command: Command, folder: Path) -> tuple[int, str]:
+    printed, code = io.StringIO(), 0
+    with _environment_of(folder), redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            main(shlex.split(command.words)[1:])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return code, printed.getvalue()
+
+
+@contextmanager
+def _environment_of(folder: Path) -> Generator[None]:
+    """The environment and the empty standard input of an example, inside this process."""
+    before, stdin = dict(os.environ), sys.stdin
+    example = environment(folder)
+    os.environ.clear()
+    os.environ.update(example)
+    try:
+        with open(os.devnull, encoding="utf-8") as nothing:
+            sys.stdin = nothing
+            yield
+    finally:
+        sys.stdin = stdin
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def environment(folder: Path) -> dict[str, str]:

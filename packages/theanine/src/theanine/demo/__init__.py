@@ -17,7 +17,7 @@ class Question:
 
     Attributes:
         kind: ``change``, ``cause``, ``time``, ``hindrance`` or ``fact``.
-        answer: what a good reply says.
+        answer: the reference answer.
         sources: keys of turns that support the answer; a recollection should hold one of them.
     """
 
@@ -35,7 +35,7 @@ class _Row(TypedDict):
 
 
 def load_questions() -> tuple[Question, ...]:
-    """The five questions that the demo asks."""
+    """Return the five questions that the demo asks."""
     file = Path(__file__).with_name("questions.json")
     rows = cast("list[_Row]", json.loads(file.read_text(encoding="utf-8")))
     return tuple(

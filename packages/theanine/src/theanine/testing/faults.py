@@ -1,4 +1,4 @@
-"""What a scripted server can answer, and everything that can go wrong with an answer."""
+"""Outcomes of a request to a scripted server: answers and all kinds of failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Status:
     Attributes:
         status: such as 429.
         retry_after: seconds; ``Retry-After`` gets it rounded up, ``Retry-After-Ms`` exactly.
-        message, code: what the body says.
+        message, code: fields of the body.
     """
 
     status: int
@@ -46,7 +46,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """The answer of ``then``, cut after ``at`` characters; None: the default answer."""
+    """The answer ``then``, or by default the usual one, cut after ``at`` characters."""
 
     at: int
     then: str | None = None
@@ -55,14 +55,14 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The answer of ``then`` comes ``seconds`` late; None: the default answer."""
+    """The outcome ``then``, or by default the usual answer, after ``seconds``."""
 
     seconds: float
     then: Outcome | None = None
 
 
 Outcome = str | Reply | Status | Drop | Truncate | Delay
-"""What a script gives for one request; a plain string is the text of a good reply."""
+"""Outcome of one request; a string is the text of a good reply."""
 
 
 def status(
@@ -73,12 +73,12 @@ def status(
 
 
 def delay(seconds: float, then: Outcome | None = None) -> Delay:
-    """An answer that comes late."""
+    """Delay an answer."""
     return Delay(seconds, then)
 
 
 def drop() -> Drop:
-    """A connection closed without a word."""
+    """Close the connection without an answer."""
     return Drop()
 
 
@@ -88,20 +88,20 @@ def truncate(at: int, then: str | None = None, finish: str = "length") -> Trunca
 
 
 def empty() -> Reply:
-    """A reply without words."""
+    """A reply without text."""
     return Reply()
 
 
 def refusal(text: str = "I can't help with that.") -> Reply:
-    """A refusal, in the field that providers have for it."""
+    """A refusal, in the API's field for it."""
     return Reply(refusal=text)
 
 
 def prose(text: str = "Sure! Here is what I think about it, in a few words.") -> Reply:
-    """Chatter where JSON was asked for."""
+    """Prose instead of the requested JSON."""
     return Reply(text=text)
 
 
 def big(kilobytes: int, character: str = "{") -> Reply:
-    """A reply of so many thousand times one character; braces are the hardest to read."""
+    """A reply of one repeated character; braces are the hardest to parse."""
     return Reply(text=character * (kilobytes * 1000), output_tokens=kilobytes * 300)

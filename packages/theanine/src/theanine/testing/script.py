@@ -1,4 +1,4 @@
-"""Scripts: from a request to what the server does with it."""
+"""Scripts: what a scripted server does for a request."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from theanine.testing.scripted import task_of
 Request = Mapping[str, Any]
 """A chat completion request as it came, parsed: ``model``, ``messages`` and the rest."""
 Writer = Callable[[Request], Outcome]
-"""Gives the outcome of one request."""
+"""Returns the outcome of a request."""
 Script = Outcome | Writer | Mapping[str, Outcome | Writer] | Sequence[Outcome]
-"""One outcome for all requests, a function, outcomes by step name (see :func:`by_step`), or
-outcomes to be used up in order; after the last, :func:`theanine.testing.answer` answers."""
+"""One outcome for all requests, a function, outcomes by step name (see :func:`by_step`), or a
+sequence of outcomes, after which :func:`theanine.testing.answer` answers."""
 
 _OUTCOMES = (str, Reply, Status, Drop, Truncate, Delay)
 
 
 def prompt_of(request: Request) -> str:
-    """The first user message: the prompt itself, without later repairs."""
+    """Return the first user message: the prompt, without later repairs."""
     users = (m["content"] for m in request.get("messages", ()) if m.get("role") == "user")
     content = next(users, "")
     if isinstance(content, str):
@@ -30,12 +30,12 @@ def prompt_of(request: Request) -> str:
 
 
 def step_of(request: Request) -> str | None:
-    """The step of theanine's that asks, such as ``summarize``; None for another's prompt."""
+    """Return the step of the prompt, such as ``summarize``; None for a prompt that isn't ours."""
     return task_of(prompt_of(request))
 
 
 def by_step(steps: Mapping[str, Outcome | Writer], otherwise: Script = answer) -> Writer:
-    """Outcomes by step name; requests of other steps go to ``otherwise``."""
+    """Return a script with outcomes by step name; ``otherwise`` serves other steps."""
     rest = writer(otherwise)
 
     def write(request: Request) -> Outcome:
@@ -46,7 +46,7 @@ def by_step(steps: Mapping[str, Outcome | Writer], otherwise: Script = answer) -
 
 
 def writer(script: Script | None) -> Writer:
-    """Any script as a function; None is the default answer."""
+    """Return a script as a function; None is the default answer."""
     if script is None:
         return answer
     if isinstance(script, _OUTCOMES):

@@ -1,4 +1,4 @@
-"""A real OpenAI-compatible HTTP server on loopback that answers by a script."""
+"""An OpenAI-compatible HTTP server on loopback that answers by a script."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from theanine.tokenizer import count_tokens
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request that came in.
+    """One received request.
 
     Attributes:
         path: such as ``/v1/chat/completions``.
         body: the parsed request.
-        outcome: ``answered``, ``dropped``, ``status 429`` or the like; ``gone`` when the client had
-            hung up before its answer; ``open`` until then.
+        outcome: ``open`` at first; then ``answered``, ``dropped``, ``status 429`` or the like, or
+            ``gone`` if the client hung up before its answer.
     """
 
     path: str
@@ -45,14 +45,11 @@ class ScriptedServer:
             model = open_chat("openai:test", base_url=server.base_url)
 
     Args:
-        script: what to answer; None gives sensible answers to theanine's own prompts. A script's
-            function is called by one thread at a time.
-        latency: seconds that every chat answer takes at least.
-        port: 0 takes a free one.
-        dimension: of the embeddings.
-
-    Attributes:
-        latency: may be changed at any time.
+        script: what to answer; None answers theanine's own prompts sensibly. A script's function
+            is called by one thread at a time.
+        latency: minimum seconds of a chat answer; the attribute can be changed at any time.
+        port: port to listen on; 0 takes a free one.
+        dimension: dimension of the embeddings.
     """
 
     def __init__(
@@ -73,12 +70,12 @@ class ScriptedServer:
 
     @property
     def base_url(self) -> str:
-        """The address to give as ``base_url``."""
+        """The URL for ``base_url``."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
     def calls(self) -> list[Call]:
-        """All chat requests so far, in the order in which they came."""
+        """All chat requests so far, in order of arrival."""
         return [call for call in self._seen() if call.path.endswith("/chat/completions")]
 
     @property
@@ -88,12 +85,12 @@ class ScriptedServer:
 
     @property
     def requests(self) -> list[Mapping[str, Any]]:
-        """The bodies of all chat requests so far."""
+        """Bodies of all chat requests so far."""
         return [call.body for call in self.calls]
 
     @property
     def answered(self) -> list[Mapping[str, Any]]:
-        """The bodies of the chat requests that a reply was sent for: those that would be paid."""
+        """Bodies of the chat requests that got a reply: those a provider would charge for."""
         return [call.body for call in self.calls if call.outcome == "answered"]
 
     def script(self, script: Script | None) -> None:
@@ -112,19 +109,19 @@ class ScriptedServer:
 
     # called by the handler's threads
 
-    def came(self, path: str, body: Mapping[str, Any]) -> int:
-        """Note a request, and give its place among all."""
+    def record(self, path: str, body: Mapping[str, Any]) -> int:
+        """Record a request; return its index."""
         with self._lock:
             self._calls.append(Call(path, body))
             return len(self._calls) - 1
 
-    def went(self, place: int, outcome: str) -> None:
-        """Note what became of a request."""
+    def finish(self, index: int, outcome: str) -> None:
+        """Set the outcome of a request."""
         with self._lock:
-            self._calls[place] = replace(self._calls[place], outcome=outcome)
+            self._calls[index] = replace(self._calls[index], outcome=outcome)
 
     def outcome(self, request: Mapping[str, Any]) -> Reply | Status | Drop:
-        """What the script gives for a chat request, once all delays have passed."""
+        """Return the script's outcome for a chat request, after its delays."""
         with self._lock:
             outcome: Outcome = self._write(request)
         wait = self.latency
@@ -139,9 +136,9 @@ class ScriptedServer:
         return Reply(text=outcome) if isinstance(outcome, str) else outcome
 
     def embeddings(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The vectors of the texts in an embedding request, as the API gives them."""
-        given = request["input"]
-        texts = [given] if isinstance(given, str) else [str(text) for text in given]
+        """Return the API's response to an embedding request."""
+        texts = request["input"]
+        texts = [texts] if isinstance(texts, str) else [str(text) for text in texts]
         packed = request.get("encoding_format") == "base64"
         data = [
             {
@@ -169,7 +166,7 @@ class _Http(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Show a script's own faults; a client that hangs up is in its right."""
+        """Show errors of the script, but not of clients that hang up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -196,32 +193,32 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             self._send(400, _error("the body is no JSON"))
             return
-        place = self.owner.came(self.path, body)
+        index = self.owner.record(self.path, body)
         if self.path.endswith("/chat/completions"):
-            self._chat(body, place)
+            self._chat(body, index)
         elif self.path.endswith("/embeddings"):
             self._send(200, self.owner.embeddings(body))
-            self.owner.went(place, "answered")
+            self.owner.finish(index, "answered")
         else:
             self._send(404, _error(f"no such path: {self.path}"))
-            self.owner.went(place, "status 404")
+            self.owner.finish(index, "status 404")
 
-    def _chat(self, body: Mapping[str, Any], place: int) -> None:
+    def _chat(self, body: Mapping[str, Any], index: int) -> None:
         outcome = self.owner.outcome(body)
         if isinstance(outcome, Drop):
-            self.owner.went(place, "dropped")
+            self.owner.finish(index, "dropped")
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         elif isinstance(outcome, Status):
-            self.owner.went(place, f"status {outcome.status}")
+            self.owner.finish(index, f"status {outcome.status}")
             self._send(outcome.status, _error(outcome.message, outcome.code), outcome.retry_after)
         else:
             completion = _completion(body, outcome)
-            self.owner.went(place, "answered")  # before the client can have read it
+            self.owner.finish(index, "answered")  # before the client can have read it
             try:
                 self._send(200, completion)
             except ConnectionError:
-                self.owner.went(place, "gone")
+                self.owner.finish(index, "gone")
                 raise
 
     def _send(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
@@ -237,13 +234,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: tests read ``calls``."""
+        """Log nothing: tests read ``calls``."""
 
 
 def _completion(request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
     prompt = sum(count_tokens(str(m.get("content", ""))) for m in request.get("messages", ()))
-    sent = prompt if reply.input_tokens is None else reply.input_tokens
-    said = count_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
+    input_tokens = prompt if reply.input_tokens is None else reply.input_tokens
+    output_tokens = count_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
     message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     if reply.refusal is not None:
         message["content"] = None
@@ -254,9 +251,9 @@ def _completion(request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "model": request.get("model", "scripted"),
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
         "usage": {
-            "prompt_tokens": sent,
-            "completion_tokens": said,
-            "total_tokens": sent + said,
+            "prompt_tokens": input_tokens,
+            "completion_tokens": output_tokens,
+            "total_tokens": input_tokens + output_tokens,
         },
     }
 

@@ -1,4 +1,4 @@
-"""What the contract's tests are made of: small histories, a secret, and looking at everything."""
+"""Test data and helpers of the contract."""
 
 from __future__ import annotations
 
@@ -65,51 +65,51 @@ SMALL: Mapping[str, History] = {
 
 
 def learn(agent: Any, history: History, user: str = "ana") -> None:
-    """Log and remember; nothing may fail."""
+    """Log and remember a history; nothing may fail."""
     agent.user(user).log(history)
     settle(agent, user)
 
 
 def settle(agent: Any, user: str = "ana") -> None:
-    """Remember what waits; nothing may fail, and nothing may wait afterwards."""
+    """Remember all pending sessions; nothing may fail."""
     failures = [report.failure for report in agent.user(user).remember() if report.failure]
     assert failures == [], failures
     assert agent.user(user).pending() == []
 
 
 def everything(agent: Any, user: str = "ana") -> tuple[Any, ...]:
-    """All that is remembered, and what comes back."""
+    """Return all memories, links and marks, and the recollections of some questions."""
     memory = agent.user(user)
     recollections = [memory.recall(question) for question in ASKED]
     return (memory.memories(), memory.links(), memory.marks(), recollections)
 
 
-def grounds(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
-    """The turns that a memory rests on, its own and those behind what it was made of."""
+def source_turn_ids(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
+    """Return all source turn ids of a memory, including those of ``derived_from``."""
     turns, seen, waiting = set[int](), set[int](), [memory.id]
     while waiting:
-        one = waiting.pop()
-        if one not in seen:
-            seen.add(one)
-            turns.update(memories[one].source_turns)
-            waiting += memories[one].derived_from
+        id = waiting.pop()
+        if id not in seen:
+            seen.add(id)
+            turns.update(memories[id].source_turns)
+            waiting += memories[id].derived_from
     return turns
 
 
 def in_files(path: Path, words: str) -> bool:
-    """Whether words stand in any file of a store."""
+    """Return whether a text is in any file of a store."""
     files = path.parent.glob(f"{path.name}*")
     return any(words.encode() in file.read_bytes() for file in files)
 
 
 def records_of(agent: Any, words: str) -> list[dict[str, Any]]:
-    """Everything in a store that holds the words."""
+    """Return the exported records that contain a text."""
     records: Sequence[dict[str, Any]] = list(agent.export())
     return [record for record in records if words in json.dumps(record, ensure_ascii=False)]
 
 
 class Child:
-    """A process of its own that remembers what waits in a store; to be killed."""
+    """A process that remembers the pending sessions of a store, to be killed."""
 
     def __init__(self, **options: Any) -> None:
         self._told, telling = _CONTEXT.Pipe(duplex=False)
@@ -118,11 +118,11 @@ class Child:
         telling.close()
 
     def kill(self) -> None:
-        """End it at once, without a chance to tidy up."""
+        """Kill the process, without any cleanup."""
         self._process.kill()
 
     def watch(self, seen: Callable[[], None]) -> bool:
-        """Call ``seen`` for each session it has remembered; whether it lived to the end."""
+        """Call ``seen`` after each session; return whether the process ended by itself."""
         with self._told as told:
             try:
                 while True:

@@ -20,12 +20,12 @@ from theanine.testing.contract.histories import (
     Child,
     demo,
     everything,
-    grounds,
     in_files,
     learn,
     records_of,
     settle,
     single,
+    source_turn_ids,
 )
 from theanine.testing.faults import status
 from theanine.testing.script import Script, by_step, writer
@@ -218,8 +218,8 @@ class MethodContract:
             known = {turn.id: turn for turn in agent.user("ana").turns()}
             memories = {memory.id: memory for memory in agent.user("ana").memories()}
             for memory in memories.values():
-                assert grounds(memory, memories)
-                assert grounds(memory, memories) <= set(known)
+                assert source_turn_ids(memory, memories)
+                assert source_turn_ids(memory, memories) <= set(known)
             for question in ASKED:
                 for part in agent.user("ana").recall(question).parts:
                     assert part.text
