@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 
 from theanine.cli.lazy import LazyCommand, docstring_line, lazy_app
 
-_HELP = "Measure on labeled conversations; each bench is a command."
+_HELP = "Measure on labeled conversations."
 
 
 def _commands() -> list[LazyCommand]:
