@@ -21,9 +21,9 @@ from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue
-from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report import retrieval_page, segmentation_page
 from theanine_bench.runs import RunFolder, SavedRun, read_run, run_task
+from theanine_bench.statistics.paired import compare_paired
 from theanine_bench.tasks.segmentation import segmentation_task
 
 WITHIN = (500, 1_000, 2_000, 4_000)

@@ -16,13 +16,13 @@ from support.history_samples import msc, save
 from support.real_data import DATA, needs_data
 from support.running import Terminal
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.formats.longmt import ONE_SIDED
 from theanine_bench.datasets.formats.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.reading import load_json, surrounding_indices
 from theanine_bench.datasets.responses import read_responses
+from theanine_bench.tasks.check_data import check_dataset
 
 
 @pytest.mark.parametrize("lines", [False, True])

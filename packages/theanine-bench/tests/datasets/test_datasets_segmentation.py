@@ -9,8 +9,8 @@ import pytest
 
 from support.history_samples import save
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.segmentation import read_segmented
+from theanine_bench.tasks.check_data import check_dataset
 
 
 def turn(text: object, label: object) -> dict[str, object]:

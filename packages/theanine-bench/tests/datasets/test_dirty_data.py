@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from support.dataset_samples import locomo_questions, long_mt
 from support.history_samples import beam, msc, save
 from theanine.errors import BadInput
-from theanine_bench.datasets.checking import check_dataset
 from theanine_bench.datasets.gold import read_gold
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.datasets.segmentation import read_segmented
+from theanine_bench.tasks.check_data import check_dataset
 
 Place = tuple[str | int, ...]
 CHAT = [{"role": "user", "content": "I sail.", "has_answer": True}]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.real_data import DATA, needs_data
 from support.run_samples import JUDGED as ITEM
-from theanine_bench.metrics.library import library
+from theanine_bench.metrics.optional_imports import library
 from theanine_bench.metrics.ordering import (
     OrderByWords,
     align,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.intervals import (
+from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
+from theanine_bench.statistics.intervals import (
     bootstrap_interval,
     mcnemar_p_value,
     paired_bootstrap_p_value,
 )
-from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 
 RANKED = [[4], [1], [7], [2]]
 

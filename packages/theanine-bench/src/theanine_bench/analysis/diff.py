@@ -8,10 +8,10 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine_bench.metrics.corpus_metrics import CorpusResult, compare_corpus_metrics
-from theanine_bench.metrics.intervals import Interval, bootstrap_interval
-from theanine_bench.metrics.paired import PairedComparison, compare_paired
 from theanine_bench.runs.saved_run import SavedRun, common_samples
 from theanine_bench.samples import ANSWER, SampleResult, score_names, sort_names
+from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.paired import PairedComparison, compare_paired
 
 LESS_IS_BETTER = frozenset(
     {"contradicts", "duplicate", "empty", "partly", "unsupported", "Pk", "WD"}

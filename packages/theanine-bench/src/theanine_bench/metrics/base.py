@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from theanine.llm.chat import ScopedChat
-from theanine_bench.metrics.intervals import Interval
 from theanine_bench.samples import SampleResult, Score
+from theanine_bench.statistics.intervals import Interval
 
 
 class Metric(Protocol):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar
 
-from theanine_bench.metrics.intervals import Floats
 from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.intervals import Floats
 
 V = TypeVar("V", float, Floats)
 

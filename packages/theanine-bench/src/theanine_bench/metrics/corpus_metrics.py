@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from theanine.errors import MissingExtra
 from theanine_bench.metrics.categories import by_category
-from theanine_bench.metrics.intervals import (
+from theanine_bench.metrics.neural import NEURAL
+from theanine_bench.metrics.overlap import SacreBleu
+from theanine_bench.metrics.overlap_measures import CORPUS_BLEU, CorpusBleu
+from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.intervals import (
     RESAMPLES,
     Floats,
     bootstrap_p_value,
     percentile_interval,
 )
-from theanine_bench.metrics.neural import NEURAL
-from theanine_bench.metrics.overlap import SacreBleu
-from theanine_bench.metrics.overlap_measures import CORPUS_BLEU, CorpusBleu
-from theanine_bench.metrics.paired import PairedComparison
-from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.paired import PairedComparison
 
 UNTESTED = (
     "no p-value, as it would have to be measured anew for every resample; it is of all cases of "

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 from theanine.errors import SettingsError
 from theanine_bench.metrics.categories import by_category
-from theanine_bench.metrics.library import library, require_extra
+from theanine_bench.metrics.optional_imports import library, require_extra
 from theanine_bench.samples import SampleResult
 
 EXTRA = "neural"

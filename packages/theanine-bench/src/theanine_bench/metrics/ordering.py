@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from theanine.llm.chat import ScopedChat
 from theanine.text.words import content_words, sentences
-from theanine_bench.metrics.library import library
+from theanine_bench.metrics.optional_imports import library
 from theanine_bench.samples import SampleResult, Score
 
 ORDER = "order:words"

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal
 
 from theanine.errors import SettingsError
-from theanine_bench.metrics.library import library
+from theanine_bench.metrics.optional_imports import library
 
 Norm = Literal["squad", "parlai", "locomo"]
 """The script whose text normalization is applied."""

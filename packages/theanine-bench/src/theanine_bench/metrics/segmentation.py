@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.llm.chat import ScopedChat
-from theanine_bench.metrics.intervals import RESAMPLES, Floats, Interval, percentile_interval
 from theanine_bench.samples import SampleResult, Score
+from theanine_bench.statistics.intervals import RESAMPLES, Floats, Interval, percentile_interval
 
 Lengths = Sequence[int]
 """The number of turns of each segment, in order."""

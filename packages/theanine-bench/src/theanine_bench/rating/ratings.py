@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote
 
 from theanine.errors import BadInput
 from theanine_bench.jsonl import append_line, read_lines
-from theanine_bench.metrics.agreement import fleiss_kappa, majority
 from theanine_bench.rating.forms import FormQuestion, RatingForm
 from theanine_bench.rating.tasks import RatingTask
+from theanine_bench.statistics.agreement import fleiss_kappa, majority
 
 MAX_NAME_BYTES = 80
 """Maximum length of a rater's name in UTF-8; each byte may take three in the file's name."""

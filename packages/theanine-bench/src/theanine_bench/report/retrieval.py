@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from theanine.errors import BadInput
-from theanine_bench.metrics.intervals import Interval
-from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report.page import render_page
 from theanine_bench.runs.saved_run import SavedRun, mean_scores
 from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.intervals import Interval
+from theanine_bench.statistics.paired import compare_paired
 
 
 def retrieval_page(run: SavedRun, other: SavedRun | None = None) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine.store import open_store
-from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.legacy import upgrade_retrieval_items
 from theanine_bench.runs.summary import Summary, read_costs, summarize_run
 from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.intervals import Interval, bootstrap_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from theanine.store import open_store
 from theanine.store.values import CostLine
 from theanine.types import Usage
 from theanine_bench.metrics.base import CorpusMetric
-from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.runs.task import JUDGE_SCOPE
 from theanine_bench.samples import SampleResult, count_samples, score_names, sort_names
+from theanine_bench.statistics.intervals import Interval, bootstrap_interval
 
 if TYPE_CHECKING:
     from theanine_bench.runs.folder import RunFolder

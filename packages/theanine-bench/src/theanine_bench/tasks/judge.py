@@ -19,10 +19,10 @@ from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.pairwise import CRITERIA, LETTERS, TIE, PairwiseMetric
 from theanine_bench.judges.registry import find_judge
 from theanine_bench.judges.replies import PERSPECTIVES
-from theanine_bench.metrics.agreement import cohen_kappa, observed_agreement
 from theanine_bench.runs.folder import parse_result
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import SampleResult, Score, group_of_results, limit_samples
+from theanine_bench.statistics.agreement import cohen_kappa, observed_agreement
 from theanine_bench.targets.target import NullTarget
 
 BENCH = "judge"

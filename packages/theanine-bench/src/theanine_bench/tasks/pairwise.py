@@ -12,11 +12,11 @@ from typing import Any
 from theanine.errors import SettingsError
 from theanine_bench.judges.pairwise import FLIP, LETTERS, TIE, PairwiseMetric, find_criterion
 from theanine_bench.judges.rendering import past_lines
-from theanine_bench.metrics.significance import WinRate, binomial_p_value, win_rate
 from theanine_bench.runs.folder import RunFolder, results_to_jsonl
 from theanine_bench.runs.saved_run import common_samples
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import SampleResult, count_samples, group_of_results, limit_samples
+from theanine_bench.statistics.win_rate import WinRate, binomial_p_value, win_rate
 from theanine_bench.targets.target import NullTarget
 
 BENCH = "pairwise"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from theanine_bench.metrics.evidence import EVIDENCE
-from theanine_bench.metrics.intervals import Interval, bootstrap_interval
 from theanine_bench.samples import ANSWER, SampleResult
+from theanine_bench.statistics.intervals import Interval, bootstrap_interval
 from theanine_bench.targets.external import EXTERNAL
 from theanine_bench.teafarm.metrics import SUCCESS, SUCCESS_BY_RULE
 

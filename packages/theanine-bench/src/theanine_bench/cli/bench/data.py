@@ -12,7 +12,6 @@ import typer
 from theanine.cli.options import JsonOption, show_json
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine.errors import NotFound
-from theanine_bench.datasets.checking import DatasetReport, check_dataset
 from theanine_bench.datasets.registry import (
     PublicDataset,
     dataset_folder,
@@ -22,6 +21,7 @@ from theanine_bench.datasets.registry import (
     public_datasets,
     resolve_data_path,
 )
+from theanine_bench.tasks.check_data import DatasetReport, check_dataset
 
 CheckOption = Annotated[
     bool,

@@ -15,9 +15,9 @@ from theanine.cli.output import write_text
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine.errors import SettingsError
 from theanine_bench.analysis.diff import Change, Diff, diff_runs, regressions
-from theanine_bench.metrics.paired import PairedComparison
 from theanine_bench.report import diff_page
 from theanine_bench.runs.saved_run import read_runs
+from theanine_bench.statistics.paired import PairedComparison
 
 RENAMED_OPTIONS = {"--measure": "--metric"}
 WIDTH = 150

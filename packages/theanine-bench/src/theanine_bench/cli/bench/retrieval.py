@@ -39,11 +39,11 @@ from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.files import hash_files
-from theanine_bench.metrics.paired import compare_paired
 from theanine_bench.report import retrieval_page
 from theanine_bench.runs.folder import SUMMARY, RunFolder
 from theanine_bench.runs.runner import RunLimits
 from theanine_bench.runs.saved_run import SavedRun, read_run
+from theanine_bench.statistics.paired import compare_paired
 from theanine_bench.tasks.retrieval import ablations, retrieval_config, retrieval_task
 
 SEQUENTIAL = RunLimits(concurrency=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from theanine_bench.metrics.intervals import Interval, binomial_p_value, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, binomial_p_value, bootstrap_interval
 
 
 @dataclass(frozen=True, slots=True)

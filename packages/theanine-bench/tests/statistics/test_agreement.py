@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.agreement import cohen_kappa, fleiss_kappa, majority, observed_agreement
+from theanine_bench.statistics.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    majority,
+    observed_agreement,
+)
 
 # Fleiss (1971), table 1: 30 patients, each with the diagnoses of six psychiatrists.
 DIAGNOSES = """

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from theanine_bench.metrics.intervals import (
+from theanine_bench.statistics.intervals import (
     Interval,
     bootstrap_interval,
     mcnemar_p_value,

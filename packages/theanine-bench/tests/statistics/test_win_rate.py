@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theanine_bench.metrics.intervals import (
+from theanine_bench.statistics.intervals import (
     RESAMPLES,
     binomial_p_value,
     bootstrap_interval,
     mcnemar_p_value,
 )
-from theanine_bench.metrics.significance import win_rate
+from theanine_bench.statistics.win_rate import win_rate
 
 counts = st.integers(0, 60)
 

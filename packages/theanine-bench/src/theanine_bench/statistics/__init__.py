@@ -1,0 +1,1 @@
+"""Intervals, paired comparisons, win rates and agreement of raters."""
