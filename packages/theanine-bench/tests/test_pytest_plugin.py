@@ -55,7 +55,7 @@ def test_an_open_agent(teafarm, tmp_path):
     from theanine.importers import read_histories
     from theanine.demo import HARBOUR
     with theanine.open(str(tmp_path / "memory.db")) as agent:
-        agent.log(read_histories(HARBOUR).histories[0])
+        agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
         assert teafarm("q.txt", agent).success == 1
         assert len(agent.user("ana").sessions()) == 10
