@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from support.real_data import DATA, needs_data
 from theanine.errors import BadInput
 from theanine.segmentation.local import load_weights, segment_locally
 from theanine.segmentation.segments import Span, fixed_length_spans, spans_of
+from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
 from theanine_bench.metrics.segmentation import (
     boundary_f1,
@@ -24,7 +26,8 @@ from theanine_bench.metrics.segmentation import (
     segmentation_score,
     window_diff,
 )
-from theanine_bench.tasks.segmentation import bench_segmentation, segmenter
+from theanine_bench.runs import RunFolder, SavedRun, read_run, run_task
+from theanine_bench.tasks.segmentation import METRICS, Segmenter, find_segmenter, segmentation_task
 
 SETS = DATA / "segmentation"
 
@@ -132,45 +135,65 @@ TALKS = [
 ]
 
 
-def test_the_bench_measures_each_dialogue() -> None:
-    run = bench_segmentation(TALKS, segmenter("every:3"))
-    assert [item.drawn for item in run.items] == [(3, 3), (3,), (3,)]
-    assert [item.pk for item in run.items] == [0, 0, 1 / 2]
-    assert run.n == run.pk.n == 3
-    assert run.pk.mean == run.wd.mean == pytest.approx(1 / 6)
-    assert run.f1.mean == pytest.approx(2 * 1 / 3)
-    assert run.score.mean == pytest.approx(segmentation_score(2 / 3, 1 / 6, 1 / 6))
-    for measure in (run.pk, run.wd, run.f1, run.score):
-        assert measure.low <= measure.mean <= measure.high
-    assert run.turns_per_second > 0
-    assert bench_segmentation(TALKS, segmenter("every:3")).score == run.score
+def measure(
+    folder: Path,
+    dialogues: Sequence[SegmentedDialogue],
+    name: str = "local",
+    segmenter: Segmenter | None = None,
+) -> SavedRun:
+    async def run() -> SavedRun:
+        task = segmentation_task(dialogues, "0", segmenter=segmenter)
+        place, _ = await run_task(task, RunConfig(method=name), RunFolder(folder / "run"))
+        return await read_run(place.path)
+
+    return anyio.run(run)
+
+
+def means(run: SavedRun) -> dict[str, float]:
+    per_dialogue = {name: metric["mean"] for name, metric in run.summary["metrics"].items()}
+    return {**per_dialogue, **run.summary["corpus"]}
+
+
+def test_the_bench_measures_each_dialogue(tmp_path: Path) -> None:
+    run = measure(tmp_path, TALKS, "every:3")
+    results = list(run.results.values())
+    assert [(result.output or {})["segments"] for result in results] == [[3, 3], [3], [3]]
+    assert [result.scores["Pk"] for result in results] == [0, 0, 1 / 2]
+    mean = means(run)
+    assert mean["Pk"] == mean["WD"] == pytest.approx(1 / 6)
+    assert mean["F1"] == pytest.approx(2 * 1 / 3)
+    assert mean["score"] == pytest.approx(segmentation_score(2 / 3, 1 / 6, 1 / 6))
+    for metric in run.summary["metrics"].values():
+        assert metric["low"] <= metric["mean"] <= metric["high"]
+        assert metric["n"] == 3
 
 
 @pytest.mark.parametrize("name", ["local", "dips", "text-tiling", "every:2"])
-def test_every_segmenter_by_name(name: str) -> None:
-    run = bench_segmentation(TALKS, segmenter(name))
-    assert [sum(item.drawn) for item in run.items] == [6, 3, 3]
+def test_every_segmenter_by_name(tmp_path: Path, name: str) -> None:
+    results = measure(tmp_path, TALKS, name).results.values()
+    assert [sum((result.output or {})["segments"]) for result in results] == [6, 3, 3]
 
 
 @pytest.mark.parametrize("name", ["", "llm", "every:0", "every:x", "every:", "4"])
 def test_an_unknown_segmenter_is_named(name: str) -> None:
     with pytest.raises(BadInput, match="use local, dips, text-tiling or every:N"):
-        segmenter(name)
+        find_segmenter(name)
 
 
 def test_nothing_to_measure_is_an_error() -> None:
     with pytest.raises(BadInput, match="nothing can be measured"):
-        bench_segmentation([], segmenter("local"))
+        segmentation_task([], "0")
     with pytest.raises(BadInput, match="no boundary to find"):
-        bench_segmentation(TALKS[1:2], segmenter("local"))
+        segmentation_task(TALKS[1:2], "0")
 
 
-def test_a_segmenter_that_does_not_tile_is_not_measured() -> None:
+def test_a_segmenter_that_does_not_tile_is_not_measured(tmp_path: Path) -> None:
     def half(texts: object) -> list[Span]:
         return fixed_length_spans(1, 1)
 
-    with pytest.raises(ValueError, match="turn 1 is in no segment"):
-        bench_segmentation(TALKS, half)
+    with pytest.raises(ExceptionGroup) as caught:
+        measure(tmp_path, TALKS, segmenter=half)
+    assert caught.group_contains(ValueError, match="turn 1 is in no segment")
 
 
 def test_a_file_of_dialogues(tmp_path: Path) -> None:
@@ -225,7 +248,7 @@ def test_joined_chats_and_pieces_keep_their_seams() -> None:
     assert {len(one.lengths) for one in pieces(joined)} == {1, 2}
 
 
-def test_fitting_learns_where_segments_begin() -> None:
+def test_fitting_learns_where_segments_begin(tmp_path: Path) -> None:
     chats = [
         [f"{opening} the {thing}?", f"The {thing} is here.", f"I like the {thing}."]
         for thing in ("boat", "soup", "violin", "garden", "tax", "horse", "castle")
@@ -234,8 +257,8 @@ def test_fitting_learns_where_segments_begin() -> None:
     joined = join_chats(chats, 40)
     weights = fit([(joined, 1.0)])
     assert weights.features["greets"] > 0
-    run = bench_segmentation(joined, lambda texts: _drawn(texts, weights))
-    assert run.f1.mean > 0.9
+    run = measure(tmp_path, joined, segmenter=lambda texts: _drawn(texts, weights))
+    assert means(run)["F1"] > 0.9
 
 
 def _drawn(texts: Any, weights: Any) -> list[Span]:
@@ -254,11 +277,10 @@ def _drawn(texts: Any, weights: Any) -> list[Span]:
     ],
 )
 def test_the_plain_baseline_gives_the_published_figures(
-    file: str, expected: tuple[float, ...]
+    tmp_path: Path, file: str, expected: tuple[float, ...]
 ) -> None:
-    run = bench_segmentation(read_segmented(SETS / file), segmenter("dips"))
-    found = (run.pk.mean, run.wd.mean, run.f1.mean, run.score.mean)
-    assert found == pytest.approx(expected, abs=0.0006)
+    mean = means(measure(tmp_path, read_segmented(SETS / file), "dips"))
+    assert tuple(mean[name] for name in METRICS) == pytest.approx(expected, abs=0.0006)
 
 
 @needs_data("segmentation")
@@ -270,15 +292,17 @@ def test_the_plain_baseline_gives_the_published_figures(
         ("tiage_train_dev.json", (0.38, 0.40, 0.48, 0.54)),
     ],
 )
-def test_the_local_segmenter_reaches_its_goals(file: str, goal: tuple[float, ...]) -> None:
-    run = bench_segmentation(read_segmented(SETS / file), segmenter("local"))
-    assert run.pk.mean <= goal[0] and run.wd.mean <= goal[1]
-    assert run.f1.mean >= goal[2] and run.score.mean >= goal[3]
+def test_the_local_segmenter_reaches_its_goals(
+    tmp_path: Path, file: str, goal: tuple[float, ...]
+) -> None:
+    pk, wd, f1, score = map(means(measure(tmp_path, read_segmented(SETS / file))).get, METRICS)
+    assert (pk or 1) <= goal[0] and (wd or 1) <= goal[1]
+    assert (f1 or 0) >= goal[2] and (score or 0) >= goal[3]
 
 
 @needs_data("segmentation")
 @pytest.mark.data
-def test_weights_of_one_half_serve_the_other() -> None:
+def test_weights_of_one_half_serve_the_other(tmp_path: Path) -> None:
     """Fitted on every other dialogue, measured on the rest: what the goals are about."""
     whole = [
         read_sample(f"{SETS}/dialseg711_dev.json"),
@@ -286,8 +310,12 @@ def test_weights_of_one_half_serve_the_other() -> None:
     ]
     weights = fit([(dialogues[0:200:2], weight) for dialogues, weight in whole])
     for (dialogues, _), least in zip(whole, (0.78, 0.54), strict=True):
-        unseen = bench_segmentation(dialogues[1:200:2], lambda texts: _drawn(texts, weights))
-        assert unseen.score.mean >= least
+        run = measure(
+            tmp_path / str(least),
+            dialogues[1:200:2],
+            segmenter=lambda texts: _drawn(texts, weights),
+        )
+        assert means(run)["score"] >= least
 
 
 def test_the_fitted_weights_are_few_and_of_moderate_size() -> None:
