@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-model test-all coverage lint wheels extras bench scale crash docs lock stats clean help
+.PHONY: demo test test-fast test-page test-model coverage lint wheels extras bench scale crash docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,7 +39,7 @@ test-model: $(DEV) ## Run the tests of models in this process (after `make extra
 	$(PYTEST) -m model
 
 coverage: $(DEV) ## Run all tests and print the coverage of both packages
-	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=
+	$(PYTEST) --cov --cov-report=term:skip-covered
 
 lint: $(DEV) ## Check style, format, import layers and types
 	$(BIN)/ruff check .
