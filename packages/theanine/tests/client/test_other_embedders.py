@@ -65,7 +65,7 @@ def test_a_store_moves_there_and_back(name: str, run: Terminal, tmp_path: Path) 
         _scores(tmp_path, "local")
     shown = " ".join(run("doctor", fine=False).out.split())
     kind, _, model = name.partition(":")
-    assert f"--embedder {kind}:…/{Path(model).name}, or move it" in shown
+    assert f"--embedder {kind}:…/{Path(model).name}, or run `theanine reembed`" in shown
     assert run("doctor", "--embedder", name).code == 0
 
     run("reembed", "--embedder", "local")
