@@ -13,6 +13,8 @@ from support.running import Terminal
 from support.tiny_models import library, onnx_embedder, sentence_transformer
 from theanine.errors import EmbedderMismatch, RememberingFailed
 
+pytestmark = pytest.mark.model
+
 START = datetime(2026, 3, 1, tzinfo=UTC)
 SAID = ("A storm took the roof of our boat house.", "The evening was quiet after it.")
 QUESTION = "What did the storm take?"

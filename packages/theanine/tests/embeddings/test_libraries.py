@@ -21,7 +21,7 @@ from theanine.embeddings.base import Embedder, QueryEmbedder, Vectors
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import ModelRejected, SettingsError
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
 PROMPTS = {"query": "query: ", "document": "passage: "}
 TEXTS = ["a storm at sea", "a quiet evening"]
 

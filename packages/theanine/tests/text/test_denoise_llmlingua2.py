@@ -15,7 +15,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed (make e
 library: Any = pytest.importorskip(
     "transformers", reason="transformers is not installed (make extras)"
 )
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.model]
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 STAY = ["storm", "mast", "har", "##bour"]
