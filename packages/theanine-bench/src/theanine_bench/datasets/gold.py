@@ -32,7 +32,7 @@ _WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldMemory:
-    """One gold memory.
+    """A gold memory.
 
     Attributes:
         speaker: whom it is about; empty if unknown.

@@ -1,4 +1,4 @@
-"""What the readers of data sets share: parsed files, undated histories, questions as samples."""
+"""Shared parts of the data-set readers: parsed files, undated histories, samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from theanine_bench.samples import Group, Sample
 Record = Mapping[str, Any]
 USER, ASSISTANT = "user", "assistant"
 PAUSE = timedelta(minutes=1)
-"""How long after the last turn a question is asked if the set doesn't say when."""
+"""Time between the last turn and its question, for sets without question times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,7 @@ class PublicDataset:
 
     @property
     def instructions(self) -> str:
-        """How to get it, in one line."""
+        """Return how to obtain the set, in one line."""
         path = dataset_folder(self) / self.data_path
         if not self.files:
             return f"{self.manual_instructions}; put it at {path} (see {self.page})"

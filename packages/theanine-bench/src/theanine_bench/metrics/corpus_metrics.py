@@ -32,7 +32,7 @@ UNTESTED = (
 
 
 class FinishedRun(Protocol):
-    """What is compared of a run: its name, and settings and summary as its folder has them."""
+    """A compared run: its name, and the settings and summary of its folder."""
 
     @property
     def name(self) -> str: ...

@@ -33,7 +33,7 @@ _FAILURES = (
     SafetensorError,
     ValueError,
 )
-"""What the two libraries raise for an unusable model."""
+"""The errors of the two libraries for an unusable model."""
 _SAID = 200
 
 

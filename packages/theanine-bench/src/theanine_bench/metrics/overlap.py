@@ -24,7 +24,7 @@ _SPACED = str.maketrans(string.punctuation, " " * len(string.punctuation))
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _ARTICLES_AND = re.compile(r"\b(a|an|the|and)\b")
 ABSTENTION_PHRASES = ("no information available", "not mentioned")
-"""What LoCoMo's script accepts as an answer to an unanswerable question."""
+"""Phrases that LoCoMo's script accepts as the answer to an unanswerable question."""
 
 
 def normalize(text: str, norm: Norm = "squad") -> str:

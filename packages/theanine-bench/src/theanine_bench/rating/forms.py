@@ -10,7 +10,7 @@ from theanine.errors import SettingsError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One possible answer: the value that is stored and the label that is shown."""
+    """A possible answer: its stored value and its displayed label."""
 
     value: str
     label: str

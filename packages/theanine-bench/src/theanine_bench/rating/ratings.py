@@ -23,7 +23,7 @@ MAX_NOTE_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """One rater's answers to the questions about one task, by question, and a note."""
+    """A rater's answers to the questions of a task, by question, and a note."""
 
     task: str
     answers: Mapping[str, str]

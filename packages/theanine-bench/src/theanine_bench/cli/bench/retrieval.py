@@ -47,7 +47,7 @@ from theanine_bench.statistics.paired import compare_paired
 from theanine_bench.tasks.retrieval import ablations, retrieval_config, retrieval_task
 
 SEQUENTIAL = RunLimits(concurrency=1)
-"""One question at a time, so that times of recall are its own."""
+"""Run one question at a time, so that recall times do not overlap."""
 
 
 @run_command

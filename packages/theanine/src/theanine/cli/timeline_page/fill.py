@@ -20,26 +20,23 @@ def filled(
     style: str,
     data: object,
     scripts: Sequence[str],
-    package: str = "theanine.cli.timeline_page",
 ) -> str:
-    """The page. ``template``, ``style`` and ``scripts`` name files of ``package``.
+    """The page. ``template``, ``style`` and ``scripts`` name files of this package.
 
     In the template ``@@TITLE@@``, ``@@POLICY@@``, ``@@STYLE@@``, ``@@DATA@@`` and ``@@SCRIPTS@@``
     stand for what goes in. Only these scripts may run, and nothing may be loaded.
     """
-    read = [_read(package, name) for name in scripts]
+    read = [_read(name) for name in scripts]
     hashes = " ".join(map(_hash, read))
     parts: Mapping[str, str] = {
         "TITLE": html.escape(title),
         "POLICY": "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src 'unsafe-inline'; script-src {hashes}",
-        "STYLE": _read(package, style),
+        "STYLE": _read(style),
         "DATA": _harmless(data),
         "SCRIPTS": "\n".join(f"<script>{script}</script>" for script in read),
     }
-    pieces = _read(package, template).split(
-        "@@"
-    )  # one pass: what is filled in is never looked at again
+    pieces = _read(template).split("@@")  # one pass: what is filled in is never looked at again
     return "".join(parts.get(piece, piece) if i % 2 else piece for i, piece in enumerate(pieces))
 
 
@@ -49,8 +46,8 @@ def _harmless(data: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _read(package: str, name: str) -> str:
-    return files(package).joinpath(name).read_text("utf-8")
+def _read(name: str) -> str:
+    return files("theanine.cli.timeline_page").joinpath(name).read_text("utf-8")
 
 
 def _hash(script: str) -> str:
