@@ -1,1 +1,1 @@
-"""Judges: questions to a judging model, each with its prompt, its schema and what it counts."""
+"""Judges: metrics that ask a model, each with a prompt, a reply schema and scores."""

@@ -1,9 +1,9 @@
-"""Judges of an answer against what is known to be right."""
+"""Judges of an answer against a reference, evidence or a rubric."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -27,7 +27,7 @@ REASON = "why, with the evidence, in a sentence or two"
 
 
 class Hundred(BaseModel):
-    """A rating from 0 to 100, its reason first."""
+    """A rating from 0 to 100."""
 
     explanation: str = Field(description=REASON)
     score: int = Field(ge=0, le=100)
@@ -40,7 +40,7 @@ class Covered(BaseModel):
 
 
 class Right(BaseModel):
-    """Whether an answer is right, the reason first."""
+    """Whether an answer is right."""
 
     explanation: str = Field(description=REASON)
     label: Literal["right", "wrong"]
@@ -61,164 +61,178 @@ class Points(BaseModel):
 
 
 class EventSaid(BaseModel):
-    """An event of an answer, and the point that it is, if it is one."""
+    """An event of an answer, and the point that it matches, if any."""
 
     event: str = Field(description="the event in a few words of the answer")
     point: int | None = Field(description="the number of the point that is the same event, or null")
 
 
 class Order(BaseModel):
-    """The events of an answer in its order, and the points that are none of them."""
+    """The events of an answer in its order, and the points without an event."""
 
     events: list[EventSaid]
     missing: list[int] = Field(description="the numbers of the points that no event is")
 
 
-GPT4SCORE = load_prompt(PROMPTS, "judge-gpt4score", 1, Hundred)
-GPT_SCORE = load_prompt(PROMPTS, "judge-gpt-score", 1, Covered)
-RIGHT = load_prompt(PROMPTS, "judge-right", 1, Right)
-ABSTAINS = load_prompt(PROMPTS, "judge-abstains", 1, Right)
-RUBRIC = load_prompt(PROMPTS, "judge-rubric", 1, Points)
-ORDER = load_prompt(PROMPTS, "judge-order", 1, Order)
-_MET = {"fully": 1.0, "partly": 0.5, "no": 0.0}
+_POINT_SCORES = {"fully": 1.0, "partly": 0.5, "no": 0.0}
 
 
-def _asked(item: SampleResult) -> dict[str, str]:
-    return {"conversation": conversation(item), "answer": answer(item)}
+def _answer_values(result: SampleResult) -> dict[str, str]:
+    return {"conversation": conversation(result), "answer": answer(result)}
 
 
-def _compared(item: SampleResult) -> dict[str, str]:
-    return {**_asked(item), "reference": reference(item)}
+def _reference_values(result: SampleResult) -> dict[str, str]:
+    return {**_answer_values(result), "reference": reference(result)}
 
 
-def grounds(item: SampleResult) -> dict[str, str]:
-    """The reference and, where the case has them, the past turns that hold the answer.
+def grounds(result: SampleResult) -> dict[str, str]:
+    """Return the reference and the labeled past turns that contain the answer.
 
-    Raises Unjudged where the item has neither.
+    Raises Unjudged if the result has neither.
     """
-    shown = evidence(item)
+    turns = evidence(result)
     try:
-        return {"reference": reference(item), "evidence": shown}
+        return {"reference": reference(result), "evidence": turns}
     except Unjudged:
-        if shown == NOTHING:
+        if turns == NOTHING:
             raise
-        return {"reference": NOTHING, "evidence": shown}
+        return {"reference": NOTHING, "evidence": turns}
 
 
-def _farmed(item: SampleResult) -> dict[str, str]:
-    return {"question": one_line(item.question), "answer": reference(item), "reply": answer(item)}
+def _rubric(result: SampleResult) -> list[str]:
+    return [one_line(str(point)) for point in result.extra.get("rubric") or ()]
 
 
-def _rubric(item: SampleResult) -> list[str]:
-    return [one_line(str(point)) for point in item.extra.get("rubric") or ()]
-
-
-def _pointed(item: SampleResult) -> dict[str, str]:
-    """Raises Unjudged where the case has no points."""
-    lines = [f"{number}. {point}" for number, point in enumerate(_rubric(item), 1)]
+def _rubric_values(result: SampleResult) -> dict[str, str]:
+    lines = [f"{number}. {point}" for number, point in enumerate(_rubric(result), 1)]
     if not lines:
-        raise Unjudged(f"there is no rubric for {item.id}, no points to judge its answer by")
-    return {**_asked(item), "points": "\n".join(lines)}
+        raise Unjudged(f"there is no rubric for {result.id}, no points to judge its answer by")
+    return {**_answer_values(result), "points": "\n".join(lines)}
 
 
-def _each_once(item: SampleResult, points: Iterable[int]) -> str | None:
-    """What is wrong with the numbers of a verdict's points, or None."""
-    wanted, given = list(range(1, len(_rubric(item)) + 1)), sorted(points)
-    return None if given == wanted else f"it needs the points {wanted}, each once, not {given}"
+def _check_numbers(result: SampleResult, points: Iterable[int]) -> str | None:
+    """Return what is wrong with the point numbers of a verdict, or None."""
+    expected, actual = list(range(1, len(_rubric(result)) + 1)), sorted(points)
+    if actual == expected:
+        return None
+    return f"it needs the points {expected}, each once, not {actual}"
 
 
-def _unmet(item: SampleResult, verdict: Points) -> str | None:
-    return _each_once(item, (one.point for one in verdict.points))
+def _check_points(result: SampleResult, verdict: Points) -> str | None:
+    return _check_numbers(result, (each.point for each in verdict.points))
 
 
-def _unordered(item: SampleResult, verdict: Order) -> str | None:
-    named = [one.point for one in verdict.events if one.point is not None]
-    return _each_once(item, [*named, *verdict.missing])
+def _check_order(result: SampleResult, verdict: Order) -> str | None:
+    matched = [event.point for event in verdict.events if event.point is not None]
+    return _check_numbers(result, [*matched, *verdict.missing])
 
 
-def _right(verdict: Right) -> dict[str, float]:
+def _right_score(verdict: Right) -> dict[str, float]:
     return {"right": float(verdict.label == "right")}
 
 
-def _share(verdict: Points) -> float:
-    met = [_MET[one.met] for one in verdict.points]
-    return sum(met) / len(met)
+def _mean_points(verdict: Points) -> float:
+    return sum(_POINT_SCORES[each.met] for each in verdict.points) / len(verdict.points)
 
 
-def _in_order(verdict: Order) -> dict[str, float]:
-    events = [None if one.point is None else one.point - 1 for one in verdict.events]
-    named = sum(event is not None for event in events)
-    return {"right": order_score(named + len(verdict.missing), events)}
+def _order_score(verdict: Order) -> dict[str, float]:
+    events = [None if event.point is None else event.point - 1 for event in verdict.events]
+    matched = sum(event is not None for event in events)
+    return {"right": order_score(matched + len(verdict.missing), events)}
 
 
-_BY_REFERENCE = JudgePrompt(step=RIGHT, values=_compared, to_scores=_right)
-_BY_SILENCE = JudgePrompt(step=ABSTAINS, values=_asked, to_scores=_right)
-_BY_POINTS = JudgePrompt(
-    step=RUBRIC, values=_pointed, to_scores=lambda said: {"right": _share(said)}, check=_unmet
+_BY_REFERENCE = JudgePrompt(
+    step=load_prompt(PROMPTS, "judge-right", 1, Right),
+    values=_reference_values,
+    to_scores=_right_score,
 )
-_BY_ORDER = JudgePrompt(step=ORDER, values=_pointed, to_scores=_in_order, check=_unordered)
-POINTED = JudgePrompt(
-    step=RUBRIC, values=_pointed, to_scores=lambda said: {"points": _share(said)}, check=_unmet
+_BY_ABSTENTION = JudgePrompt(
+    step=load_prompt(PROMPTS, "judge-abstains", 1, Right),
+    values=_answer_values,
+    to_scores=_right_score,
+)
+_BY_ORDER = JudgePrompt(
+    step=load_prompt(PROMPTS, "judge-order", 1, Order),
+    values=_rubric_values,
+    to_scores=_order_score,
+    check=_check_order,
 )
 
 
-def _form_of_right(
-    item: SampleResult,
-) -> JudgePrompt[Order] | JudgePrompt[Points] | JudgePrompt[Right]:
-    if _rubric(item):
-        return _BY_ORDER if item.extra.get("ordered") else _BY_POINTS
-    return _BY_REFERENCE if answerable(item) else _BY_SILENCE
+def _by_points(name: str) -> JudgePrompt[Points]:
+    return JudgePrompt(
+        step=load_prompt(PROMPTS, "judge-rubric", 1, Points),
+        values=_rubric_values,
+        to_scores=lambda verdict: {name: _mean_points(verdict)},
+        check=_check_points,
+    )
 
 
-GROUNDED = JudgePrompt(
-    step=GPT4SCORE,
-    values=lambda item: {**grounds(item), **_asked(item)},
-    to_scores=lambda said: {"gpt4score": float(said.score)},
-)
-COVERED = JudgePrompt(
-    step=GPT_SCORE, values=_compared, to_scores=lambda said: {"gpt-score": float(said.score)}
-)
-FARMED = JudgePrompt(
-    step=TEAFARM,
-    values=_farmed,
-    to_scores=lambda said: {"teafarm": float(said.verdict == CORRECT)},
-)
+_BY_POINTS = _by_points("right")
+
+
+def _right_prompt(result: SampleResult) -> JudgePrompt[Any]:
+    if _rubric(result):
+        return _BY_ORDER if result.extra.get("ordered") else _BY_POINTS
+    return _BY_REFERENCE if answerable(result) else _BY_ABSTENTION
+
 
 ANSWER_JUDGES = (
     Judge(
         name="gpt4score",
         worst={"gpt4score": 0.0},
-        prompt=always(GROUNDED),
+        prompt=always(
+            JudgePrompt(
+                step=load_prompt(PROMPTS, "judge-gpt4score", 1, Hundred),
+                values=lambda result: {**grounds(result), **_answer_values(result)},
+                to_scores=lambda verdict: {"gpt4score": float(verdict.score)},
+            )
+        ),
         labels=range(101),
         source="GPT4Score of SeCom (section 3.1) and MemoChat: 0 to 100",
     ),
     Judge(
         name="gpt-score",
         worst={"gpt-score": 0.0},
-        prompt=always(COVERED),
+        prompt=always(
+            JudgePrompt(
+                step=load_prompt(PROMPTS, "judge-gpt-score", 1, Covered),
+                values=_reference_values,
+                to_scores=lambda verdict: {"gpt-score": float(verdict.score)},
+            )
+        ),
         labels=range(3),
         source="GPT-score of conditional memory (section 5.2, table 13): 0, 1 or 2",
     ),
     Judge(
         name="right",
         worst={"right": 0.0},
-        prompt=_form_of_right,
+        prompt=_right_prompt,
         labels=("right", "wrong"),
         source="right or wrong, as LoCoMo and LongMemEval are judged; BEAM's points and order",
     ),
     Judge(
         name="points",
         worst={"points": 0.0},
-        prompt=always(POINTED),
+        prompt=always(_by_points("points")),
         labels=("right", "wrong"),
-        source="BEAM's points, for questions of order as well: their mean of 1, 0.5 and 0",
+        source="BEAM's points, also for questions of order: their mean of 1, 0.5 and 0",
     ),
     Judge(
         name="teafarm",
         worst={"teafarm": 0.0},
-        prompt=always(FARMED),
+        prompt=always(
+            JudgePrompt(
+                step=TEAFARM,
+                values=lambda result: {
+                    "question": one_line(result.question),
+                    "answer": reference(result),
+                    "reply": answer(result),
+                },
+                to_scores=lambda verdict: {"teafarm": float(verdict.verdict == CORRECT)},
+            )
+        ),
         labels=(CORRECT, INCORRECT),
         source="TeaFarm's judge (Theanine, appendix H, figure 25)",
     ),
 )
-"""The judges of this module."""

@@ -1,8 +1,4 @@
-"""What every judge is: a form of asking, chosen by the item, and the numbers that its verdict has.
-
-A judge is a :class:`theanine_bench.metrics.base.Measure`: a run asks it of each item that has an
-answer, keeps its words beside the numbers, and counts its failures.
-"""
+"""Metrics that ask a judging model."""
 
 from __future__ import annotations
 
@@ -23,39 +19,35 @@ PROMPTS = "theanine_bench.judges"
 
 
 class Unjudged(ModelError):
-    """The item lacks what the judge must compare with: no model was asked, and nothing is scored.
-
-    A run counts it among the judge's failures.
-    """
+    """A result lacks what the judge compares with: no model is called, and the judge fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgePrompt(Generic[T]):
-    """One way to ask.
+    """A judge's prompt for one kind of result.
 
     Attributes:
-        step: prompt and schema.
-        values: what fills the prompt, of an item. May raise Unjudged.
-        score: the numbers that a verdict comes to, by name.
-        check: what is wrong with a verdict on an item although it fits its schema, or None.
+        values: returns the prompt's values for a result; may raise Unjudged.
+        to_scores: converts a verdict into named scores.
+        check: returns what is wrong with a verdict that fits the schema, or None.
     """
 
     step: PromptTemplate[T]
     values: Callable[[SampleResult], Mapping[str, str]]
     to_scores: Callable[[T], Mapping[str, float]]
-    check: Callable[[SampleResult, T], str | None] = lambda _item, _verdict: None
+    check: Callable[[SampleResult, T], str | None] = lambda _result, _verdict: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A judge by its name.
+    """A :class:`theanine_bench.metrics.base.Metric` that asks a model.
 
     Attributes:
-        name: its numbers have this name, or begin with it and a slash.
-        worst: what an item without an answer scores, by name.
-        form: how it asks about an item.
-        labels: what a person may call an item, to check the judge: words, or whole numbers.
-        source: whose judge it is, for people.
+        name: its scores have this name, or start with it and a slash.
+        worst: the scores of a result without an answer.
+        prompt: chooses the prompt for a result.
+        labels: the labels that people may give when the judge is checked.
+        source: the paper and the scale.
     """
 
     name: str
@@ -63,31 +55,27 @@ class Judge:
     prompt: Callable[[SampleResult], JudgePrompt[Any]]
     labels: Sequence[str] | range
     source: str
-
-    @property
-    def needs_judge(self) -> bool:
-        """It asks a model."""
-        return True
+    needs_judge = True
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
-        """The verdict on an item that has an answer, its words and who gave it included.
+        """Return the scores with the verdict, the judging model and the prompt's version.
 
-        Raises ModelError when the judge fails (Unjudged: it had nothing to go by), and
-        SettingsError without a judging model.
+        Raises ModelError if the judge fails (Unjudged if the result lacks what it compares with),
+        and SettingsError without a judging model.
         """
         if judge is None:
             raise SettingsError(f"{self.name} is judged by a model: name one with --judge")
-        form = self.prompt(result)
+        prompt = self.prompt(result)
         verdict = await judge.ask(
-            form.step,
+            prompt.step,
             source_sessions=(),  # the judge's own scope has no sessions
-            check=lambda said: form.check(result, said),
-            **form.values(result),
+            check=lambda reply: prompt.check(result, reply),
+            **prompt.values(result),
         )
-        words = {**verdict.model_dump(), "model": judge.model, "prompt": form.step.label}
-        return Score(values=form.to_scores(verdict), verdict=words)
+        record = {**verdict.model_dump(), "model": judge.model, "prompt": prompt.step.label}
+        return Score(values=prompt.to_scores(verdict), verdict=record)
 
 
-def always(form: JudgePrompt[Any]) -> Callable[[SampleResult], JudgePrompt[Any]]:
-    """The same form for every item."""
-    return lambda _: form
+def always(prompt: JudgePrompt[Any]) -> Callable[[SampleResult], JudgePrompt[Any]]:
+    """Return a chooser of the same prompt for every result."""
+    return lambda _: prompt

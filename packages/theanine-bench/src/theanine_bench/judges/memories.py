@@ -1,4 +1,4 @@
-"""Judges of what a memory holds: which memories say what, and whether their turns bear them out."""
+"""Judges of memories: which memories match a statement, and whether their turns support them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from theanine_bench.metrics.memory_rules import WrittenMemory
 WANTED_PER_CALL = 10
 MEMORIES_PER_CALL = 10
 TURN_TOKENS = 4_000
-"""Tokens of source turns, by a rough upper count, that several memories share in one call."""
+"""Maximum estimated tokens of source turns per call; one memory's turns may exceed it."""
 
 
 class Match(BaseModel):
-    """Which memories say one wanted statement."""
+    """The memories that match one wanted statement."""
 
     wanted: int = Field(description="the statement's number")
     explanation: str = Field(description="why, in a few words")
@@ -38,7 +38,7 @@ class Matches(BaseModel):
 
 
 class Support(BaseModel):
-    """Whether its turns bear one memory out."""
+    """Whether its source turns support one memory."""
 
     memory: int = Field(description="the memory's number")
     explanation: str = Field(description="why, in a few words")
@@ -56,104 +56,104 @@ SUPPORT = load_prompt(PROMPTS, "support-memories", 1, Supports)
 
 
 async def match(
-    wanted: Sequence[str], memories: Sequence[str], near: Sequence[Sequence[int]], judge: ScopedChat
+    wanted: Sequence[str],
+    memories: Sequence[str],
+    candidates: Sequence[Sequence[int]],
+    judge: ScopedChat,
 ) -> list[list[int]]:
-    """For each wanted statement the places of the memories that say it.
+    """Return for each wanted statement the indexes of the memories that match it.
 
-    ``near`` has, for each, the places of those worth reading; the others are taken not to say it.
-    Raises ModelError.
+    ``candidates`` has for each statement the indexes of the memories to compare; the others count
+    as not matching. Raises ModelError.
     """
-    found: list[list[int]] = [[] for _ in wanted]
-    asked = [place for place in range(len(wanted)) if near[place]]
+    matches: list[list[int]] = [[] for _ in wanted]
+    pending = [index for index in range(len(wanted)) if candidates[index]]
 
     async def ask(batch: Sequence[int]) -> None:
-        shown = sorted({memory for place in batch for memory in near[place]})
-        said = await judge.ask(
+        shown = sorted({memory for index in batch for memory in candidates[index]})
+        reply = await judge.ask(
             MATCH,
             source_sessions=(),  # the judge's own scope has no sessions
-            check=partial(_mismatch, len(batch), len(shown)),
-            wanted=_numbered(wanted[place] for place in batch),
-            memories=_numbered(memories[memory] for memory in shown),
+            check=partial(_check_matches, len(batch), len(shown)),
+            wanted=_numbered_list(wanted[index] for index in batch),
+            memories=_numbered_list(memories[index] for index in shown),
         )
-        for one in said.matches:
-            found[batch[one.wanted - 1]] = sorted({shown[number - 1] for number in one.memories})
+        for each in reply.matches:
+            matches[batch[each.wanted - 1]] = sorted({shown[n - 1] for n in each.memories})
 
-    starts = range(0, len(asked), WANTED_PER_CALL)
-    await gather([partial(ask, asked[start : start + WANTED_PER_CALL]) for start in starts])
-    return found
+    starts = range(0, len(pending), WANTED_PER_CALL)
+    await gather([partial(ask, pending[start : start + WANTED_PER_CALL]) for start in starts])
+    return matches
 
 
 async def supports(memories: Sequence[WrittenMemory], judge: ScopedChat) -> list[Support]:
-    """A verdict on each memory; one without a source turn is unsupported, and is not asked about.
+    """Return a verdict on each memory. One without source turns is unsupported without a call.
 
     Raises ModelError.
     """
-    found: dict[int, Support] = {
-        place: Support(memory=place, explanation="it names no source turn", label="unsupported")
-        for place, one in enumerate(memories)
-        if not one.sources
+    verdicts: dict[int, Support] = {
+        index: Support(memory=index, explanation="it names no source turn", label="unsupported")
+        for index, memory in enumerate(memories)
+        if not memory.sources
     }
 
     async def ask(batch: Sequence[int]) -> None:
-        shown = {one["turn"]: one for place in batch for one in memories[place].sources}
-        numbers = {turn: number for number, turn in enumerate(sorted(shown), 1)}
-        said = await judge.ask(
+        turns = {source["turn"]: source for index in batch for source in memories[index].sources}
+        numbers = {turn: number for number, turn in enumerate(sorted(turns), 1)}
+        reply = await judge.ask(
             SUPPORT,
             source_sessions=(),
-            check=partial(_unsaid, len(batch)),
-            turns="\n".join(f"[{numbers[turn]}] {_turn(shown[turn])}" for turn in sorted(shown)),
-            memories=_numbered(_resting(memories[place], numbers) for place in batch),
+            check=lambda reply: _check_numbers([v.memory for v in reply.verdicts], len(batch)),
+            turns="\n".join(f"[{n}] {_format_turn(turns[turn])}" for turn, n in numbers.items()),
+            memories=_numbered_list(_format_memory(memories[index], numbers) for index in batch),
         )
-        found.update({batch[one.memory - 1]: one for one in said.verdicts})
+        verdicts.update({batch[verdict.memory - 1]: verdict for verdict in reply.verdicts})
 
     await gather([partial(ask, batch) for batch in _batches(memories)])
-    return [found[place] for place in range(len(memories))]
+    return [verdicts[index] for index in range(len(memories))]
 
 
 def _batches(memories: Sequence[WrittenMemory]) -> Iterator[list[int]]:
-    """Places of memories that are asked about together; one with very many turns stands alone."""
+    """Yield indexes of memories to judge in one call."""
     batch: list[int] = []
     tokens = 0
-    for place, one in enumerate(memories):
-        if not one.sources:
+    for index, memory in enumerate(memories):
+        if not memory.sources:
             continue
-        size = sum(estimate_tokens(str(turn["text"])) + 10 for turn in one.sources)
+        size = sum(estimate_tokens(str(turn["text"])) + 10 for turn in memory.sources)
         if batch and (tokens + size > TURN_TOKENS or len(batch) == MEMORIES_PER_CALL):
             yield batch
             batch, tokens = [], 0
-        batch.append(place)
+        batch.append(index)
         tokens += size
     if batch:
         yield batch
 
 
-def _turn(turn: Mapping[str, Any]) -> str:
+def _format_turn(turn: Mapping[str, Any]) -> str:
     at = format_date(datetime.fromisoformat(turn["at"]))
     return f"({at}) {format_speaker(turn['speaker'])}: {one_line(turn['text'])}"
 
 
-def _resting(memory: WrittenMemory, numbers: Mapping[int, int]) -> str:
-    behind = ",".join(str(numbers[one["turn"]]) for one in memory.sources)
-    return f"{memory.text} [{behind}]"
+def _format_memory(memory: WrittenMemory, numbers: Mapping[int, int]) -> str:
+    sources = ",".join(str(numbers[source["turn"]]) for source in memory.sources)
+    return f"{memory.text} [{sources}]"
 
 
-def _numbered(texts: Iterable[str]) -> str:
+def _numbered_list(texts: Iterable[str]) -> str:
     return "\n".join(f"{number}. {one_line(text)}" for number, text in enumerate(texts, 1))
 
 
-def _mismatch(wanted: int, memories: int, said: Matches) -> str | None:
-    """What is wrong with the numbers of an answer, or None."""
-    if fault := _incomplete([one.wanted for one in said.matches], wanted):
-        return fault
-    given = {number for one in said.matches for number in one.memories}
-    strange = sorted(number for number in given if not 1 <= number <= memories)
-    return f"there are no memories {strange}, only 1 to {memories}" if strange else None
+def _check_matches(wanted: int, memories: int, reply: Matches) -> str | None:
+    if error := _check_numbers([each.wanted for each in reply.matches], wanted):
+        return error
+    numbers = {number for each in reply.matches for number in each.memories}
+    unknown = sorted(number for number in numbers if not 1 <= number <= memories)
+    return f"there are no memories {unknown}, only 1 to {memories}" if unknown else None
 
 
-def _unsaid(memories: int, said: Supports) -> str | None:
-    return _incomplete([one.memory for one in said.verdicts], memories)
-
-
-def _incomplete(given: Sequence[int], count: int) -> str | None:
-    wanted = list(range(1, count + 1))
-    return None if sorted(given) == wanted else f"it needs 1 to {count}, each once, not {given}"
+def _check_numbers(numbers: Sequence[int], count: int) -> str | None:
+    """Return what is wrong unless the numbers are 1 to ``count``, each once."""
+    if sorted(numbers) == list(range(1, count + 1)):
+        return None
+    return f"it needs 1 to {count}, each once, not {numbers}"

@@ -10,15 +10,12 @@ from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.replies import REPLY_JUDGES
 
 JUDGES: Mapping[str, Judge] = {judge.name: judge for judge in (*ANSWER_JUDGES, *REPLY_JUDGES)}
-"""Every judge of a single result."""
+METRICS = JUDGES
 
 
 def find_judge(name: str) -> Judge:
-    """The judge of that name, such as ``gpt4score``. Raises SettingsError for an unknown one."""
+    """Return a judge by name, such as ``gpt4score``. Raises SettingsError, listing the names."""
     try:
         return JUDGES[name]
     except KeyError:
         raise SettingsError(f"unknown judge {name!r}; there are: {', '.join(JUDGES)}") from None
-
-
-METRICS = JUDGES

@@ -1,4 +1,4 @@
-"""An item as a judging model is shown it: quoted, one line a turn, unable to leave its fence."""
+"""Format results for judging prompts, so that quoted text can't leave its fence."""
 
 from __future__ import annotations
 
@@ -13,98 +13,89 @@ from theanine_bench.samples import SampleResult
 
 NOTHING = "(nothing)"
 UNSAID = "Nothing in the past says it. A right answer says that it is not known."
-"""The reference of a question that the past does not answer."""
+"""The reference of a question that the past does not answer; part of prompts."""
 
 
-def conversation(item: SampleResult) -> str:
-    """What was said so far, one turn a line."""
-    turns = [f"{format_speaker(one['speaker'])}: {one_line(one['text'])}" for one in item.dialogue]
-    return "\n".join(turns) or one_line(item.question) or NOTHING
+def conversation(result: SampleResult) -> str:
+    """Return the dialogue with one turn per line, or the question without one."""
+    turns = [f"{format_speaker(t['speaker'])}: {one_line(t['text'])}" for t in result.dialogue]
+    return "\n".join(turns) or one_line(result.question) or NOTHING
 
 
-def answer(item: SampleResult) -> str:
-    """What the agent answered, on one line."""
-    return one_line(item.answer or "") or NOTHING
+def answer(result: SampleResult) -> str:
+    """Return the answer on one line."""
+    return one_line(result.answer or "") or NOTHING
 
 
-def reply(item: SampleResult) -> str:
-    """The same behind the speaker's name."""
-    return f"{format_speaker(item.speaker)}: {answer(item)}"
+def answerable(result: SampleResult) -> bool:
+    """Return whether the past answers the question; True if the sample doesn't say."""
+    return result.extra.get("answerable", True) is not False
 
 
-def answerable(item: SampleResult) -> bool:
-    """Whether the past answers the question; a case that does not say is taken to be answerable."""
-    return item.extra.get("answerable", True) is not False
+def reference(result: SampleResult) -> str:
+    """Return the reference answer, or :data:`UNSAID` for an unanswerable question.
 
-
-def reference(item: SampleResult) -> str:
-    """What a good answer says, or why there is none. Raises Unjudged where the item has neither."""
-    if words := one_line(item.reference):
-        return words
-    if not answerable(item):
-        return UNSAID
-    raise Unjudged(f"there is no reference for {item.id}, nothing to judge its answer by")
-
-
-def evidence(item: SampleResult) -> str:
-    """The labelled turns' words, where the case carries them (``extra["evidence"]``)."""
-    return lines(_texts(item.extra.get("evidence")))
-
-
-def past(item: SampleResult) -> str:
-    """What is known of the speakers, oldest first; see :func:`past_lines`."""
-    return lines(past_lines([item]))
-
-
-def past_lines(items: Sequence[SampleResult]) -> list[str]:
-    """What is known of the speakers, for one run's item of a case or several runs' items of it.
-
-    The case's own (``extra["past"]``, ``extra["persona"]``) where it carries any, else the turns
-    behind what the agents recalled, with their days. A recollection itself is never taken for the
-    truth, and no run's recollection decides alone.
+    Raises Unjudged for an answerable question without a reference.
     """
-    if known := [*_texts(items[0].extra.get("past")), *_texts(items[0].extra.get("persona"))]:
-        return known
+    if text := one_line(result.reference):
+        return text
+    if not answerable(result):
+        return UNSAID
+    raise Unjudged(f"there is no reference for {result.id}, nothing to judge its answer by")
+
+
+def evidence(result: SampleResult) -> str:
+    """Return the labeled evidence turns of the sample (``extra["evidence"]``) as a list."""
+    return bullet_list(_texts(result.extra.get("evidence")))
+
+
+def past(result: SampleResult) -> str:
+    """Return :func:`past_lines` of a result as a list."""
+    return bullet_list(past_lines([result]))
+
+
+def past_lines(results: Sequence[SampleResult]) -> list[str]:
+    """Return what is known of the speakers, oldest first, from one or more runs of a sample.
+
+    These are the sample's own lines (``extra["past"]`` and ``extra["persona"]``) if it has any,
+    else the dated source turns of all recollections. Recalled text itself is not taken for the
+    truth, and with several runs no run's recollection decides alone.
+    """
+    extra = results[0].extra
+    if own := [*_texts(extra.get("past")), *_texts(extra.get("persona"))]:
+        return own
     turns = {
         (source["session"], source["turn"]): source
-        for item in items
-        for part in item.recalled
+        for result in results
+        for part in result.recalled
         for source in part["sources"]
     }
-    ordered = sorted(turns.values(), key=lambda one: (_at(one), one["turn"]))
+    ordered = sorted(turns.values(), key=lambda turn: (_time(turn), turn["turn"]))
     return [
-        f"({format_date(_at(one))}) {format_speaker(one['speaker'])}: {one['text']}"
-        for one in ordered
+        f"({format_date(_time(turn))}) {format_speaker(turn['speaker'])}: {turn['text']}"
+        for turn in ordered
     ]
 
 
-def _at(turn: Mapping[str, Any]) -> datetime:
+def _time(turn: Mapping[str, Any]) -> datetime:
     return datetime.fromisoformat(turn["at"])
 
 
-def recalled(item: SampleResult) -> str:
-    """What the agent had before it, part by part."""
-    return lines(part["text"] for part in item.recalled)
-
-
-def lines(texts: Iterable[str]) -> str:
-    """Texts as a list, one line each."""
+def bullet_list(texts: Iterable[str]) -> str:
+    """Return texts as a list, one line each."""
     return "\n".join(f"- {line}" for text in texts if (line := one_line(text))) or NOTHING
 
 
-def _texts(given: object) -> list[str]:
-    """Texts, or turns as ``{speaker, text}``, or either by speaker."""
-    if isinstance(given, str):
-        return [given]
-    if isinstance(given, Mapping):
-        known = cast("Mapping[str, object]", given)
-        if "text" in known:
-            return [
-                f"{format_speaker(str(known.get('speaker', '')))}: {known['text']}".removeprefix(
-                    ": "
-                )
-            ]
-        return [f"{who}: {text}" for who, some in known.items() for text in _texts(some)]
-    if isinstance(given, Sequence):
-        return [text for one in cast("Sequence[object]", given) for text in _texts(one)]
+def _texts(value: object) -> list[str]:
+    """Flatten texts, turns as ``{speaker, text}``, or mappings of a speaker to either."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value)
+        if "text" not in fields:
+            return [f"{name}: {text}" for name, each in fields.items() for text in _texts(each)]
+        speaker = format_speaker(str(fields.get("speaker", "")))
+        return [f"{speaker}: {fields['text']}".removeprefix(": ")]
+    if isinstance(value, Sequence):
+        return [text for each in cast("Sequence[object]", value) for text in _texts(each)]
     return []
