@@ -24,8 +24,7 @@ from theanine.cli.output import check_writable, show_json, to_json, write_text
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
 from theanine.cli.timeline_page import timeline_page
 from theanine.errors import NotFound
-from theanine.store.values import CostLine
-from theanine.types import Mark, Memory, Session
+from theanine.types import Mark, Memory, Session, Usage
 
 
 @expand_options
@@ -183,28 +182,27 @@ def timeline(
         check_writable(html)
     with options.open() as client:
         stored = client.user(user)
-        timelines = stored.timelines(memory)
-        memory_count = len(stored.memories())
+        timelines, memories = stored.timelines(memory), stored.memories()
         if html is not None:
-            component = {m.id for timeline in timelines for m in timeline.memories}
-            _write_page(html, stored, None if memory is None else component)
+            if memory is not None:
+                component = {m.id for timeline in timelines for m in timeline.memories}
+                memories = [m for m in memories if m.id in component]
+            _write_page(html, stored, memories)
     if as_json:
         show_json(timelines)
     elif html is None and timelines:
         show_timelines(timelines)
     elif html is None:
-        subject = f"memory {memory}" if memory is not None else pluralize(memory_count, "memories")
+        subject = pluralize(len(memories), "memories") if memory is None else f"memory {memory}"
         print(f"{subject}, no links yet")
 
 
-def _write_page(file: Path, stored: UserMemory, component: set[int] | None) -> None:
-    """Write the page of a user's graph, or of the memories of one of its components."""
-    memories = [m for m in stored.memories() if component is None or m.id in component]
+def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> None:
+    """Write the page of some of a user's memories and the links between them."""
     ids = {memory.id for memory in memories}
-    links = [link for link in stored.links() if link.newer in ids]
+    links = [link for link in stored.links() if link.older in ids and link.newer in ids]
     turns = stored.turns(ids=sorted({id for m in memories for id in m.source_turns}))
-    page = timeline_page(memories, links, turns, stored.sessions(), title=stored.scope.user)
-    write_text(file, page)
+    write_text(file, timeline_page(memories, links, turns, title=stored.scope.user))
     counts = f"{pluralize(len(memories), 'memories')}, {pluralize(len(links), 'links')}"
     console().print(f"wrote {file}: {counts}", markup=False)
 
@@ -224,22 +222,18 @@ def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = F
     if not lines:
         print("no language model was called")
         return
-    groups: defaultdict[tuple[str, str, str], list[CostLine]] = defaultdict(list)
+    totals: defaultdict[tuple[str, str, str], Usage] = defaultdict(Usage)
     for line in lines:
-        groups[str(line.scope), line.step, line.model].append(line)
+        totals[str(line.scope), line.step, line.model] += line
     show_table(
         ["user", "step", "model", "calls", "failed", "in", "out", "seconds", "cost"],
-        ([*key, *_totals(group)] for key, group in groups.items()),
+        (
+            [
+                *key,
+                *(usage.calls, usage.failed, usage.input_tokens, usage.output_tokens),
+                round(usage.seconds, 1),
+                "unknown" if usage.cost is None else f"${usage.cost:.4f}",
+            ]
+            for key, usage in totals.items()
+        ),
     )
-
-
-def _totals(lines: Sequence[CostLine]) -> list[object]:
-    costs = [line.cost for line in lines if line.cost is not None]
-    return [
-        sum(line.calls for line in lines),
-        sum(line.failed for line in lines),
-        sum(line.input_tokens for line in lines),
-        sum(line.output_tokens for line in lines),
-        round(sum(line.seconds for line in lines), 1),
-        f"${sum(costs):.4f}" if len(costs) == len(lines) else "unknown",
-    ]

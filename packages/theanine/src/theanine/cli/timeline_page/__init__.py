@@ -1,4 +1,4 @@
-"""The memory graph as one self-contained page."""
+"""A user's memory graph as one self-contained web page."""
 
 from theanine.cli.timeline_page.page import timeline_page
 

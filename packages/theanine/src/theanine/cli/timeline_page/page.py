@@ -1,80 +1,95 @@
-"""The page of the memory graph."""
+"""The page of a memory graph, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
 from collections.abc import Sequence
-from typing import Any
+from importlib.resources import files
 
-from theanine.cli.timeline_page.fill import filled
-from theanine.cli.timeline_page.layout import WIDTH, Drawing
-from theanine.cli.timeline_page.route import relation
+from theanine.cli.timeline_page.layout import WIDTH, Layout
+from theanine.cli.timeline_page.routing import label
 from theanine.text.words import format_date
-from theanine.types import Link, Memory, Session, Turn
+from theanine.types import Link, Memory, Turn
 
 
 def timeline_page(
-    memories: Sequence[Memory],
-    links: Sequence[Link],
-    turns: Sequence[Turn],
-    sessions: Sequence[Session],
-    *,
-    title: str,
+    memories: Sequence[Memory], links: Sequence[Link], turns: Sequence[Turn], *, title: str
 ) -> str:
-    """The whole page as one HTML text that reaches for nothing outside itself.
+    """Return the page as HTML; stored text is embedded as data, never as markup or script.
 
     Args:
-        memories, links: what is drawn; links between other memories are left out.
-        turns: the memories' source turns.
-        sessions: of the memories; those without dates are named instead of dated.
-        title: whose memory it is.
+        memories: the memories to draw.
+        links: links between them.
+        turns: their source turns.
+        title: the user's name.
     """
-    undated = frozenset(session.id for session in sessions if not session.dated)
-    numbers = {memory.id for memory in memories}
-    kept = [link for link in links if link.older in numbers and link.newer in numbers]
-    drawn = Drawing(memories, kept, undated)
+    layout = Layout(memories, links)
     data = {
         "title": title,
-        "width": drawn.width,
-        "height": drawn.height,
-        "card": WIDTH,
-        "columns": drawn.columns,
-        "gaps": drawn.gaps,
-        "lanes": drawn.lanes,
-        "loose": drawn.loose,
+        "width": layout.width,
+        "height": layout.height,
+        "cardWidth": WIDTH,
+        "columns": layout.columns,
+        "gaps": layout.gaps,
+        "lanes": layout.lanes,
+        "unlinkedTop": layout.unlinked_top,
         "memories": [
-            _memory(memory, drawn.cards[memory.id], undated)
-            for memory in sorted(memories, key=lambda m: (*drawn.cards[m.id][:2], m.id))
+            {
+                "id": memory.id,
+                "text": memory.text,
+                "day": format_date(memory.at) if memory.dated else "",
+                "session": memory.session,
+                "madeBy": memory.made_by,
+                "turns": memory.source_turns,
+                "card": layout.cards[memory.id],
+            }
+            for memory in sorted(memories, key=lambda m: (*layout.cards[m.id][:2], m.id))
         ],
-        "links": [_link(link, drawn.wires[link.older, link.newer]) for link in kept],
-        "labels": drawn.labels,
-        "turns": {turn.id: _turn(turn, undated) for turn in turns},
+        "links": [
+            {
+                "older": link.older,
+                "newer": link.newer,
+                "relation": label(link),
+                "explanation": link.explanation,
+                "madeBy": link.made_by,
+                "points": layout.lines[link.older, link.newer],
+            }
+            for link in links
+        ],
+        "labels": layout.labels,
+        "turns": {
+            turn.id: {
+                "speaker": turn.speaker,
+                "time": f"{format_date(turn.at)}, {turn.at:%H:%M}" if turn.dated else "",
+                "text": turn.full_text,
+            }
+            for turn in turns
+        },
     }
-    return filled("page.html", title=title, style="page.css", data=data, scripts=["page.js"])
+    return _fill_template(title, data)
 
 
-def _memory(memory: Memory, place: tuple[int, int, int], undated: frozenset[int]) -> dict[str, Any]:
-    return {
-        "id": memory.id,
-        "text": memory.text,
-        "day": "" if memory.session in undated else format_date(memory.at),
-        "session": memory.session,
-        "by": memory.made_by,
-        "turns": list(memory.source_turns),
-        "place": place,
+def _fill_template(title: str, data: object) -> str:
+    """Replace the ``@@NAME@@`` markers of ``page.html``. Only our own script may run."""
+    script = _read("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    for character in "<>&":  # so that no text can open or close a script element
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    values = {
+        "TITLE": html.escape(title),
+        "POLICY": "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+        "STYLE": _read("page.css"),
+        "DATA": text,
+        "SCRIPT": script,
     }
+    pieces = _read("page.html").split("@@")  # one pass, so that no marker in a value is replaced
+    return "".join(values.get(piece, piece) if i % 2 else piece for i, piece in enumerate(pieces))
 
 
-def _link(link: Link, wire: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    return {
-        "older": link.older,
-        "newer": link.newer,
-        "relation": relation(link),
-        "why": link.explanation,
-        "by": link.made_by,
-        "wire": wire,
-    }
-
-
-def _turn(turn: Turn, undated: frozenset[int]) -> dict[str, str]:
-    when = "" if turn.session in undated else f"{format_date(turn.at)}, {turn.at:%H:%M}"
-    return {"speaker": turn.speaker, "when": when, "words": turn.full_text}
+def _read(name: str) -> str:
+    return files("theanine.cli.timeline_page").joinpath(name).read_text("utf-8")
