@@ -97,7 +97,7 @@ def test_what_holds_passes_and_what_is_fooled_is_told(project: Path) -> None:
     done = pytest_in(project)
     assert "3 failed, 3 passed" in done.stdout, done.stdout
     for said in (
-        "where 0.0 = <TeaFarm: 0 of 1 questions answered rightly (by rule",
+        "where 0.0 = <TeaFarm: 0 of 1 questions answered correctly (by rule",
         "- TeaFarm -",
         "[yard] Ana asked Theo: Will it be overtime again",
         "right answer: She quit the shipyard.",

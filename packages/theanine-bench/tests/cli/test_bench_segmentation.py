@@ -31,7 +31,7 @@ def test_every_segmenter_is_measured(run: Terminal, data: str, tmp_path: Path) -
     assert found["corpus"] == {"F1": 1, "score": 1}
     assert found["corpus_intervals"]["F1"] == {"low": 1, "high": 1, "n": 3}
     page = tmp_path / "topics.html"
-    assert "turns a second" in run.bare("bench", "segmentation", data, "--html", str(page)).out
+    assert "turns per second" in run.bare("bench", "segmentation", data, "--html", str(page)).out
     shown = page_data(page.read_text("utf-8"))
     assert dict(shown["about"])["Segmenter"] == "local"
     assert [item[2] for item in shown["items"]] == [[3, 3]] * 3

@@ -80,7 +80,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
         assert "all identical" in teafarm(run, *asked, "--replay").out
         assert len(server.calls) == paid
     report = teafarm(run, "report", "r").out
-    assert "2 of 2 questions answered rightly\n" in report
+    assert "2 of 2 questions answered correctly\n" in report
     assert "Theanine " in report and "0.21" in report
     assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
 
@@ -92,7 +92,7 @@ def test_without_a_key_phrases_decide_and_the_exit_code_says_so(run: Terminal) -
         run, "run", "ruled.txt", "--method", "no-memory", "--min-success", "0.5", fine=False
     )
     assert ran.code == 1
-    assert "0.000 of all questions are answered rightly, and 0.5 is wanted" in ran.err
+    assert "0.000 of all questions are answered correctly, less than the required 0.5" in ran.err
     name = next(Path("runs").glob("teafarm-no-memory-*"))
     told = teafarm(run, "report", str(name)).out
     assert "it doesn't say “quit | resigned”" in told and "nothing was recalled" in told
@@ -141,7 +141,7 @@ def test_failures_are_told_and_counted(run: Terminal) -> None:
         failing = ["make", "talks.jsonl", "--out", "q.txt", *model(server)]
         server.script(by_step({"teafarm-question": status(400)}))
         ran = teafarm(run, *failing, fine=False)
-        assert (ran.code, "ana: none: " in ran.err, "400" in ran.err) == (1, True, True)
+        assert (ran.code, "ana: no questions: " in ran.err, "400" in ran.err) == (1, True, True)
         server.script(answer)
         before = len(server.calls)
         teafarm(run, *failing)
@@ -186,7 +186,7 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
     [
         (["make", "--out", "q.txt"], "either a history file or a store"),
         (["make", "talks.jsonl", "--store", "m.db", "--out", "q.txt"], "either"),
-        (["make", "talks.jsonl", "--user", "bo", "--out", "q.txt"], "holds no bo; it has ana"),
+        (["make", "talks.jsonl", "--user", "bo", "--out", "q.txt"], "has no user bo; it has ana"),
         (["make", "no.jsonl", "--out", "q.txt"], "no.jsonl"),
         (["make", "--store", "no.db", "--out", "q.txt"], "there is no store"),
         (["run", "no.txt"], "can't be read"),

@@ -155,7 +155,7 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
     assert none.success == 0
     told = str(none)
     for said in (
-        "0 of 2 questions answered rightly (by rule",
+        "0 of 2 questions answered correctly (by rule",
         "[yard] Ana asked Theo: Will it be overtime",
         "falsely assumed: Ana still works",
         "right answer: She quit",

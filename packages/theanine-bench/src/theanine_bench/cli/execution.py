@@ -1,10 +1,11 @@
-"""Executing a task from the command line: live progress, the page, the table, the exit code."""
+"""Run a task from the command line: live progress, page, summary, exit code."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,47 +30,56 @@ from theanine_bench.runs.summary import Summary
 from theanine_bench.runs.task import Task
 
 
-def run_config(
-    options: RunOptions | JudgingOptions, settings: Mapping[str, object] | None = None
-) -> RunConfig:
-    """Return the configuration that the options describe; ``settings`` join the target's."""
-    if isinstance(options, JudgingOptions):
-        return RunConfig(
-            method=NO_METHOD,
-            settings=settings or {},
-            judge=options.judge,
-            judge_base_url=options.judge_base_url,
-        )
-    return RunConfig(
+def run_config(options: JudgingOptions, settings: Mapping[str, object] | None = None) -> RunConfig:
+    """Return the configuration that the options describe, with ``settings`` added."""
+    config = RunConfig(
+        method=NO_METHOD,
+        settings=settings or {},
+        judge=options.judge,
+        judge_base_url=options.judge_base_url,
+    )
+    if not isinstance(options, RunOptions):
+        return config
+    return replace(
+        config,
         method=options.method,
-        settings={**(parse_settings(options.settings or []) or {}), **(settings or {})},
+        settings={**(parse_settings(options.settings or []) or {}), **config.settings},
         model=options.model,
         base_url=options.base_url,
         embedder=options.embedder,
         budget=options.budget,
-        judge=options.judge,
-        judge_base_url=options.judge_base_url,
         seed=options.seed,
     )
 
 
 def run_and_show(
     task: Task,
-    options: RunOptions | JudgingOptions,
+    options: JudgingOptions,
     *,
     show: Callable[[Summary], None] | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> None:
-    """Run or replay a task as the options say, and show its summary.
+    """Do as :func:`run_or_replay`, and exit with 1 if the run is incomplete."""
+    if outcome := run_or_replay(task, options, show=show, settings=settings):
+        exit_unless_complete(outcome[1])
 
-    ``show`` prints the summary; ``settings`` join those of the run. Exits with 1 if the run is
-    incomplete.
+
+def run_or_replay(
+    task: Task,
+    options: JudgingOptions,
+    *,
+    show: Callable[[Summary], None] | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> tuple[RunFolder, Summary] | None:
+    """Run a task and print its summary with ``show``, or replay it and return None.
+
+    ``settings`` are added to the run's. A replay with differences exits with 1.
     """
     config = run_config(options, settings)
     folder = None if options.out is None else RunFolder(options.out)
     if options.replay:
-        replay_and_show(task, config, folder)
-        return
+        _replay(task, config, folder)
+        return None
     limits = RunLimits(concurrency=options.concurrency, max_cost=options.max_cost)
     folder, summary = execute(task, config, folder, limits)
     if options.as_json:
@@ -77,13 +87,13 @@ def run_and_show(
     else:
         (show or show_summary)(summary)
         console().print(f"\n{folder.path / REPORT}", markup=False)
-    exit_unless_complete(summary)
+    return folder, summary
 
 
 def execute(
     task: Task, config: RunConfig, folder: RunFolder | None, limits: RunLimits
 ) -> tuple[RunFolder, Summary]:
-    """Run a task with live progress, and write its page. Ctrl-C exits with 130."""
+    """Run a task with live progress and write its page. Ctrl-C exits with 130."""
     with Live(task) as live:
         run = partial(
             run_task, task, config, folder,
@@ -105,7 +115,7 @@ def write_page(run: Path) -> Path:
 
 @contextmanager
 def kept_or_temporary(out: Path | None, *, keep: bool) -> Generator[RunFolder | None]:
-    """Yield the run's folder: ``out``; without one, None (the default one) or a temporary one."""
+    """Yield the folder ``out``, or without it None (the default folder) or a temporary folder."""
     if out is not None or keep:
         yield None if out is None else RunFolder(out)
         return
@@ -119,16 +129,15 @@ def exit_unless_complete(summary: Mapping[str, Any]) -> None:
         raise typer.Exit(1)
 
 
-def replay_and_show(task: Task, config: RunConfig, folder: RunFolder | None) -> None:
-    """Replay a run, and say whether it is the same. Exits with 1 if not."""
+def _replay(task: Task, config: RunConfig, folder: RunFolder | None) -> None:
     if folder is None:
         raise SettingsError("name the folder of the run to replay with --out")
-    done = anyio.run(partial(replay, task, config, folder))
-    if done.different:
-        count = f"{len(done.different)} of {pluralize(len(done.results), 'results')}"
-        print(f"{count} differ, the first is {done.different[0]}")
+    outcome = anyio.run(replay, task, config, folder)
+    results = pluralize(len(outcome.results), "results")
+    if outcome.different:
+        print(f"{len(outcome.different)} of {results} differ, the first is {outcome.different[0]}")
         raise typer.Exit(1)
-    print(f"{pluralize(len(done.results), 'results')}, all identical; no model was called")
+    print(f"{results}, all identical; no model was called")
 
 
 def show_summary(summary: Mapping[str, Any]) -> None:
@@ -136,20 +145,14 @@ def show_summary(summary: Mapping[str, Any]) -> None:
     categories = {name: means for name, means in summary["categories"].items() if name}
     if len(categories) < 2:
         categories = {}
-    metrics: Mapping[str, Mapping[str, Any]] = summary["metrics"]
-    show_table(
-        ["metric", "mean", "95 %", "n", "failed", *categories],
-        (
-            [
-                name,
-                *_with_interval(mean),
-                mean["n"],
-                mean["failed"],
-                *(_format_mean(means.get(name)) for means in categories.values()),
-            ]
-            for name, mean in metrics.items()
-        ),
-    )
+    rows: list[list[object]] = []
+    for name, mean in summary["metrics"].items():
+        interval = ("–", "–")
+        if mean["n"]:
+            interval = f"{mean['mean']:.3f}", f"{mean['low']:.3f} – {mean['high']:.3f}"
+        by_category = (_format_mean(means.get(name)) for means in categories.values())
+        rows.append([name, *interval, mean["n"], mean["failed"], *by_category])
+    show_table(["metric", "mean", "95 %", "n", "failed", *categories], rows)
     show_rest(summary, corpus_lines(summary))
 
 
@@ -166,12 +169,12 @@ def corpus_lines(summary: Mapping[str, Any]) -> list[str]:
 
 
 def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
-    """Print what comes below a run's table: these lines, costs, failures, and what is left."""
+    """Print these lines, costs, failures and unfinished samples, below a run's table."""
     for line in lines:
         console().print(line, markup=False)
     _show_costs(summary)
-    for why, count in summary["failures"].items():
-        console().print(f"failed {count} ×: {why}", markup=False)
+    for reason, count in summary["failures"].items():
+        console().print(f"failed {count} ×: {reason}", markup=False)
     for reason, count in summary["dropped"].items():
         console().print(f"dropped: {pluralize(count, reason)}", markup=False)
     if summary["done"] < summary["samples"]:
@@ -181,12 +184,6 @@ def show_rest(summary: Mapping[str, Any], lines: Sequence[str] = ()) -> None:
             "same command resumes the run",
             markup=False,
         )
-
-
-def _with_interval(mean: Mapping[str, Any]) -> tuple[str, str]:
-    if not mean["n"]:
-        return "–", "–"
-    return f"{mean['mean']:.3f}", f"{mean['low']:.3f} – {mean['high']:.3f}"
 
 
 def _format_mean(mean: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""Options that every command with runs shares."""
+"""Options of the commands that run a task."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from theanine.cli.options import (
     SettingsOption,
     expand_options,
 )
-
-RENAMED_OPTIONS = {"--measure": "--metric"}
 
 DataArgument = Annotated[
     Path,
@@ -90,9 +88,12 @@ TemporaryOutOption = Annotated[
     typer.Option(
         "--out",
         metavar="FOLDER",
-        help="The run's folder; the same command resumes the run in it (default: not kept, "
-        "unless a model is asked).",
+        help="The run's folder; the same command resumes the run in it (default: the run is only "
+        "kept if a model is called).",
     ),
+]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the run's page there.")
 ]
 LimitOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Use at most N samples, evenly spaced.")
@@ -120,7 +121,20 @@ BudgetOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """Options of the target of a run."""
+
+    method: TargetMethodOption = "theanine"
+    settings: SettingsOption = None
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    embedder: EmbedderOption = "local"
+    budget: BudgetOption = None
+    seed: SeedOption = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class JudgingOptions:
     """Options of a command that scores existing answers."""
 
@@ -134,32 +148,16 @@ class JudgingOptions:
     as_json: JsonOption = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(JudgingOptions, TargetOptions):
     """Options of a command that runs a target and scores its answers."""
-
-    method: TargetMethodOption = "theanine"
-    settings: SettingsOption = None
-    model: ModelOption = "local"
-    base_url: BaseUrlOption = None
-    embedder: EmbedderOption = "local"
-    budget: BudgetOption = None
-    judge: JudgeOption = "local"
-    judge_base_url: JudgeUrlOption = None
-    seed: SeedOption = 0
-    limit: LimitOption = None
-    out: OutOption = None
-    concurrency: ConcurrencyOption = 8
-    max_cost: CostOption = None
-    replay: ReplayOption = False
-    as_json: JsonOption = False
 
 
 _COMMAND_LINE: ContextVar[str] = ContextVar("command_line", default="")
 
 
 def run_command(command: Callable[..., None]) -> Callable[..., None]:
-    """Expand a command's options, and record its command line for the run."""
+    """Expand a command's groups of options, and record its command line for the run."""
     expanded = expand_options(command)
     parameters = inspect.signature(expanded).parameters.values()
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -175,7 +173,7 @@ def run_command(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def command_line() -> str:
-    """Return the command line of the present :func:`run_command`; empty outside of one."""
+    """Return the command line of the current :func:`run_command`; empty outside of one."""
     return _COMMAND_LINE.get()
 
 
@@ -187,12 +185,11 @@ def _format_command(context: typer.Context) -> str:
         source = context.get_parameter_source(name)
         if source is None or source.name.startswith("DEFAULT"):
             continue
-        given = context.params[name]
-        values = cast("list[object]", given if isinstance(given, list | tuple) else [given])
+        value = context.params[name]
         option = max(parameter.opts, key=len)
-        for value in values:
-            if parameter.param_type_name == "argument":
-                words.append(str(value))
-            else:
-                words += [option] if value is True else [option, str(value)]
+        for each in cast("list[object]", value if isinstance(value, list | tuple) else [value]):
+            if parameter.param_type_name != "argument":
+                words.append(option)
+            if each is not True:
+                words.append(str(each))
     return shlex.join(words)

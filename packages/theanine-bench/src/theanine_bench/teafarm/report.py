@@ -116,7 +116,7 @@ class Report:
         """The number of correct answers, in words."""
         by = " (by rule: no judge read the replies)" if self.by_rule else ""
         correct = round(self.success * self.total)
-        return f"{correct} of {self.total} questions answered rightly{by}"
+        return f"{correct} of {self.total} questions answered correctly{by}"
 
     @property
     def _metric(self) -> str:

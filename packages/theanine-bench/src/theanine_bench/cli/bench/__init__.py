@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from pkgutil import iter_modules
+from typing import Any
 
-from theanine.cli.lazy import LazyCommand, docstring_line, lazy_app
+from theanine.cli.lazy import LazyCommand, docstring_line, lazy_app, replace_renamed_options
 
-_HELP = "Measure on labeled conversations."
-
-
-def _commands() -> list[LazyCommand]:
-    """Return a command for each module of this package: its function of the module's name."""
-    names = [module.name for module in iter_modules(__path__)]
-    modules = {name: f"{__name__}.{name}" for name in names}
-    return [
-        LazyCommand(name, f"{module}:{name}", docstring_line(module))
-        for name, module in modules.items()
-    ]
+RENAMED_OPTIONS = {"--measure": "--metric", "--reranked": "--rerank-depth"}
 
 
-bench = lazy_app(_commands(), _HELP)
+class _BenchCommand(LazyCommand):
+    """The function of a module's own name, listed with the first line of the module's docstring."""
+
+    def __init__(self, name: str) -> None:
+        module = f"{__name__}.{name}"
+        super().__init__(name, f"{module}:{name}", docstring_line(module))
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        args = replace_renamed_options(args, RENAMED_OPTIONS)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+bench = lazy_app(
+    [_BenchCommand(module.name) for module in iter_modules(__path__)],
+    "Measure on labeled conversations.",
+)

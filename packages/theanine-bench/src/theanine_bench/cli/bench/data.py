@@ -23,18 +23,16 @@ from theanine_bench.datasets.registry import (
 )
 from theanine_bench.tasks.check_data import DatasetReport, check_dataset
 
-CheckOption = Annotated[
-    bool,
-    typer.Option("--check", help="Read it like the benches; count its contents and faults."),
-]
-
 
 def data(
     name: Annotated[
         str | None,
         typer.Argument(metavar="[NAME]", help="Name of a set, or a path to check."),
     ] = None,
-    check: CheckOption = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Read it like the benches; count its contents and faults."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the public data sets, or check one.
@@ -48,77 +46,69 @@ def data(
     theanine bench data locomo --check
     theanine bench data mine/talks.json --check
     """
-
     if check:
         _check(name, as_json)
         return
-    chosen = list(public_datasets().values()) if name is None else [get_dataset(name)]
-    rows = [_about(one) for one in chosen]
+    sets = list(public_datasets().values()) if name is None else [get_dataset(name)]
+    rows = [_describe(dataset) for dataset in sets]
     if as_json:
         show_json(rows)
     elif name is None:
-        heads = ["name", "here", "size", "licence", "benches", "what"]
-        show_table(heads, ([row[head] for head in heads] for row in rows))
-        console().print("\n`theanine bench data NAME` says where; `bench fetch NAME` fetches it")
+        columns = ["name", "here", "size", "licence", "benches", "what"]
+        show_table(columns, ([row[column] for column in columns] for row in rows))
+        console().print("\n`theanine bench data NAME` shows a set, `bench fetch NAME` fetches it")
     else:
         for title, value in rows[0].items():
             if value:
-                shown = value if isinstance(value, str) else _several(value)
-                console().print(f"{title}: {shown}", markup=False)
+                text = value if isinstance(value, str) else _first_of(value)
+                console().print(f"{title}: {text}", markup=False)
 
 
-def _about(one: PublicDataset) -> dict[str, Any]:
-
-    state = dataset_state(one)
+def _describe(dataset: PublicDataset) -> dict[str, Any]:
+    state = dataset_state(dataset)
     return {
-        "name": one.name,
-        "what": one.description,
+        "name": dataset.name,
+        "what": dataset.description,
         "here": state,
-        "size": format_size(one.size),
-        "licence": one.license,
-        "benches": ", ".join(one.benches),
-        "page": one.page,
-        "files": [file.url for file in one.files],
-        "folder": str(dataset_folder(one)),
-        "how": "" if state in ("fetched", "by hand") else one.instructions,
-        "note": one.note,
+        "size": format_size(dataset.size),
+        "licence": dataset.license,
+        "benches": ", ".join(dataset.benches),
+        "page": dataset.page,
+        "files": [file.url for file in dataset.files],
+        "folder": str(dataset_folder(dataset)),
+        "how": "" if state in ("fetched", "by hand") else dataset.instructions,
+        "note": dataset.note,
     }
 
 
 def _check(name: str | None, as_json: bool) -> None:
-
-    known = public_datasets()
-    here = [one.name for one in known.values() if dataset_state(one) in ("fetched", "by hand")]
-    names = here if name is None else [name]
+    sets = public_datasets()
+    present = [s.name for s in sets.values() if dataset_state(s) in ("fetched", "by hand")]
+    names = present if name is None else [name]
     if not names:
         raise NotFound("no data set is here; `theanine bench fetch NAME` fetches one")
-    found: dict[str, list[DatasetReport]] = {}
-    for one in names:
-        path = resolve_data_path(Path(one))
-        benches = known[one].benches if one in known and path != Path(one) else ()
-        found[one] = check_dataset(path, benches)
+    reports: dict[str, list[DatasetReport]] = {}
+    for name in names:
+        path = resolve_data_path(Path(name))
+        benches = sets[name].benches if name in sets and path != Path(name) else ()
+        reports[name] = check_dataset(path, benches)
     if as_json:
-        show_json({one: list(map(asdict, parts)) for one, parts in found.items()})
+        show_json({name: list(map(asdict, parts)) for name, parts in reports.items()})
         return
-    for one, parts in found.items():
+    for name, parts in reports.items():
         for part in parts:
-            _show(one, part)
+            contents = _format_counts(part.contents)
+            console().print(f"{name}, as `bench {part.bench}` reads it: {contents}", markup=False)
+            if part.samples:
+                print(f"  {sum(part.samples.values()):,} in all: {_format_counts(part.samples)}")
+            print(f"  dropped: {_format_counts(part.dropped) or 'nothing'}")
+            if part.warnings:
+                print(f"  odd, taken as it is: {_format_counts(part.warnings)}")
 
 
-def _show(name: str, part: DatasetReport) -> None:
-    console().print(
-        f"{name}, as `bench {part.bench}` reads it: {_counts(part.contents)}", markup=False
-    )
-    if part.samples:
-        print(f"  {sum(part.samples.values()):,} in all: {_counts(part.samples)}")
-    print(f"  dropped: {_counts(part.dropped) or 'nothing'}")
-    if part.warnings:
-        print(f"  odd, taken as it is: {_counts(part.warnings)}")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(pluralize(count, what) for what, count in counts.items())
 
 
-def _several(places: Sequence[str]) -> str:
-    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} others"
+def _first_of(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{items[0]} and {len(items) - 1} others"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -28,21 +27,17 @@ def fetch(
     theanine bench fetch locomo
     theanine bench fetch longmemeval-oracle msc
     """
-    for one in [get_dataset(name) for name in names]:
-        folder = dataset_folder(one)
+    for dataset in [get_dataset(name) for name in names]:
+        folder = dataset_folder(dataset)
         with _ProgressLine() as line:
-            got = fetch_dataset(one, folder, on_progress=line.show)
-        came = f"{pluralize(len(got.fetched), 'files')} fetched"
-        kept = f", {len(got.unchanged)} there already" if got.unchanged else ""
-        print(f"{one.name}: {came}{kept}, in {folder}; licence: {one.license}")
-        if got.first_seen:
-            print(
-                f"No published checksum for {_several(got.first_seen)}; recorded the one received."
-            )
-
-
-def _several(places: Sequence[str]) -> str:
-    return places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} others"
+            outcome = fetch_dataset(dataset, folder, on_progress=line.show)
+        fetched = f"{pluralize(len(outcome.fetched), 'files')} fetched"
+        unchanged = f", {len(outcome.unchanged)} there already" if outcome.unchanged else ""
+        print(f"{dataset.name}: {fetched}{unchanged}, in {folder}; license: {dataset.license}")
+        if outcome.first_seen:
+            files = list(outcome.first_seen)
+            others = f" and {len(files) - 1} others" if len(files) > 1 else ""
+            print(f"No published checksum for {files[0]}{others}; recorded the one received.")
 
 
 class _ProgressLine:
@@ -55,9 +50,9 @@ class _ProgressLine:
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
 
-    def show(self, place: str, done: int, total: int | None) -> None:
-        """Rewrite the line."""
+    def show(self, file: str, done: int, total: int | None) -> None:
+        """Rewrite the line; ``done`` and ``total`` are bytes."""
         if sys.stderr.isatty():
             of = "" if total is None else f" of {format_size(total)}"
-            sys.stderr.write(f"\r\x1b[K{place}: {format_size(done)}{of}")
+            sys.stderr.write(f"\r\x1b[K{file}: {format_size(done)}{of}")
             sys.stderr.flush()

@@ -19,7 +19,7 @@ _CELL = re.compile(r"(?P<part>.+): (?P<people>.+) → (?P<judge>.+)")
 
 @run_command
 def judge(
-    labelled: Annotated[
+    labeled: Annotated[
         Path,
         typer.Argument(
             metavar="LABELED", help="JSON Lines: results with a `label` that a person gave."
@@ -39,45 +39,35 @@ def judge(
     two and the label is A, B or tie. Scales of more than ten numbers are compared in five bands.
 
     \b
-    theanine bench judge labelled.jsonl --judge openai:gpt-4o --as right
+    theanine bench judge labeled.jsonl --judge openai:gpt-4o --as right
     theanine bench judge pairs.jsonl --judge openai:gpt-4o --as memorability
     """
-    task = agreement_task(labelled, as_, options.limit)
+    task = agreement_task(labeled, as_, options.limit)
     run_and_show(task, options, show=_show, settings={"as": as_})
 
 
 def _show(summary: Mapping[str, Any]) -> None:
     corpus: Mapping[str, float] = summary["corpus"]
     parts = [name.removesuffix("/agreement") for name in corpus if name.endswith("/agreement")]
-    cells = [(match, int(n)) for name, n in corpus.items() if (match := _CELL.fullmatch(name))]
-    counted = {part: [(m, n) for m, n in cells if m["part"] == part] for part in parts}
-    failed = summary["done"] - max((sum(n for _, n in c) for c in counted.values()), default=0)
-    show_table(
-        ["judge", "agreement", "kappa", "n", "failed"],
-        [
-            [
-                part,
-                f"{corpus[f'{part}/agreement']:.3f}",
-                f"{corpus[f'{part}/kappa']:.3f}" if f"{part}/kappa" in corpus else "–",
-                sum(n for _, n in counted[part]),
-                failed,
-            ]
-            for part in parts
-        ]
-        + [
-            [name, "–", "–", 0, one["failed"]]
-            for name, one in summary["metrics"].items()
-            if not one["n"]
-        ],
-    )
+    counts: dict[str, dict[tuple[str, str], int]] = {part: {} for part in parts}
+    for name, count in corpus.items():
+        if match := _CELL.fullmatch(name):
+            counts[match["part"]][match["people"], match["judge"]] = int(count)
+    judged = max((sum(cells.values()) for cells in counts.values()), default=0)
+    rows: list[list[object]] = []
     for part in parts:
-        _confusion(part, {(m["people"], m["judge"]): n for m, n in counted[part]})
+        agreement, kappa = f"{corpus[f'{part}/agreement']:.3f}", corpus.get(f"{part}/kappa")
+        shown_kappa = "–" if kappa is None else f"{kappa:.3f}"
+        n = sum(counts[part].values())
+        rows.append([part, agreement, shown_kappa, n, summary["done"] - judged])
+    for name, mean in summary["metrics"].items():
+        if not mean["n"]:
+            rows.append([name, "–", "–", 0, mean["failed"]])
+    show_table(["judge", "agreement", "kappa", "n", "failed"], rows)
+    for part, cells in counts.items():
+        labels = list(dict.fromkeys([*(pair[0] for pair in cells), *(pair[1] for pair in cells)]))
+        show_table(
+            [f"{part}: people ↓, judge →", *labels],
+            ([people, *(cells.get((people, judge), 0) for judge in labels)] for people in labels),
+        )
     show_rest(summary)
-
-
-def _confusion(part: str, counts: Mapping[tuple[str, str], int]) -> None:
-    labels = list(dict.fromkeys([a for a, _ in counts] + [b for _, b in counts]))
-    show_table(
-        [f"{part}: people ↓, judge →", *labels],
-        ([one, *(counts.get((one, other), 0) for other in labels)] for one in labels),
-    )

@@ -50,47 +50,36 @@ def pairwise(
 
 def _show(summary: Mapping[str, Any], criteria: Sequence[str], runs: Sequence[str]) -> None:
     """Print each run's share of wins by criterion, the judge's bias, failures and costs."""
-    letters = "ABCDEFGH"[: len(runs)]
+    letters = LETTERS[: len(runs)]
     for letter, run in zip(letters, runs, strict=True):
         console().print(f"{letter}: {run}", markup=False)
-    pairs = len(runs) == 2
-    heads = [
-        *letters,
-        "tie",
-        *(["A, ties half", "p"] if pairs else []),
-        "flips",
-        "first",
-        "n",
-        "failed",
-    ]
+    metrics, corpus = summary["metrics"], summary["corpus"]
+    rate_columns = ["A, ties half", "p"] if len(runs) == 2 else []
+    columns = [*letters, "tie", *rate_columns, "flips", "first", "n", "failed"]
     rows: list[list[str]] = []
     for name in criteria:
-        measures, corpus = summary["metrics"], summary["corpus"]
-        if f"{name}/tie" not in measures:
-            rows.append([name, *["–"] * (len(heads) - 2), "0", str(summary["done"])])
+        if f"{name}/tie" not in metrics:
+            rows.append([name, *["–"] * (len(columns) - 2), "0", str(summary["done"])])
             continue
-        shares = [_share(summary, name, one) for one in (*letters, "tie")]
-        rate = [_rate(corpus, name), _number(corpus, f"{name}/p", ".4f")] if pairs else []
-        bias = [_number(corpus, f"{name}/{one}", ".1%") for one in ("flips", "first")]
-        n, failed = (str(measures[f"{name}/tie"][one]) for one in ("n", "failed"))
-        rows.append([name, *shares, *rate, *bias, n, failed])
-    show_table(["criterion", *heads], rows)
-    show_rest(summary, [value for value in summary["corpus"].values() if isinstance(value, str)])
-
-
-def _share(summary: Mapping[str, Any], name: str, run: str) -> str:
-    """Return a run's share of wins; with its p-value where more than two runs are compared."""
-    share = f"{summary['metrics'][f'{name}/{run}']['mean']:.1%}"
-    p = summary["corpus"].get(f"{name}/p {run}")
-    return share if p is None else f"{share} (p {p:.4f})"
+        shares: list[str] = []
+        for run in (*letters, "tie"):
+            p = corpus.get(f"{name}/p {run}")  # with more than two runs
+            share = f"{metrics[f'{name}/{run}']['mean']:.1%}"
+            shares.append(share if p is None else f"{share} (p {p:.4f})")
+        rate = [_rate(corpus, name), _format(corpus, f"{name}/p", ".4f")] if rate_columns else []
+        bias = [_format(corpus, f"{name}/{kind}", ".1%") for kind in ("flips", "first")]
+        counts = (str(metrics[f"{name}/tie"][kind]) for kind in ("n", "failed"))
+        rows.append([name, *shares, *rate, *bias, *counts])
+    show_table(["criterion", *columns], rows)
+    show_rest(summary, [value for value in corpus.values() if isinstance(value, str)])
 
 
 def _rate(corpus: Mapping[str, Any], name: str) -> str:
     if f"{name}/rate" not in corpus:
         return "–"
-    mean, low, high = (corpus[f"{name}/{one}"] for one in ("rate", "low", "high"))
+    mean, low, high = (corpus[f"{name}/{key}"] for key in ("rate", "low", "high"))
     return f"{mean:.1%} [{low:.1%}, {high:.1%}]"
 
 
-def _number(corpus: Mapping[str, Any], name: str, form: str) -> str:
-    return format(corpus[name], form) if name in corpus else "–"
+def _format(corpus: Mapping[str, Any], name: str, spec: str) -> str:
+    return format(corpus[name], spec) if name in corpus else "–"

@@ -9,7 +9,6 @@ import typer
 
 from theanine_bench.cli.execution import run_and_show
 from theanine_bench.cli.run_options import (
-    RENAMED_OPTIONS,
     AnswersOption,
     DataArgument,
     HistoriesOption,
@@ -19,8 +18,6 @@ from theanine_bench.cli.run_options import (
 )
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.tasks.qa import qa_task
-
-__all__ = ["RENAMED_OPTIONS", "qa"]
 
 
 @run_command

@@ -15,17 +15,17 @@ from theanine_bench.cli.execution import write_page
 from theanine_bench.report import bench_page, retrieval_page
 from theanine_bench.runs.saved_run import SavedRun, read_run
 
-RunsArgument = Annotated[
-    list[Path],
-    typer.Argument(metavar="RUN…", help="Folders of runs, or files of retrieval runs of 0.1."),
-]
-AgainstOption = Annotated[
-    Path | None,
-    typer.Option(metavar="RUN", help="Retrieval run to draw alongside other retrieval runs."),
-]
 
-
-def report(runs: RunsArgument, against: AgainstOption = None) -> None:
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="Folders of runs, or files of retrieval runs of 0.1."),
+    ],
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Retrieval run to draw next to other retrieval runs."),
+    ] = None,
+) -> None:
     """Write the page of a run again, as report.html in its folder.
 
     Every run writes its page at its end; this command does it for an interrupted run or one made by

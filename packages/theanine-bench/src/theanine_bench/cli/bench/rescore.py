@@ -9,15 +9,12 @@ import typer
 
 from theanine_bench.cli.execution import run_and_show
 from theanine_bench.cli.run_options import (
-    RENAMED_OPTIONS,
     AnswersOption,
     JudgingOptions,
     MetricsOption,
     run_command,
 )
 from theanine_bench.tasks.rescore import rescore_task
-
-__all__ = ["RENAMED_OPTIONS", "rescore"]
 
 
 @run_command

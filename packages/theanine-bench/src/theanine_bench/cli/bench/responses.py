@@ -9,7 +9,6 @@ import typer
 from theanine.errors import SettingsError
 from theanine_bench.cli.execution import run_and_show
 from theanine_bench.cli.run_options import (
-    RENAMED_OPTIONS,
     DataArgument,
     HistoriesOption,
     MetricsOption,
@@ -18,8 +17,6 @@ from theanine_bench.cli.run_options import (
 )
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.tasks.responses import responses_task
-
-__all__ = ["RENAMED_OPTIONS", "responses"]
 
 
 @run_command

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     EmbedderOption,
     JsonOption,
@@ -33,7 +32,12 @@ from theanine_bench.cli.execution import (
     kept_or_temporary,
     show_summary,
 )
-from theanine_bench.cli.run_options import DataArgument, TemporaryOutOption, run_command
+from theanine_bench.cli.run_options import (
+    DataArgument,
+    HtmlOption,
+    TemporaryOutOption,
+    run_command,
+)
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory
@@ -70,9 +74,7 @@ def retrieval(
         typer.Option(metavar="RUN", help="Another run to compare with, question by question."),
     ] = None,
     out: TemporaryOutOption = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the run's page there.")
-    ] = None,
+    html: HtmlOption = None,
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Measure also without each part of the ranking.")
     ] = False,
@@ -81,8 +83,8 @@ def retrieval(
 ) -> None:
     """Measure how much labeled evidence recall finds, without a language model.
 
-    Conversations are imported, remembered and asked like any user's. Means are over questions, with
-    95 % bootstrap intervals.
+    Conversations are imported, remembered and recalled like any user's. Means are over questions,
+    with 95 % bootstrap intervals.
 
     \b
     theanine bench retrieval locomo --out runs/ours --html ours.html
@@ -115,14 +117,14 @@ def retrieval(
 
 def _ablate(folder: RunFolder, labeled: list[LabeledHistory], data: str, config: RunConfig) -> None:
     """Run without each part of the ranking; add each part's comparison to the run's summary."""
-    whole = folder.results().values()
-    found: dict[str, Any] = {}
+    full = folder.results().values()
+    ablations_record: dict[str, Any] = {}
     for part, ranking in ablations().items():
         task = retrieval_task(labeled, data, budgets=(), ranking=ranking)
         without, _ = execute(task, config, RunFolder(folder.path / "without" / part), SEQUENTIAL)
-        rows = compare_paired(without.results().values(), whole)
-        found[part] = [asdict(row) for row in rows]
-    summary = {**folder.summary(), "ablations": found}
+        rows = compare_paired(without.results().values(), full)
+        ablations_record[part] = [asdict(row) for row in rows]
+    summary = {**folder.summary(), "ablations": ablations_record}
     folder.write(SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
 

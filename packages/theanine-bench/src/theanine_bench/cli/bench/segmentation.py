@@ -21,7 +21,12 @@ from theanine_bench.cli.execution import (
     kept_or_temporary,
     show_summary,
 )
-from theanine_bench.cli.run_options import DataArgument, TemporaryOutOption, run_command
+from theanine_bench.cli.run_options import (
+    DataArgument,
+    HtmlOption,
+    TemporaryOutOption,
+    run_command,
+)
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.datasets.segmentation import read_segmented
@@ -61,16 +66,14 @@ def segmentation(
         ),
     ] = None,
     out: TemporaryOutOption = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the run's page there.")
-    ] = None,
+    html: HtmlOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how well the topics of dialogues are segmented, locally or by a language model.
 
     Pk and WindowDiff by dialogue (lower is better), F1 of boundaries, and SeCom's score, with 95 %
-    bootstrap intervals over dialogues. Where llm's reply is unusable, the local segmenter takes its
-    place, which is counted.
+    bootstrap intervals over dialogues. If llm's reply is unusable, the local segmenter is used
+    instead; such fallbacks are counted.
 
     \b
     theanine bench segmentation dialseg711 --html topics.html
@@ -123,10 +126,9 @@ def segmentation(
 def _show(run: SavedRun) -> None:
     facts = run.summary.get("facts", {})
     show_summary(run.summary)
-    console().print(f"{turns_per_second(run):,.0f} turns a second")
+    console().print(f"{turns_per_second(run):,.0f} turns per second")
     if "fallbacks" in facts:
-        fallbacks = pluralize(facts["fallbacks"], "fallbacks")
         console().print(
-            f"{fallbacks} to the local segmenter; "
+            f"{pluralize(facts['fallbacks'], 'fallbacks')} to the local segmenter; "
             f"{pluralize(facts['replayed'], 'replies')} from the journal"
         )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,40 +44,41 @@ def tables(
     theanine bench tables theanine-msc --run runs/responses-theanine-1a2b3c4d
     """
     runs = [(folder.settings(), folder.summary()) for folder in map(RunFolder, run or [])]
-    found: list[tuple[Table, list[Row], list[str]]] = []
+    records: list[dict[str, Any]] = []
     for table in load_tables(names or []):
-        own = [(row, missing_inputs(table, *one)) for one in runs if (row := run_row(table, *one))]
-        hints = [f"{row.label}: {'; '.join(lacks)}" for row, lacks in own if lacks]
-        found.append((table, insert_rows(table, [row for row, _ in own]), hints))
+        own: list[Row] = []
+        hints: list[str] = []
+        for settings, summary in runs:
+            if row := run_row(table, settings, summary):
+                own.append(row)
+                if missing := missing_inputs(table, settings, summary):
+                    hints.append(f"{row.label}: {'; '.join(missing)}")
+        rows = insert_rows(table, own)
+        records.append({**asdict(table), "rows": list(map(asdict, rows)), "hints": hints})
+        if not as_json:
+            _show(table, rows, hints)
     if as_json:
-        show_json(
-            [
-                {**asdict(table), "rows": list(map(asdict, rows)), "hints": hints}
-                for table, rows, hints in found
-            ]
-        )
-        return
-    for table, rows, hints in found:
-        console().print(
-            f"\n{table.id}: {table.description} ({table.paper}, {table.location})", markup=False
-        )
-        places = _places(table)
-        show_table(
-            ["", *(column.name for column in table.columns)],
-            ([row.label, *map(_figure, row.values, places)] for row in rows),
-        )
-        for hint in hints:
-            print(hint)
+        show_json(records)
 
 
-def _places(table: Table) -> list[int]:
-    """Return the number of decimals that the paper prints, by column."""
-    columns = zip(*(row.values for row in table.rows), strict=True)
-    return [
+def _show(table: Table, rows: Sequence[Row], hints: Sequence[str]) -> None:
+    console().print(
+        f"\n{table.id}: {table.description} ({table.paper}, {table.location})", markup=False
+    )
+    decimals = [  # as many as the paper prints in a column
         max((len(f"{value:.9g}".partition(".")[2]) for value in column if value), default=2)
-        for column in columns
+        for column in zip(*(row.values for row in table.rows), strict=True)
     ]
-
-
-def _figure(value: float | None, places: int) -> str:
-    return "–" if value is None else f"{value:,.{places}f}"
+    cells = (
+        [
+            row.label,
+            *(
+                "–" if value is None else f"{value:,.{digits}f}"
+                for value, digits in zip(row.values, decimals, strict=True)
+            ),
+        ]
+        for row in rows
+    )
+    show_table(["", *(column.name for column in table.columns)], cells)
+    for hint in hints:
+        print(hint)
