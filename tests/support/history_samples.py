@@ -1,4 +1,4 @@
-"""Small samples of each format, in our own words."""
+"""A small sample of each import format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Json = dict[str, object]
 
 
 def save(folder: Path, name: str, value: object) -> Path:
-    """Writes a value as JSON, or text as it is."""
+    """Write a value as JSON, or a text unchanged."""
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
     content = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -18,7 +18,7 @@ def save(folder: Path, name: str, value: object) -> Path:
 
 
 def line(**fields: object) -> str:
-    """A turn of our JSON Lines; any field can be replaced, None leaves it out."""
+    """Return a turn of our JSON Lines; a field can be replaced, and None omits it."""
     turn: Json = {"speaker": "Ana", "text": "I sold the boat.", "at": "2024-05-08T13:56:00+02:00"}
     turn.update(fields)
     return json.dumps({key: value for key, value in turn.items() if value is not None}) + "\n"
@@ -146,6 +146,6 @@ def longmemeval() -> list[Json]:
     ]
 
 
-def ready_made() -> list[Json]:
+def memories() -> list[Json]:
     summary = {"s1-m2": "Bo has a cat.", "s1-m1": "Ana sails.", "s2-m1": "Ana sold the boat."}
     return [{"dataID": "episode-9", "summary": summary}]

@@ -104,7 +104,7 @@ def test_the_shortest_question(tmp_path: Path) -> None:
         ("[a]\nasks: A\nasks: B\n", 'line 3: "asks" is in line 2 already'),
         ("[a]\nasks: A\nanswer: B\n", r"line 1: \[a\] has no question"),
         ("[a]\nasks: A\nquestion:\nanswer: B\n", r"line 3: \[a\] has no question"),
-        ("[a]\nasks: A\nquestion: Q\nanswer: B\nat: May\n", 'line 5: "May" is no ISO 8601'),
+        ("[a]\nasks: A\nquestion: Q\nanswer: B\nat: May\n", 'line 5: "May" is not an ISO 8601'),
         ("[a]\nasks: A\nquestion: Q\nanswer: B\nsession:\n  Hi\n", 'line 6: no "Speaker: words"'),
         ("[a]\nasks: A\nquestion: Q\nanswer: B\nmust say:\n  x |\n", "line 6: an alternative"),
         (

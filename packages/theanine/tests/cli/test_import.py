@@ -37,7 +37,7 @@ def test_plain_text_keeps_its_speakers_and_order(run: Terminal, tmp_path: Path) 
 
 def test_a_format_without_ready_made_memories_says_so(run: Terminal, tmp_path: Path) -> None:
     ran = run("import", str(save(tmp_path, "talk.txt", TALK)), "--memories", fine=False)
-    assert (ran.code, "no ready-made memories" in ran.err) == (2, True)
+    assert (ran.code, "no memories" in ran.err) == (2, True)
 
 
 def test_standard_input_is_a_file_like_any_other(run: Terminal) -> None:

@@ -88,7 +88,7 @@ def test_an_empty_question_is_a_mistake(ana: Terminal) -> None:
 def test_what_takes_the_rest_is_an_option(run: Terminal, tmp_path: Path) -> None:
     lines = line(text="Hello.") + "\n" + '{"speaker": 1}\n{"speaker": 2}\n'
     ran = run("import", str(save(tmp_path, "half.jsonl", lines)), "--user", "ana", fine=False)
-    assert (ran.code, "(--keep-going takes the rest)" in ran.err) == (2, True)
+    assert (ran.code, "(--keep-going skips them)" in ran.err) == (2, True)
 
 
 def test_no_bar_leaves_its_label_where_there_is_no_terminal(

@@ -55,7 +55,7 @@ async def lived(store: Store) -> AsyncIterator[Store]:
     for scope in (ANA, BEN):
         for day, key in enumerate("ab"):
             turns = [Utterance(text=f"{key} {i}", speaker="Ana", at=AT) for i in range(2)]
-            given = [ImportedMemory(text=f"ready-made {key}")]
+            given = [ImportedMemory(text=f"imported {key}")]
             at = AT + timedelta(days=day)
             transcript = Transcript(key=key, turns=turns, at=at, memories=given)
             await store.log_transcript(scope, transcript, "old")

@@ -57,7 +57,7 @@ async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
         for day, key in enumerate("ab"):
             at = AT + timedelta(days=day)
             turn = Utterance(text=f"I said {key}.", speaker="Ana", at=at)
-            given = [ImportedMemory(text=f"ready-made {key}")]
+            given = [ImportedMemory(text=f"imported {key}")]
             transcript = Transcript(key=key, turns=[turn], at=at, memories=given)
             await store.log_transcript(scope, transcript, "old")
         (first,) = await commit(store, scope, 1, "old", made("first"))
@@ -109,7 +109,7 @@ async def test_deleted_data_is_pending_again(store: Store) -> None:
     assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
     turns, given = await store.pending_input(ANA, 1, "old")
     assert [turn.text for turn in turns] == ["I said a."]
-    assert [one.text for one in given] == ["ready-made a"]
+    assert [one.text for one in given] == ["imported a"]
     assert await store.find_journal_entry(ANA, "k") is not None
     (anew,) = await commit(store, ANA, 1, "old", made("first"))
     assert anew.id > 4  # no number comes back

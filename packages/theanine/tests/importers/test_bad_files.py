@@ -1,4 +1,4 @@
-"""Bad files: each is named, with its place, the reason and the mend; nothing else ever escapes."""
+"""Bad files: errors name the place, the reason and the fix, and are always BadInput."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ def test_a_bad_file_is_named_with_the_reason(name: str, tmp_path: Path) -> None:
     assert caught.value.where.startswith("talk")
 
 
-def test_a_missing_file_and_a_strange_folder_are_named(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_without_histories(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         read_histories(tmp_path / "nowhere.json")
     with pytest.raises(BadInput, match="name the files"):
         read_histories(tmp_path)
 
 
-def test_a_byte_order_mark_is_fine(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "talk.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + samples.line().encode())
     assert read_histories(file).histories[0].transcripts[0].turns[0].speaker == "Ana"
 
 
-def test_wrong_settings_are_refused() -> None:
+def test_invalid_settings() -> None:
     with pytest.raises(SettingsError, match=r"known: jsonl, text"):
         read_histories(StringIO("Ana: hi"), format="doc")
     with pytest.raises(SettingsError, match="UTC offset"):
@@ -89,7 +89,7 @@ def _changed(name: str) -> tuple[object, str]:
         ),
         "msc": (msc, r'metadata: the field "initial_data_id" is missing'),
         "cc": ([cc], "2 turns but 1 speakers"),
-        "memorybank": (bank, r'"27.4." is no date of this format'),
+        "memorybank": (bank, r'"27.4." is not a date of this format'),
         "beam": (beam, 'turns..*role: expected .*"boss"'),
         "chatgpt": (chat, 'no node "gone"'),
         "longmemeval": (hay, "differ in length"),
@@ -107,7 +107,7 @@ def test_a_wrong_item_is_named(name: str, tmp_path: Path) -> None:
         read_histories(file, format=name)
 
 
-def test_keep_going_takes_the_good_items_around_a_bad_one(tmp_path: Path) -> None:
+def test_keep_going_reads_the_valid_items(tmp_path: Path) -> None:
     bad = samples.cc()
     bad.pop("dataID")
     other = {**samples.cc(), "dataID": "episode-2"}
@@ -117,14 +117,14 @@ def test_keep_going_takes_the_good_items_around_a_bad_one(tmp_path: Path) -> Non
     assert [item.where for item in reading.rejected] == ["c.json, [1]"]
 
 
-def test_milliseconds_are_not_taken_for_seconds(tmp_path: Path) -> None:
+def test_milliseconds_are_not_read_as_seconds(tmp_path: Path) -> None:
     chat = samples.chatgpt()
     chat[0]["create_time"] = 1_700_000_000_000
     with pytest.raises(BadInput, match="looks like milliseconds"):
         read_histories(samples.save(tmp_path, "c.json", chat))
 
 
-def test_a_circle_of_messages_ends(tmp_path: Path) -> None:
+def test_a_cycle_of_messages_is_an_error(tmp_path: Path) -> None:
     chat = samples.chatgpt()
     chat[0]["mapping"] = {"a": {"parent": "b"}, "b": {"parent": "a"}}
     chat[0]["current_node"] = "a"
@@ -132,7 +132,7 @@ def test_a_circle_of_messages_ends(tmp_path: Path) -> None:
         read_histories(samples.save(tmp_path, "c.json", chat))
 
 
-def test_one_name_for_two_different_sessions_is_no_silent_loss(tmp_path: Path) -> None:
+def test_two_different_sessions_of_one_name_are_an_error(tmp_path: Path) -> None:
     other = samples.cc()
     other["first session dialogue"] = ["Quite", "different"]
     file = samples.save(tmp_path, "c.json", [samples.cc(), samples.cc(), other])
@@ -141,7 +141,7 @@ def test_one_name_for_two_different_sessions_is_no_silent_loss(tmp_path: Path) -
     assert caught.value.where == "episode-1, session episode-1/session_1"
 
 
-def test_a_store_export_is_told_apart(tmp_path: Path) -> None:
+def test_a_store_export_is_recognized(tmp_path: Path) -> None:
     record = json.dumps({"type": "header", "version": 1}) + "\n"
     dump = samples.save(tmp_path, "dump.jsonl", record + record)
     talk = samples.save(tmp_path, "talk.jsonl", samples.line(type="chat"))
@@ -176,9 +176,7 @@ EXAMPLES = (
     st.booleans(),
 )
 @example(b'{"text": 1, "at": null}\n{', None, True)
-def test_no_bytes_bring_anything_but_bad_input(
-    data: bytes, name: str | None, keep_going: bool
-) -> None:
+def test_any_bytes_are_read_or_bad_input(data: bytes, name: str | None, keep_going: bool) -> None:
     with suppress(BadInput):
         read_histories(TextIOWrapper(BytesIO(data)), format=name, keep_going=keep_going)
 
@@ -237,7 +235,7 @@ trees = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(trees, st.sampled_from(sorted(FORMATS)))
-def test_no_json_brings_anything_but_bad_input(tree: object, name: str) -> None:
+def test_any_json_is_read_or_bad_input(tree: object, name: str) -> None:
     text = json.dumps([tree])
     with suppress(BadInput):
         memories = FORMATS[name].memories

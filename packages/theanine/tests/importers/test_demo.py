@@ -1,4 +1,4 @@
-"""The bundled conversation is sound: readable, dated, and its questions name real turns."""
+"""The bundled conversation is readable and dated, and its questions name real turns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_it_is_one_year_of_ten_dated_sessions() -> None:
 
 def test_ana_and_theo_take_turns() -> None:
     for session in SESSIONS:
-        said = [(t.speaker, t.role) for t in session.turns]
-        assert said == [("Ana", "user"), ("Theo", "assistant")] * (len(said) // 2)
+        speakers = [(t.speaker, t.role) for t in session.turns]
+        assert speakers == [("Ana", "user"), ("Theo", "assistant")] * (len(speakers) // 2)
 
 
-def test_every_question_names_turns_of_ana() -> None:
-    hers = {t.key for s in SESSIONS for t in s.turns if t.role == "user"}
-    asked = load_questions()
-    assert [q.kind for q in asked] == ["change", "cause", "time", "hindrance", "fact"]
-    for question in asked:
-        assert set(question.sources) <= hers
+def test_the_sources_of_questions_are_user_turns() -> None:
+    user_keys = {t.key for s in SESSIONS for t in s.turns if t.role == "user"}
+    questions = load_questions()
+    assert [q.kind for q in questions] == ["change", "cause", "time", "hindrance", "fact"]
+    for question in questions:
+        assert set(question.sources) <= user_keys
         assert question.question.endswith("?")

@@ -1,4 +1,4 @@
-"""Every format's sample: sessions, times, speakers, keys and notes as its docstring says."""
+"""A sample of every format: sessions, times, speakers, keys and notes."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ SAMPLES = {
     "chatgpt": samples.chatgpt(),
     "beam": samples.beam(),
     "longmemeval": samples.longmemeval(),
-    "memories": samples.ready_made(),
+    "memories": samples.memories(),
     "text": "Ana: Hello.\nBo: Hi.\n",
     "jsonl": samples.line(),
 }
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_is_found_by_its_content_alone(name: str, tmp_path: Path) -> None:
+def test_every_format_is_detected_by_its_content(name: str, tmp_path: Path) -> None:
     file = samples.save(tmp_path, "data", SAMPLES[name])
-    found = read_histories(file, memories=FORMATS[name].memories)
+    detected = read_histories(file, memories=FORMATS[name].memories)
     named = read_histories(file, format=name, memories=FORMATS[name].memories)
-    assert found.format == name
-    assert found == named
+    assert detected.format == name
+    assert detected == named
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -79,7 +79,7 @@ def test_locomo_keeps_dates_order_pictures_and_turn_ids(tmp_path: Path) -> None:
     assert history.notes == {"dates without a zone": 2}
 
 
-def test_locomo_gives_its_observed_facts_with_their_turns(tmp_path: Path) -> None:
+def test_locomo_observations_are_memories_with_their_turns(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "l.json", [samples.locomo()]), memories=True)
     assert history.transcripts[0].memories == [
         ImportedMemory(text="Ana owns a red boat.", speakers=("Ana",), source_keys=("D2:1",)),
@@ -101,14 +101,14 @@ def test_a_session_just_before_midnight_stays_on_its_day(tmp_path: Path) -> None
     assert {at.day for at in times} == {8}
 
 
-def test_the_zone_of_naive_dates_can_be_named(tmp_path: Path) -> None:
+def test_a_zone_for_naive_dates(tmp_path: Path) -> None:
     file = samples.save(tmp_path, "l.json", [samples.locomo()])
     reading = read_histories(file, zone=timezone(timedelta(hours=2)))
     assert reading.histories[0].transcripts[0].at == datetime(2023, 5, 8, 11, 56, tzinfo=UTC)
     assert reading.notes == {}
 
 
-def test_msc_gives_the_earlier_sessions_with_their_gaps(tmp_path: Path) -> None:
+def test_msc_includes_the_earlier_sessions_with_their_gaps(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "m.jsonl", samples.msc()))
     assert history.name == "valid_7"
     assert starts(history) == [timedelta(), 6 * DAY, 6 * DAY + timedelta(hours=3)]
@@ -123,16 +123,16 @@ def test_msc_gives_the_earlier_sessions_with_their_gaps(tmp_path: Path) -> None:
     assert not any(t.dated for t in history.transcripts)
 
 
-def test_undated_sessions_start_where_the_caller_says(tmp_path: Path) -> None:
+def test_undated_sessions_start_at_the_given_date(tmp_path: Path) -> None:
     file = samples.save(tmp_path, "m.jsonl", samples.msc())
-    when = datetime(2020, 2, 2, tzinfo=UTC)
-    first = read_histories(file, start=when).histories[0].transcripts[0]
-    assert (first.at, first.dated) == (when, True)
+    start = datetime(2020, 2, 2, tzinfo=UTC)
+    first = read_histories(file, start=start).histories[0].transcripts[0]
+    assert (first.at, first.dated) == (start, True)
     assert first.turns[1].at - first.turns[0].at == timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("separator", [" ", "_"])
-def test_cc_takes_both_spellings_of_its_fields(separator: str, tmp_path: Path) -> None:
+def test_cc_accepts_both_spellings_of_its_fields(separator: str, tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "c.json", [samples.cc(separator)]))
     assert history.name == "episode-1"
     assert starts(history) == [timedelta(), 3 * DAY, 733 * DAY]
@@ -140,7 +140,7 @@ def test_cc_takes_both_spellings_of_its_fields(separator: str, tmp_path: Path) -
     assert history.transcripts[2].turns[1].key == "2"
 
 
-def test_memorybank_has_a_session_a_day_with_the_assistant(tmp_path: Path) -> None:
+def test_memorybank_has_one_session_per_day_with_the_assistant(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "b.json", samples.memorybank()))
     first, second = history.transcripts
     assert (history.name, first.key) == ("Mia", "Mia/2023-04-27")
@@ -149,7 +149,7 @@ def test_memorybank_has_a_session_a_day_with_the_assistant(tmp_path: Path) -> No
     assert second.at > first.at
 
 
-def test_chatgpt_follows_the_current_branch_and_counts_what_it_leaves(tmp_path: Path) -> None:
+def test_chatgpt_reads_the_current_branch_and_counts_what_it_omits(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "conversations.json", samples.chatgpt()))
     (session,) = history.transcripts
     assert (history.name, session.key) == ("chatgpt", "Boats (c-1)")
@@ -160,14 +160,14 @@ def test_chatgpt_follows_the_current_branch_and_counts_what_it_leaves(tmp_path: 
     ]
     assert history.notes == {
         "system and tool messages left out": 1,
-        "parts that are no text left out": 1,
-        "turns moved to keep the order of time": 1,
+        "parts that are not text left out": 1,
+        "turns moved to keep time order": 1,
         "hidden messages left out": 1,
-        "turns without a time of their own": 1,
+        "turns without a time": 1,
     }
 
 
-def test_chatgpt_export_folders_are_read_whole(tmp_path: Path) -> None:
+def test_chatgpt_export_folders(tmp_path: Path) -> None:
     samples.save(tmp_path, "conversations-000.json", samples.chatgpt())
     more = samples.chatgpt()
     more[0]["id"] = "c-2"
@@ -176,7 +176,7 @@ def test_chatgpt_export_folders_are_read_whole(tmp_path: Path) -> None:
     assert [t.key for t in only(tmp_path).transcripts] == ["Boats (c-1)", "Boats (c-2)"]
 
 
-def test_beam_has_a_session_a_batch(tmp_path: Path) -> None:
+def test_beam_has_one_session_per_batch(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "7/chat.json", samples.beam()))
     assert history.name == "beam-7"
     assert [len(t.turns) for t in history.transcripts] == [4, 2]
@@ -185,7 +185,7 @@ def test_beam_has_a_session_a_batch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others", [{}, {"plan-1": None, "plan-3": None}])
-def test_beams_longest_chats_are_plans_of_batches(tmp_path: Path, others: dict[str, None]) -> None:
+def test_beam_plans_of_batches(tmp_path: Path, others: dict[str, None]) -> None:
     first, second = samples.beam()
     plans = [{"plan-1": [first]}, {**others, "plan-2": [second]}]
     whole, split = (
@@ -193,8 +193,8 @@ def test_beams_longest_chats_are_plans_of_batches(tmp_path: Path, others: dict[s
         for folder, chat in (("7", [first, second]), ("8", plans))
     )
     assert split.name == "beam-8"
-    for one, other in zip(whole.transcripts, split.transcripts, strict=True):
-        assert (one.turns, one.at) == (other.turns, other.at)
+    for expected, actual in zip(whole.transcripts, split.transcripts, strict=True):
+        assert (actual.turns, actual.at) == (expected.turns, expected.at)
 
 
 def test_a_faulty_batch_of_a_plan_is_named(tmp_path: Path) -> None:
@@ -202,13 +202,13 @@ def test_a_faulty_batch_of_a_plan_is_named(tmp_path: Path) -> None:
         tmp_path, "8/chat.json", [{"plan-1": samples.beam()}, {"plan-2": [7]}, {"plan-3": 7}]
     )
     rejected = read_histories(file, keep_going=True).rejected
-    assert [(one.where, one.reason) for one in rejected] == [
+    assert [(item.where, item.reason) for item in rejected] == [
         ("chat.json, [1].plan-2[0]", "expected an object {…}, found a number"),
         ("chat.json, [2].plan-3", "expected a list […], found a number"),
     ]
 
 
-def test_beam_folders_prefer_the_cut_chat(tmp_path: Path) -> None:
+def test_beam_folders_prefer_the_truncated_chat(tmp_path: Path) -> None:
     samples.save(tmp_path, "10/chat.json", samples.beam())
     samples.save(tmp_path, "9/chat.json", samples.beam())
     samples.save(tmp_path, "9/chat_trunecated.json", samples.beam()[:1])
@@ -216,7 +216,7 @@ def test_beam_folders_prefer_the_cut_chat(tmp_path: Path) -> None:
     assert [(h.name, len(h.transcripts)) for h in histories] == [("beam-9", 1), ("beam-10", 2)]
 
 
-def test_msc_folders_give_each_episode_once_and_longest(tmp_path: Path) -> None:
+def test_msc_folders_keep_the_longest_version_of_each_episode(tmp_path: Path) -> None:
     longest = samples.msc()
     shorter = {
         "dialog": [{"id": "Speaker 1", "text": "I leave now."}],
@@ -234,11 +234,11 @@ def test_msc_folders_give_each_episode_once_and_longest(tmp_path: Path) -> None:
 def test_longmemeval_sorts_a_haystack_by_date(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "h.json", samples.longmemeval()))
     assert [t.key for t in history.transcripts] == ["q1/s2", "q1/s1"]
-    assert history.notes["sessions put in order of time"] == 2
+    assert history.notes["sessions sorted by time"] == 2
 
 
-def test_ready_made_memories_come_as_sessions_without_turns(tmp_path: Path) -> None:
-    file = samples.save(tmp_path, "m.json", samples.ready_made())
+def test_memories_without_turns(tmp_path: Path) -> None:
+    file = samples.save(tmp_path, "m.json", samples.memories())
     history = only(file, memories=True)
     assert [(t.key, [m.text for m in t.memories]) for t in history.transcripts] == [
         ("episode-9/s1", ["Ana sails.", "Bo has a cat."]),
@@ -249,7 +249,7 @@ def test_ready_made_memories_come_as_sessions_without_turns(tmp_path: Path) -> N
         read_histories(file)
 
 
-def test_asking_for_memories_where_there_can_be_none_is_refused(tmp_path: Path) -> None:
+def test_memories_of_a_format_without_them_are_an_error(tmp_path: Path) -> None:
     file = samples.save(tmp_path, "t.txt", "Ana: Hello.\n")
-    with pytest.raises(SettingsError, match="holds no ready-made memories"):
+    with pytest.raises(SettingsError, match="holds no memories"):
         read_histories(file, memories=True)

@@ -1,4 +1,4 @@
-"""Our JSON Lines: sessions, defaults, memories, faults; written and read is the same."""
+"""Our JSON Lines: sessions, defaults, memories, faults, and a round trip."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def at(minutes: int) -> str:
     return (NOON + timedelta(minutes=minutes)).isoformat()
 
 
-def test_a_pause_of_more_than_half_an_hour_begins_a_session() -> None:
+def test_a_pause_of_more_than_30_minutes_starts_a_session() -> None:
     text = "".join(line(text=str(m), at=at(m)) for m in (0, 30, 61, 62))
     assert read(text) == [(at(0), ["0", "30"]), (at(61), ["61", "62"])]
 
 
-def test_named_sessions_may_be_interleaved_and_users_are_apart() -> None:
+def test_sessions_may_be_interleaved_and_users_are_separate() -> None:
     text = "".join(
         line(text=t, session=s, user=u, at=at(i))
         for i, (t, s, u) in enumerate(
@@ -63,22 +63,24 @@ def test_offsets_are_kept_and_naive_times_need_a_zone() -> None:
     assert turn.at == datetime(2024, 5, 8, 13, 56, tzinfo=zone)
 
 
-def test_the_same_key_again_is_dropped_once_its_words_are_the_same() -> None:
+def test_a_repeated_turn_is_dropped_and_a_reused_key_is_an_error() -> None:
     reading = read_histories(StringIO(line(key="k") + line(key="k")))
     assert len(reading.histories[0].transcripts[0].turns) == 1
-    assert reading.notes == {"turns given twice": 1}
+    assert reading.notes == {"repeated turns": 1}
     with pytest.raises(BadInput, match=r'line 2.*the key "k" is taken'):
         read(line(key="k") + line(key="k", text="Else."))
 
 
 def test_unknown_fields_are_counted() -> None:
-    assert read_histories(StringIO(line(mood="fine"))).notes == {'fields passed over: "mood"': 1}
+    assert read_histories(StringIO(line(mood="fine"))).notes == {
+        'unknown fields ignored: "mood"': 1
+    }
 
 
 MEMORY = json.dumps({"memory": "Ana sails.", "session": "x", "speakers": ["Ana"], "sources": ["1"]})
 
 
-def test_memories_come_with_their_session() -> None:
+def test_memories_belong_to_their_session() -> None:
     text = MEMORY + "\n" + line(session="x")
     (transcript,) = read_histories(StringIO(text), memories=True).histories[0].transcripts
     assert transcript.memories == [
@@ -91,7 +93,7 @@ def test_memories_come_with_their_session() -> None:
         read(MEMORY)
 
 
-def test_memories_alone_are_undated_unless_they_say_when() -> None:
+def test_memories_without_turns_are_undated_unless_they_have_a_date() -> None:
     dated = json.dumps({"memory": "Bo too.", "session": "y", "at": at(0)})
     transcripts = (
         read_histories(StringIO(f"{MEMORY}\n{dated}"), memories=True).histories[0].transcripts
@@ -101,7 +103,7 @@ def test_memories_alone_are_undated_unless_they_say_when() -> None:
 
 def test_a_memory_must_name_turns_of_its_session() -> None:
     text = line(session="x") + MEMORY.replace('"1"', '"7"')
-    with pytest.raises(BadInput, match=r'line 2: the source "7" is no turn'):
+    with pytest.raises(BadInput, match=r'line 2: the source "7" is not a turn'):
         read(text, memories=True)
 
 
@@ -118,7 +120,7 @@ BAD_LINES = {
     line(text="  "): "an empty turn",
     line(text=7): "expected text",
     line(role="boss"): "expected 'user'",
-    line(at="yesterday"): "no ISO 8601 time",
+    line(at="yesterday"): "not an ISO 8601 time",
     line(at="1024-05-08T13:56:00+02:00"): "the year 1024",
     line(at="9999-12-31T23:59:59-12:00"): "the year 9999",
     line(at=1715169360): "expected text",
@@ -130,7 +132,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize(("bad", "reason"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
-def test_a_bad_line_is_named_and_keeps_all_out_unless_told(bad: str, reason: str) -> None:
+def test_a_bad_line_is_named_and_skipped_with_keep_going(bad: str, reason: str) -> None:
     text = line(text="before", at=at(0)) + bad.strip() + "\n" + line(text="after", at=at(1))
     with pytest.raises(BadInput, match=reason) as caught:
         read(text)
@@ -141,7 +143,7 @@ def test_a_bad_line_is_named_and_keeps_all_out_unless_told(bad: str, reason: str
     assert reading.rejected[0].where.startswith("standard input, line 2")
 
 
-def test_a_megabyte_is_a_fine_turn() -> None:
+def test_a_turn_of_a_megabyte() -> None:
     assert len(read(line(text="x" * 1_000_000))[0][1][0]) == 1_000_000
 
 
@@ -160,7 +162,7 @@ def test_all_bad_lines_are_listed_up_to_twenty() -> None:
     assert "and 5 more" in message
 
 
-def test_a_first_bad_line_does_not_hide_the_format(tmp_path: Path) -> None:
+def test_the_format_is_detected_despite_a_bad_first_line(tmp_path: Path) -> None:
     file = save(tmp_path, "x.data", "{oops\n" + line())
     with pytest.raises(BadInput, match="line 1: broken JSON"):
         read_histories(file)
@@ -187,22 +189,22 @@ turns = st.lists(
 
 @settings(max_examples=60)
 @given(turns, st.integers(-12, 14))
-def test_written_and_read_is_the_same(
-    items: Sequence[tuple[str, str, str, int, str]], offset: int
-) -> None:
-    zone, when, written = timezone(timedelta(hours=offset)), NOON, ""
+def test_round_trip(items: Sequence[tuple[str, str, str, int, str]], offset: int) -> None:
+    zone, time, text_lines = timezone(timedelta(hours=offset)), NOON, ""
     expected: dict[str, list[Utterance]] = {}
     for text, speaker, role, seconds, session in items:
-        when = (when + timedelta(seconds=seconds)).astimezone(zone)
+        time = (time + timedelta(seconds=seconds)).astimezone(zone)
         session_turns = expected.setdefault(session, [])
-        said = Utterance(
+        utterance = Utterance(
             text=text,
             speaker=speaker,
-            at=when,
+            at=time,
             role="user" if role == "user" else "assistant",
             key=str(len(session_turns) + 1),
         )
-        session_turns.append(said)
-        written += line(text=text, speaker=speaker, role=role, at=when.isoformat(), session=session)
-    reading = read_histories(StringIO(written))
+        session_turns.append(utterance)
+        text_lines += line(
+            text=text, speaker=speaker, role=role, at=time.isoformat(), session=session
+        )
+    reading = read_histories(StringIO(text_lines))
     assert {t.key: t.turns for t in reading.histories[0].transcripts} == expected

@@ -1,4 +1,4 @@
-"""Real files, where they are: counts of sessions, turns and memories."""
+"""Real data sets, if available: counts of sessions, turns and memories."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_real_files_are_read_whole(
     reading = read_histories(DATA / path, memories=memories)
     sessions = [t for h in reading.histories for t in h.transcripts]
     turns = sum(len(t.turns) for t in sessions)
-    given = sum(len(t.memories) for t in sessions)
+    memory_count = sum(len(t.memories) for t in sessions)
     assert reading.format == name
-    assert (len(reading.histories), len(sessions), turns, given) == counts
+    assert (len(reading.histories), len(sessions), turns, memory_count) == counts
     assert not reading.rejected

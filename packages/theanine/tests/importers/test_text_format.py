@@ -1,4 +1,4 @@
-"""Plain text: how turns and sessions are told apart."""
+"""Plain text: how it is split into turns and sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def sessions(text: str) -> list[Transcript]:
     return list(read_histories(StringIO(text), format="text").histories[0].transcripts)
 
 
-def spoken(text: str) -> list[list[str]]:
+def turns_by_session(text: str) -> list[list[str]]:
     return [[f"{t.speaker}={t.text}" for t in s.turns] for s in sessions(text)]
 
 
@@ -36,10 +36,10 @@ def spoken(text: str) -> list[list[str]]:
     ],
 )
 def test_turns_and_sessions(text: str, expected: list[list[str]]) -> None:
-    assert spoken(text) == expected
+    assert turns_by_session(text) == expected
 
 
-def test_dates_divide_and_order_sessions() -> None:
+def test_dates_separate_and_order_sessions() -> None:
     text = (
         "# 2024-05-09\nAna: late\n---\n\nBo: same day\n"
         "# Tuesday, 2024-05-08 13:56\nAna: early\n# 2024-05-09\nAna: again\n"
@@ -57,7 +57,7 @@ def test_an_offset_in_a_header_is_kept() -> None:
     assert only.at.isoformat() == "2024-05-08T13:56:00+02:00"
 
 
-def test_assistants_are_agents() -> None:
+def test_assistants_are_recognized_by_name() -> None:
     (only,) = sessions("Ana: hi\nAssistant: hello\n")
     assert [t.role for t in only.turns] == ["user", "assistant"]
 
@@ -79,7 +79,7 @@ def test_faults_name_their_line(text: str, where: str, reason: str) -> None:
     assert caught.value.where == f"standard input, {where}"
 
 
-def test_two_texts_never_share_session_names() -> None:
-    one, other = sessions("Ana: hi\n"), sessions("Ana: ho\n")
-    assert one[0].key != other[0].key
-    assert one[0].key == sessions("Ana: hi\n")[0].key
+def test_session_keys_depend_on_the_text() -> None:
+    first, second = sessions("Ana: hi\n"), sessions("Ana: ho\n")
+    assert first[0].key != second[0].key
+    assert first[0].key == sessions("Ana: hi\n")[0].key

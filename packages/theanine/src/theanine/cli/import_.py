@@ -1,4 +1,4 @@
-"""``theanine import``: conversations, ready-made memories, and exports of whole stores."""
+"""``theanine import``: conversations, memories, and exports of whole stores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def import_(
         ),
     ] = None,
     memories: Annotated[
-        bool, typer.Option("--memories", help="Also import the file's ready-made memories.")
+        bool, typer.Option("--memories", help="Also import the file's memories.")
     ] = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Import valid items and report the others.")

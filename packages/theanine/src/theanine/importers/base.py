@@ -8,21 +8,24 @@ item, and ``read_histories`` decides what to do about faults.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from theanine.errors import BadInput
-from theanine.importers.schema import Object, as_object, parse
+from theanine.importers.dates import formatted_time
+from theanine.importers.schema import Object, as_object, check, parse
 from theanine.importers.source import Source, decode
 from theanine.types import History, ImportedMemory, Transcript, Utterance
+
+T = TypeVar("T")
 
 Kind = Literal["lines", "json", "text"]
 """The syntax of a source: a JSON value a line, one JSON value, or plain text."""
 
-REPEATED = "turns given twice"
+ZONELESS = "dates without a zone"
 
 
 class Rejected(NamedTuple):
@@ -47,27 +50,17 @@ class Options:
         return self.zone or UTC
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The beginning of a source, by which formats recognize it.
-
-    Attributes:
-        kind: its syntax.
-        first: the first JSON object in it (of a list: its first item), or empty.
-        lines: the first lines of a plain text that aren't blank.
-    """
-
-    kind: Kind
-    first: Mapping[str, object]
-    lines: Sequence[str] = ()
-
-
 @dataclass(slots=True)
 class Intake:
     """One source being read.
 
     Attributes:
+        kind: its syntax.
+        options: the caller's options.
         document: the parsed JSON of a source of kind ``json``.
+        first: the first JSON object in it (of a list: its first item), or empty.
+        lines: the first lines of a plain text that aren't blank.
+        notes: oddities of the history that is being read, counted.
         faults: the items that couldn't be read so far.
     """
 
@@ -75,6 +68,9 @@ class Intake:
     kind: Kind
     options: Options
     document: object = None
+    first: Mapping[str, object] = field(default_factory=dict[str, object])
+    lines: Sequence[str] = ()
+    notes: Counter[str] = field(default_factory=Counter[str])
     faults: list[Rejected] = field(default_factory=list[Rejected])
 
     @property
@@ -101,23 +97,53 @@ class Intake:
     def records(self) -> Iterator[tuple[str, Object]]:
         """Yield the source's JSON objects with their places: one a line, or a list's items."""
         if self.kind == "lines":
-            yield from self._line_records()
+            for number, offset, line in self.source.lines():
+                where = f"{self.name}, line {number}"
+                with self.catching():
+                    value = parse(decode(line, where, offset).strip(), where)
+                    yield where, as_object(value, where)
             return
         document = self.document
-        items = cast("list[object]", document) if isinstance(document, list) else None
-        for i, item in enumerate([self.document] if items is None else items):
-            where = self.name if items is None else f"{self.name}, [{i}]"
+        is_list = isinstance(document, list)
+        for i, item in enumerate(cast("list[object]", document) if is_list else [document]):
+            where = f"{self.name}, [{i}]" if is_list else self.name
             with self.catching():
                 yield where, as_object(item, where)
 
-    def _line_records(self) -> Iterator[tuple[str, Object]]:
-        for number, offset, line in self.source.lines():
-            where = f"{self.name}, line {number}"
+    def items(self, kind: type[T], values: object, where: str) -> Iterator[tuple[int, str, T]]:
+        """Yield index, place and content of the items of a JSON list, as models or another type.
+
+        An item that doesn't fit becomes a fault. Raises BadInput for a value that isn't a list.
+        """
+        for i, value in enumerate(check(list[object], values, where)):
             with self.catching():
-                yield (
-                    where,
-                    as_object(parse(decode(line, where, offset).strip(), where), where),
-                )
+                yield i, f"{where}[{i}]", check(kind, value, f"{where}[{i}]")
+
+    def date(self, text: str, patterns: Sequence[str], where: str) -> datetime:
+        """Parse a date without a zone, as :func:`formatted_time`, and note that it has none."""
+        at = formatted_time(text, patterns, where, self.options.local)
+        self.notes[ZONELESS] += self.options.zone is None
+        return at
+
+
+def each_record(
+    read: Callable[[Intake, Object, str], History],
+) -> Callable[[Intake], Iterator[History]]:
+    """Return the reader of a format in which each JSON object is a history.
+
+    ``read`` gets an object and its place.
+    """
+
+    def read_all(intake: Intake) -> Iterator[History]:
+        for where, record in intake.records():
+            with intake.catching():
+                intake.notes = Counter()
+                history = read(intake, record, where)
+                if not history.transcripts:
+                    raise BadInput("it has no turns or memories; leave it out", where)
+                yield history
+
+    return read_all
 
 
 class SessionBuilder:
@@ -152,7 +178,7 @@ class SessionBuilder:
                     "give each turn its own",
                     where,
                 )
-            self._notes[REPEATED] += 1
+            self._notes["repeated turns"] += 1
             return
         if self.turns and turn.at < self.turns[-1].at:
             raise BadInput(
@@ -168,9 +194,9 @@ class SessionBuilder:
         return str(len(self.turns) + 1)
 
     @property
-    def keys(self) -> frozenset[str]:
+    def keys(self) -> Set[str]:
         """The keys of the turns."""
-        return frozenset(self._by_key)
+        return self._by_key.keys()
 
     def build(self, at: datetime | None = None, *, dated: bool = True) -> Transcript:
         """Return the session. Its date is ``at``, by default the first turn's time."""
@@ -191,8 +217,8 @@ def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -
     unordered = list(transcripts)
     ordered = sorted(unordered, key=lambda transcript: transcript.at)
     if moved := sum(a is not b for a, b in zip(unordered, ordered, strict=True)):
-        notes["sessions put in order of time"] += moved
-    return History(name=name, transcripts=ordered, notes=dict(notes))
+        notes["sessions sorted by time"] += moved
+    return History(name=name, transcripts=ordered, notes=dict(+notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,13 +228,13 @@ class Format:
     Attributes:
         name: its name for ``--format``.
         summary: one line of description.
-        sniff: whether the beginning of a source is of this format.
+        sniff: whether a source is of this format, by its ``kind``, ``first`` and ``lines``.
         read: yields the histories of a source.
-        memories: whether it can hold ready-made memories.
+        memories: whether it can hold memories.
     """
 
     name: str
     summary: str
-    sniff: Callable[[Preview], bool]
+    sniff: Callable[[Intake], bool]
     read: Callable[[Intake], Iterator[History]]
     memories: bool = False

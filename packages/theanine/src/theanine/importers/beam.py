@@ -9,20 +9,11 @@ file's folder, as the file of each chat is called ``chat.json``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, history
-from theanine.importers.dates import ZONELESS, day_time
+from theanine.importers.base import Format, Intake
 from theanine.importers.schema import Item, Object, Text, as_object, check, require_storable
-from theanine.importers.timestamps import (
-    ChatTurn,
-    UntimedSession,
-    UntimedTurn,
-    on_calendar,
-    on_dates,
-)
+from theanine.importers.timestamps import ChatTurn, UntimedSession, UntimedTurn, make_history
 from theanine.types import History
 
 
@@ -36,34 +27,25 @@ class _Turn(ChatTurn):
     time_anchor: Text | None = None
 
 
-def _sniff(sample: Preview) -> bool:
-    return {"turns", "batch_number"} <= sample.first.keys() or _holds_plans(sample.first)
-
-
-def _read(intake: Intake) -> Iterator[History]:
-    with intake.catching():
-        notes = Counter[str]()
-        folder = intake.source.path.resolve().parent.name if intake.source.path else ""
-        name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
-        sessions: list[UntimedSession] = []
-        for where, batch in _batches(intake):
-            with intake.catching():
-                sessions.append(_session(intake, f"{name}/{len(sessions) + 1}", batch, where))
-        if all(session.at is None for session in sessions):
-            transcripts = list(on_calendar(intake, sessions, notes))
-        else:
-            for session in sessions:
-                if session.at is None:
-                    reason = "a batch without a time_anchor where others have one; give it one"
-                    raise BadInput(reason, session.where)
-            transcripts = list(on_dates(intake, sessions, notes))
-            notes[ZONELESS] += 0 if intake.options.zone else len(transcripts)
-        if transcripts:
-            yield history(name, transcripts, +notes)
+def _sniff(intake: Intake) -> bool:
+    return {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
 
 
 def _holds_plans(record: Mapping[str, object]) -> bool:
     return bool(record) and all(key.startswith("plan-") for key in record)
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    folder = intake.source.path.resolve().parent.name if intake.source.path else ""
+    name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
+    sessions: list[UntimedSession] = []
+    with intake.catching():
+        for where, batch in _batches(intake):
+            with intake.catching():
+                sessions.append(_session(intake, f"{name}/{len(sessions) + 1}", batch, where))
+        history = make_history(intake, name, sessions)
+        if history.transcripts:
+            yield history
 
 
 def _batches(intake: Intake) -> Iterator[tuple[str, Object]]:
@@ -74,25 +56,22 @@ def _batches(intake: Intake) -> Iterator[tuple[str, Object]]:
             continue
         for plan, batches in record.items():
             with intake.catching():
-                in_plan = f"{where}.{plan}"
-                for i, batch in enumerate(check(list[object], batches or [], in_plan)):
+                for _, at_batch, batch in intake.items(object, batches or [], f"{where}.{plan}"):
                     with intake.catching():
-                        yield f"{in_plan}[{i}]", as_object(batch, f"{in_plan}[{i}]")
+                        yield at_batch, as_object(batch, at_batch)
 
 
 def _session(intake: Intake, key: str, record: Object, where: str) -> UntimedSession:
     batch = check(_Batch, record, where)
     turns: list[UntimedTurn] = []
     anchor = batch.time_anchor
-    for g, group in enumerate(batch.turns):
-        for i, item in enumerate(group):
-            at_turn = f"{where}.turns[{g}][{i}]"
+    for number, group in enumerate(batch.turns):
+        for _, at_turn, turn in intake.items(_Turn, group, f"{where}.turns[{number}]"):
             with intake.catching():
-                turn = check(_Turn, item, at_turn)
                 anchor = anchor or turn.time_anchor
                 turn_key = str(len(turns) + 1 if turn.id is None else turn.id)
                 turns.append(turn.untimed(at_turn, require_storable(turn_key, at_turn)))
-    at = day_time(anchor, ("%B-%d-%Y",), where, intake.options.local) if anchor else None
+    at = intake.date(anchor, ("%B-%d-%Y",), where) if anchor else None
     return UntimedSession(key, turns, where, at)
 
 

@@ -8,16 +8,15 @@ in a list. Names may have underscores for blanks. There are no dates: the interv
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, history
+from theanine.importers.base import Format, Intake, each_record
 from theanine.importers.dates import parse_duration
 from theanine.importers.schema import Filled, Item, Object, Text, check
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
 from theanine.types import History
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -31,59 +30,42 @@ def _with_blanks(record: Mapping[str, object]) -> Object:
     return {key.replace("_", " "): value for key, value in record.items()}
 
 
-def _sniff(sample: Preview) -> bool:
-    return "dataID" in sample.first and "first session dialogue" in _with_blanks(sample.first)
+def _sniff(intake: Intake) -> bool:
+    return "dataID" in intake.first and "first session dialogue" in _with_blanks(intake.first)
 
 
-def _read(intake: Intake) -> Iterator[History]:
-    for where, raw in intake.records():
-        with intake.catching():
-            notes = Counter[str]()
-            record = _with_blanks(raw)
-            name = check(_Episode, record, where).data_id
-            sessions = list(_sessions(record, name, where, notes))
-            transcripts = list(on_calendar(intake, sessions, notes))
-            if not transcripts:
-                raise BadInput("an episode without a single turn; leave it out", where)
-            yield history(name, transcripts, +notes)
+def _read(intake: Intake, record: Object, where: str) -> History:
+    record = _with_blanks(record)
+    name = check(_Episode, record, where).data_id
+    return make_history(intake, name, _sessions(intake, record, name, where))
 
 
-def _sessions(
-    record: Object, name: str, where: str, notes: Counter[str]
-) -> Iterator[UntimedSession]:
+def _sessions(intake: Intake, record: Object, name: str, where: str) -> Iterator[UntimedSession]:
     intervals = check(list[Text], record.get("time interval") or [], f"{where}, time interval")
     for i, ordinal in enumerate(_ORDINALS):
-        if f"{ordinal} session dialogue" not in record:
+        session = f"{ordinal} session"
+        if f"{session} dialogue" not in record:
             continue
         gap = parse_duration(intervals[i]) if i < len(intervals) else None
-        notes["sessions without a gap"] += i > 0 and gap is None
-        yield UntimedSession(
-            f"{name}/session_{i + 1}",
-            _turns(record, f"{ordinal} session", where),
-            f"{where}, {ordinal} session",
-            gap=gap,
-        )
-
-
-def _turns(record: Object, session: str, where: str) -> list[UntimedTurn]:
-    at_dialogue = f"{where}, {session} dialogue"
-    texts = check(list[Text], record[f"{session} dialogue"], at_dialogue)
-    if record.get(f"{session} speakers") is None:
-        raise BadInput(f'the field "{session} speakers" is missing', where)
-    speakers = check(list[Text], record[f"{session} speakers"], f"{where}, {session} speakers")
-    if len(speakers) != len(texts):
-        raise BadInput(
-            f"{len(texts)} turns but {len(speakers)} speakers; make them match", at_dialogue
-        )
-    return [
-        UntimedTurn(speaker, text, f"{at_dialogue}[{i}]")
-        for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True))
-    ]
+        intake.notes["sessions without a gap"] += i > 0 and gap is None
+        at_dialogue = f"{where}, {session} dialogue"
+        texts = check(list[Text], record[f"{session} dialogue"], at_dialogue)
+        if record.get(f"{session} speakers") is None:
+            raise BadInput(f'the field "{session} speakers" is missing', where)
+        speakers = check(list[Text], record[f"{session} speakers"], f"{where}, {session} speakers")
+        if len(speakers) != len(texts):
+            reason = f"{len(texts)} turns but {len(speakers)} speakers; make them match"
+            raise BadInput(reason, at_dialogue)
+        turns = [
+            UntimedTurn(speaker, text, f"{at_dialogue}[{number}]")
+            for number, (speaker, text) in enumerate(zip(speakers, texts, strict=True))
+        ]
+        yield UntimedSession(f"{name}/session_{i + 1}", turns, f"{where}, {session}", gap=gap)
 
 
 FORMAT = Format(
     name="cc",
     summary="Conversation Chronicles: five undated sessions of two people",
     sniff=_sniff,
-    read=_read,
+    read=each_record(_read),
 )

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, SessionBuilder, history
+from theanine.importers.base import Format, Intake, SessionBuilder, history
 from theanine.importers.dates import epoch_time
 from theanine.importers.schema import Item, Object, Text, as_object, check, require_storable
 from theanine.importers.timestamps import SPEAKERS
@@ -32,36 +32,27 @@ class _Conversation(Item):
     create_time: object = None
 
 
-def _sniff(sample: Preview) -> bool:
-    return isinstance(sample.first.get("mapping"), dict)
-
-
 def _read(intake: Intake) -> Iterator[History]:
-    notes = Counter[str]()
     transcripts: list[Transcript] = []
     for where, record in intake.records():
         with intake.catching():
             conversation = check(_Conversation, record, where)
             title = (conversation.title or "").strip() or "untitled"
-            id_ = conversation.conversation_id or conversation.id
-            session = SessionBuilder(f"{title} ({id_})" if id_ else title, notes)
-            _fill(intake, session, conversation, where, notes)
+            id = conversation.conversation_id or conversation.id
+            session = SessionBuilder(f"{title} ({id})" if id else title, intake.notes)
+            _add_turns(intake, session, conversation, where)
             if session:
                 transcripts.append(session.build())
             else:
-                notes["conversations without words"] += 1
+                intake.notes["conversations without text"] += 1
     if transcripts:
-        yield history(intake.options.name or "chatgpt", transcripts, +notes)
+        yield history(intake.options.name or "chatgpt", transcripts, intake.notes)
 
 
-def _fill(
-    intake: Intake,
-    session: SessionBuilder,
-    conversation: _Conversation,
-    where: str,
-    notes: Counter[str],
+def _add_turns(
+    intake: Intake, session: SessionBuilder, conversation: _Conversation, where: str
 ) -> None:
-    start = conversation.create_time
+    start, notes = conversation.create_time, intake.notes
     previous = None if start is None else epoch_time(start, f"{where}.create_time")
     for node, item, at_node in _branch(conversation, where):
         with intake.catching():
@@ -115,11 +106,11 @@ def _role(message: Object, where: str, notes: Counter[str]) -> Role | None:
 def _text(message: Object, where: str, notes: Counter[str]) -> str:
     content = as_object(message.get("content"), f"{where}, content")
     if content.get("content_type") not in _TEXT_TYPES:
-        notes["messages that are no text left out"] += 1
+        notes["messages without text left out"] += 1
         return ""
     parts = check(list[object], content.get("parts") or [], f"{where}, content.parts")
     texts = [part for part in parts if isinstance(part, str)]
-    notes["parts that are no text left out"] += len(parts) - len(texts)
+    notes["parts that are not text left out"] += len(parts) - len(texts)
     text = require_storable("\n".join(text for text in texts if text.strip()), where)
     notes["empty messages left out"] += not parts or (len(texts) == len(parts) and not text)
     return text
@@ -136,11 +127,11 @@ def _time(
     if message.get("create_time") is None:
         if fallback is None:
             raise BadInput("neither the message nor its conversation has a create_time", where)
-        notes["turns without a time of their own"] += 1
+        notes["turns without a time"] += 1
         return fallback
     at = epoch_time(message["create_time"], f"{where}.create_time")
     if earliest is not None and at < earliest:
-        notes["turns moved to keep the order of time"] += 1
+        notes["turns moved to keep time order"] += 1
         return earliest
     return at
 
@@ -148,6 +139,6 @@ def _time(
 FORMAT = Format(
     name="chatgpt",
     summary="ChatGPT's data export (conversations.json)",
-    sniff=_sniff,
+    sniff=lambda intake: isinstance(intake.first.get("mapping"), dict),
     read=_read,
 )

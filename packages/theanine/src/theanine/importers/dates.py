@@ -17,7 +17,6 @@ from theanine.errors import BadInput
 
 DEFAULT_START = datetime(2000, 1, 1, tzinfo=UTC)
 NOON = time(12)
-ZONELESS = "dates without a zone"
 DAY = timedelta(days=1)
 TURN = timedelta(minutes=1)
 
@@ -60,7 +59,7 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
         raise BadInput(
-            f'"{text[:40]}" is no ISO 8601 time; write it like 2024-05-08T13:56:00+02:00',
+            f'"{text[:40]}" is not an ISO 8601 time; write it like 2024-05-08T13:56:00+02:00',
             where,
         ) from None
     if at.utcoffset() is None:
@@ -77,7 +76,7 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
 def epoch_time(value: object, where: str) -> datetime:
     """Return seconds since 1970 as an aware datetime in UTC. Raises BadInput."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BadInput("the time is no number of seconds since 1970", where)
+        raise BadInput("the time is not a number of seconds since 1970", where)
     if abs(value) > 1e11:
         raise BadInput(f"the time {value:g} looks like milliseconds; seconds are expected", where)
     try:
@@ -90,20 +89,20 @@ def epoch_time(value: object, where: str) -> datetime:
 
 
 def formatted_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:
-    """Parse a time in one of several ``strptime`` patterns, in ``zone``. Raises BadInput."""
+    """Parse a time in one of several ``strptime`` patterns; one without hours gives noon.
+
+    Raises BadInput.
+    """
     for pattern in patterns:
         try:
             at = datetime.strptime(text.strip(), pattern).replace(tzinfo=zone)
         except ValueError:
             continue
+        if not any(hour in pattern for hour in ("%H", "%I")):
+            at = datetime.combine(at, NOON, zone)
         return check_date(at, where)
-    shown = datetime(2023, 5, 8, 13, 56).strftime(patterns[0])
-    raise BadInput(f'"{text[:40]}" is no date of this format; write it like {shown}', where)
-
-
-def day_time(text: str, patterns: Sequence[str], where: str, zone: tzinfo) -> datetime:
-    """Parse a date without a time of day as noon in ``zone``. Raises BadInput."""
-    return datetime.combine(formatted_time(text, patterns, where, zone), NOON, zone)
+    example = datetime(2023, 5, 8, 13, 56).strftime(patterns[0])
+    raise BadInput(f'"{text[:40]}" is not a date of this format; write it like {example}', where)
 
 
 def positions(start: datetime, count: int, before: datetime | None = None) -> list[datetime]:

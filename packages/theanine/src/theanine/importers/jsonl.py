@@ -1,4 +1,4 @@
-"""Our own JSON Lines: each line is a JSON object, a turn or a ready-made memory.
+"""Our own JSON Lines: each line is a JSON object, a turn or a memory.
 
 A turn::
 
@@ -6,13 +6,13 @@ A turn::
 
 =========== ===================================================================================
 speaker     name of the speaker (required)
-text        what they said (required, unless there is an ``attachment``); at most 4 MiB
+text        the words, verbatim (required, unless there is an ``attachment``); at most 4 MiB
 at          time in ISO 8601 with a UTC offset (required); without an offset only if a zone is given
 role        ``user`` for a person (default) or ``assistant``
 user        user whose history it is; default: the file's name without its suffix
 session     name of the session; the lines of a session need not be adjacent
 key         id of the turn, unique in its session; default: its position there, from 1
-attachment  description of what the speaker showed, such as a picture
+attachment  description of what the speaker shared, such as a picture
 =========== ===================================================================================
 
 Version 0.1 called ``attachment`` ``shared`` and the role ``assistant`` ``agent``; both are read.
@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
@@ -51,14 +51,14 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, SessionBuilder, history
+from theanine.importers.base import Format, Intake, SessionBuilder, history
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.schema import Filled, Item, Object, Text, check
 from theanine.importers.timestamps import SYNTHETIC
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 PAUSE = timedelta(minutes=30)
-_LEFT_OUT = "ready-made memories left out (--memories takes them)"
+_LEFT_OUT = "memories left out (--memories imports them)"
 
 
 class _Owned(Item):
@@ -89,11 +89,16 @@ _MEMORY_FIELDS = frozenset(_Memory.model_fields)
 
 @dataclass(slots=True)
 class _Person:
-    """One user's sessions so far; lines that name no session belong to ``current``."""
+    """One user's sessions so far; lines that name no session belong to ``current``.
+
+    ``memories`` and ``dates`` are by session; each memory has its place in the source.
+    """
 
     notes: Counter[str] = field(default_factory=Counter[str])
     sessions: dict[str, SessionBuilder] = field(default_factory=dict[str, SessionBuilder])
-    memory_places: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    memories: dict[str, list[tuple[ImportedMemory, str]]] = field(
+        default_factory=dict[str, list[tuple[ImportedMemory, str]]]
+    )
     dates: dict[str, datetime] = field(default_factory=dict[str, datetime])
     current: SessionBuilder | None = None
 
@@ -103,8 +108,8 @@ class _Person:
         return self.sessions[key]
 
 
-def _sniff(sample: Preview) -> bool:
-    first = sample.first
+def _sniff(intake: Intake) -> bool:
+    first = intake.first
     return "memory" in first or ("text" in first and ("speaker" in first or "at" in first))
 
 
@@ -125,9 +130,9 @@ def _read(intake: Intake) -> Iterator[History]:
         transcripts = list(_transcripts(intake, person))
         if transcripts:
             left_out = False
-            yield history(name, transcripts, +person.notes)
+            yield history(name, transcripts, person.notes)
     if left_out and not intake.faults:
-        raise BadInput("it holds only ready-made memories; import it with --memories", intake.name)
+        raise BadInput("it holds only memories; import it with --memories", intake.name)
 
 
 def _add_turn(intake: Intake, person: _Person, item: _Turn, record: Object, where: str) -> None:
@@ -161,27 +166,35 @@ def _add_memory(intake: Intake, person: _Person, item: _Memory, record: Object, 
     if not intake.options.memories:
         person.notes[_LEFT_OUT] += 1
         return
-    person.session(item.session).memories.append(
-        ImportedMemory(
-            text=item.memory,
-            speakers=tuple(item.speakers or ()),
-            source_keys=tuple(item.sources or ()),
-        )
+    memory = ImportedMemory(
+        text=item.memory,
+        speakers=tuple(item.speakers or ()),
+        source_keys=tuple(item.sources or ()),
     )
-    person.memory_places.setdefault(item.session, []).append(where)
+    person.session(item.session)
+    person.memories.setdefault(item.session, []).append((memory, where))
     _count_unknown(person, record, _MEMORY_FIELDS)
 
 
-def _count_unknown(person: _Person, record: Mapping[str, object], known: frozenset[str]) -> None:
-    for name in record.keys() - known:
-        shown = name[:40].encode("utf-8", "replace").decode("utf-8")
-        person.notes[f'fields passed over: "{shown}"'] += 1
+def _count_unknown(person: _Person, record: Object, fields: frozenset[str]) -> None:
+    for name in record.keys() - fields:
+        printable = name[:40].encode("utf-8", "replace").decode("utf-8")
+        person.notes[f'unknown fields ignored: "{printable}"'] += 1
 
 
 def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
     calendar = Calendar(intake.options.start)
     for key, session in person.sessions.items():
-        _check_sources(intake, session, person.memory_places.get(key, []))
+        for memory, where in person.memories.get(key, ()):
+            with intake.catching():
+                unknown = [source for source in memory.source_keys if source not in session.keys]
+                if unknown and session.turns:
+                    raise BadInput(
+                        f'the source "{unknown[0][:40]}" is not a turn of session "{key}"; '
+                        "give the key of a turn, or its position from 1",
+                        where,
+                    )
+                session.memories.append(memory)
         if session.turns:
             yield session.build()
         elif session and key in person.dates:
@@ -191,22 +204,6 @@ def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
                 person.notes[SYNTHETIC] += not calendar.dated
                 at = calendar.place(0, None, f"{intake.name}, session {key}")[0]
                 yield session.build(at, dated=calendar.dated)
-
-
-def _check_sources(intake: Intake, session: SessionBuilder, places: list[str]) -> None:
-    """Remove memories whose sources are no turns of their session, each with a fault."""
-    valid: list[ImportedMemory] = []
-    for memory, where in zip(session.memories, places, strict=True):
-        with intake.catching():
-            unknown = [key for key in memory.source_keys if key not in session.keys]
-            if unknown and session.turns:
-                raise BadInput(
-                    f'the source "{unknown[0][:40]}" is no turn of session "{session.key}"; '
-                    "give the key of a turn, or its position from 1",
-                    where,
-                )
-            valid.append(memory)
-    session.memories[:] = valid
 
 
 FORMAT = Format(

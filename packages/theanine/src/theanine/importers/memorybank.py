@@ -7,14 +7,12 @@ have no time and no zone: they begin at noon. The assistant is called ``AI``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, history
-from theanine.importers.dates import ZONELESS, day_time
-from theanine.importers.schema import Filled, Item, Object, Text, check, require_storable
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_dates
+from theanine.importers.base import Format, Intake
+from theanine.importers.schema import Filled, Item, Object, Text, check, is_object, require_storable
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
 from theanine.types import History
 
 _ASSISTANT = "AI"
@@ -33,11 +31,10 @@ class _Response(Item):
     response: Filled
 
 
-def _sniff(sample: Preview) -> bool:
-    users = list(sample.first.values())
-    if not users or not all(isinstance(user, dict) for user in users):
-        return False
-    return isinstance(cast("Mapping[str, object]", users[0]).get("history"), dict)
+def _sniff(intake: Intake) -> bool:
+    users = list(intake.first.values())
+    objects = [user for user in users if is_object(user)]
+    return bool(users) and users == objects and is_object(objects[0].get("history"))
 
 
 def _read(intake: Intake) -> Iterator[History]:
@@ -45,36 +42,31 @@ def _read(intake: Intake) -> Iterator[History]:
         for key, value in users.items():
             at_user = f"{where}, {key}"
             with intake.catching():
+                intake.notes = Counter()
                 require_storable(key, where)
                 user = check(_User, value, at_user)
                 name = (user.name or "").strip() or key.strip()
-                notes = Counter[str]()
-                sessions = list(_sessions(intake, name, user.history, f"{at_user}, history"))
-                transcripts = list(on_dates(intake, sessions, notes))
-                if not transcripts:
-                    raise BadInput("a user without a single turn; leave it out", at_user)
-                notes[ZONELESS] += 0 if intake.options.zone else len(transcripts)
-                yield history(name, transcripts, +notes)
+                sessions = _sessions(intake, name, user.history, f"{at_user}, history")
+                history = make_history(intake, name, sessions)
+                if not history.transcripts:
+                    raise BadInput("it has no turns; leave it out", at_user)
+                yield history
 
 
 def _sessions(intake: Intake, name: str, days: Object, where: str) -> Iterator[UntimedSession]:
     for day, exchanges in days.items():
         at_day = f"{where}, {day}"
         with intake.catching():
-            at = day_time(day, ("%Y-%m-%d",), at_day, intake.options.local)
+            at = intake.date(day, ("%Y-%m-%d",), at_day)
             turns: list[UntimedTurn] = []
-            for i, item in enumerate(check(list[object], exchanges, at_day)):
-                at_exchange = f"{at_day}[{i}]"
+            for i, at_exchange, exchange in intake.items(object, exchanges, at_day):
                 with intake.catching():
                     # The query is read even if its response can't be.
-                    query = check(_Query, item, at_exchange).query
+                    query = check(_Query, exchange, at_exchange).query
                     turns.append(UntimedTurn(name, query, at_exchange, key=str(2 * i + 1)))
-                    answer = check(_Response, item, at_exchange).response
-                    turns.append(
-                        UntimedTurn(
-                            _ASSISTANT, answer, at_exchange, "assistant", key=str(2 * i + 2)
-                        )
-                    )
+                    text = check(_Response, exchange, at_exchange).response
+                    key = str(2 * i + 2)
+                    turns.append(UntimedTurn(_ASSISTANT, text, at_exchange, "assistant", key))
             yield UntimedSession(f"{name}/{day}", turns, at_day, at)
 
 

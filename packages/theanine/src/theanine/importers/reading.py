@@ -10,38 +10,18 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import (
-    beam,
-    cc,
-    chatgpt,
-    jsonl,
-    locomo,
-    longmemeval,
-    memorybank,
-    msc,
-    text,
-)
-from theanine.importers import (
-    memories as memories_format,
-)
-from theanine.importers.base import Format, Intake, Kind, Options, Preview, Rejected
-from theanine.importers.schema import as_object, is_object, parse
+from theanine.importers import beam, cc, chatgpt, jsonl, locomo, longmemeval, memorybank, msc, text
+from theanine.importers import memories as memories_format
+from theanine.importers.base import Format, Intake, Kind, Options, Rejected
+from theanine.importers.schema import Object, as_object, is_object, parse
 from theanine.importers.source import Source, files_in, opened, starts_export
 from theanine.types import History, Transcript
 
-_ALL = (
-    jsonl.FORMAT,
-    text.FORMAT,
-    chatgpt.FORMAT,
-    locomo.FORMAT,
-    msc.FORMAT,
-    cc.FORMAT,
-    memorybank.FORMAT,
-    beam.FORMAT,
-    longmemeval.FORMAT,
-    memories_format.FORMAT,
+_MODULES = (
+    *(jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval),
+    memories_format,
 )
-FORMATS: Mapping[str, Format] = {each.name: each for each in _ALL}
+FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """The formats by name; each has a one-line ``summary``."""
 
 _MAX_LISTED = 20
@@ -78,7 +58,7 @@ def read_histories(
 
     Args:
         format: a name in ``FORMATS``; None detects it.
-        memories: also read ready-made memories.
+        memories: also read the source's memories.
         zone: time zone of dates without one. None reads them as UTC and counts them in the notes,
             but doesn't accept them in our own JSON Lines.
         start: date of the first session of an undated source (aware); its sessions then count as
@@ -97,8 +77,9 @@ def read_histories(
     if start is not None and start.utcoffset() is None:
         raise SettingsError("start has no UTC offset; give one, such as 2024-05-08T00:00+02:00")
     options = Options(zone=zone, start=start, memories=memories, name=name)
-    is_folder = isinstance(source, Path) and source.is_dir()
-    sources = files_in(source) if is_folder and isinstance(source, Path) else [source]
+    sources: Sequence[Path | TextIO] = [source]
+    if isinstance(source, Path) and source.is_dir():
+        sources = files_in(source)
     parts = [_read(part, format, options) for part in sources]
     rejected = [item for part in parts for item in part.rejected]
     histories = _merge([history for part in parts for history in part.histories], rejected)
@@ -123,15 +104,15 @@ def _merge(histories: Sequence[History], rejected: list[Rejected]) -> list[Histo
     notes: dict[str, Counter[str]] = {}
     for history in histories:
         sessions = merged.setdefault(history.name, {})
-        fresh = False
+        has_new = False
         for transcript in history.transcripts:
             first = sessions.setdefault(transcript.key, transcript)
-            fresh = fresh or first is transcript
-            if not _same_content(first, transcript):
+            has_new = has_new or first is transcript
+            if first is not transcript and _content(first) != _content(transcript):
                 where = f"{history.name}, session {transcript.key}"
                 reason = "the name of two sessions with different turns; give each its own"
                 rejected.append(Rejected(where, reason))
-        if fresh:
+        if has_new:
             notes[history.name] = notes.get(history.name, Counter()) + Counter(history.notes)
     return [
         History(
@@ -143,21 +124,19 @@ def _merge(histories: Sequence[History], rejected: list[Rejected]) -> list[Histo
     ]
 
 
-def _same_content(a: Transcript, b: Transcript) -> bool:
-    if a is b:
-        return True
-    turns_a, turns_b = ([(turn.speaker, turn.full_text) for turn in t.turns] for t in (a, b))
-    return turns_a == turns_b and list(a.memories) == list(b.memories)
+def _content(transcript: Transcript) -> tuple[object, ...]:
+    turns = [(turn.speaker, turn.full_text) for turn in transcript.turns]
+    return turns, list(transcript.memories)
 
 
 def _refusal(rejected: Sequence[Rejected]) -> BadInput:
     if len(rejected) == 1:
         return BadInput(rejected[0].reason, rejected[0].where)
-    shown = "\n".join(f"  {item.where}: {item.reason}" for item in rejected[:_MAX_LISTED])
+    lines = "\n".join(f"  {item.where}: {item.reason}" for item in rejected[:_MAX_LISTED])
     more = f"\n  and {len(rejected) - _MAX_LISTED} more" if len(rejected) > _MAX_LISTED else ""
     return BadInput(
-        f"{len(rejected)} items can't be taken, so nothing was (--keep-going takes the rest):\n"
-        f"{shown}{more}"
+        f"{len(rejected)} items are invalid, so nothing was read (--keep-going skips them):\n"
+        f"{lines}{more}"
     )
 
 
@@ -171,26 +150,25 @@ def _read(origin: Path | TextIO, name: str | None, options: Options) -> Imported
                 "this is the export of a whole store, not of conversations; restore it instead",
                 source.name,
             )
-        intake = Intake(source, _kind(source, head, name), options)
-        sample = _preview(intake, head)
-        chosen = FORMATS[name] if name else _detect(intake, sample)
-        if options.memories and not chosen.memories:
-            holding = ", ".join(each.name for each in _ALL if each.memories)
+        intake = _intake(source, _kind(source, head, name), head, options)
+        format = FORMATS[name] if name else _detect(intake)
+        if options.memories and not format.memories:
+            able = ", ".join(each.name for each in FORMATS.values() if each.memories)
             raise SettingsError(
-                f"the format {chosen.name} holds no ready-made memories ({holding} can); "
-                "import it without --memories"
+                f"the format {format.name} holds no memories ({able} can); import it without "
+                "--memories"
             )
-        histories = list(chosen.read(intake))
+        histories = list(format.read(intake))
     if not histories and not intake.faults:
-        raise BadInput(f"no conversation in it (read as {chosen.name})", source.name)
-    return ImportedHistories(format=chosen.name, histories=histories, rejected=intake.faults)
+        raise BadInput(f"no conversation in it (read as {format.name})", source.name)
+    return ImportedHistories(format=format.name, histories=histories, rejected=intake.faults)
 
 
 def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
     """Return the syntax by the format's name, the file's suffix and the first lines."""
     first = head[0]
-    written = source.suffix in (".txt", ".md") and _object(first) is None
-    if name == "text" or (name is None and written):  # MSC calls its JSON Lines .txt
+    is_text = source.suffix in (".txt", ".md") and _object(first) is None
+    if name == "text" or (name is None and is_text):  # MSC calls its JSON Lines .txt
         return "text"
     if first.startswith("["):
         return "json"
@@ -203,33 +181,34 @@ def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
     return "json"
 
 
-def _preview(intake: Intake, head: Sequence[str]) -> Preview:
-    if intake.kind == "text":
-        return Preview("text", {}, head)
-    nothing: Mapping[str, object] = {}
-    if intake.kind == "lines":
-        return Preview("lines", next((o for line in head if (o := _object(line))), nothing))
-    document = parse(intake.source.text(), intake.name)
-    intake.document = document
+def _intake(source: Source, kind: Kind, head: Sequence[str], options: Options) -> Intake:
+    intake = Intake(source, kind, options)
+    if kind == "text":
+        intake.lines = head
+        return intake
+    if kind == "lines":
+        intake.first = next((record for line in head if (record := _object(line))), intake.first)
+        return intake
+    intake.document = document = parse(source.text(), source.name)
     if document in ([], {}):
-        raise BadInput("the file holds no items; nothing to import", intake.name)
+        raise BadInput("the file holds no items; nothing to import", source.name)
     items = cast("list[object]", document) if isinstance(document, list) else [document]
-    first = next((item for item in items if is_object(item)), nothing)
-    return Preview("json", first)
+    intake.first = next((item for item in items if is_object(item)), intake.first)
+    return intake
 
 
-def _object(line: str) -> Mapping[str, object] | None:
+def _object(line: str) -> Object | None:
     try:
         return as_object(parse(line, ""), "")
     except BadInput:
         return None
 
 
-def _detect(intake: Intake, sample: Preview) -> Format:
-    for each in _ALL:
-        if each.sniff(sample):
-            return each
-    if intake.kind == "lines" and not sample.first:
+def _detect(intake: Intake) -> Format:
+    for format in FORMATS.values():
+        if format.sniff(intake):
+            return format
+    if intake.kind == "lines" and not intake.first:
         return jsonl.FORMAT
     raise BadInput(
         f"unknown format; name it if it is one of {', '.join(FORMATS)}, "

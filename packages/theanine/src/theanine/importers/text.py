@@ -21,14 +21,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, Preview, Rejected, history
-from theanine.importers.dates import NOON, ZONELESS, iso_time
+from theanine.importers.base import ZONELESS, Format, Intake, Rejected
+from theanine.importers.dates import NOON, iso_time
 from theanine.importers.schema import require_storable
-from theanine.importers.timestamps import UntimedSession, UntimedTurn, on_calendar, on_dates
+from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
 from theanine.types import History, Role
 
 _TURN = re.compile(
@@ -50,32 +50,23 @@ class _Block:
     )
 
 
-def _sniff(sample: Preview) -> bool:
-    return sample.kind == "text" and any(_TURN.fullmatch(line) for line in sample.lines)
-
-
 def _read(intake: Intake) -> Iterator[History]:
-    notes = Counter[str]()
     text = intake.source.text()
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    blocks = _blocks(intake, lines)
-    name = intake.own_name
+    blocks = _blocks(intake, [line.removesuffix("\r") for line in text.split("\n")])
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
-    stem = name if intake.source.path else f"text-{digest}"
+    stem = intake.own_name if intake.source.path else f"text-{digest}"
     if any(_DATE.search(block.header) for block in blocks):
-        transcripts = list(on_dates(intake, _dated(intake, blocks, stem, notes), notes))
+        sessions = _dated_sessions(intake, blocks, stem)
     else:
         sessions = [
             UntimedSession(
-                f"{stem}/{i}",
-                _turns(intake, block),
-                f"{intake.name}, line {block.line}",
+                f"{stem}/{i}", _turns(intake, block), f"{intake.name}, line {block.line}"
             )
             for i, block in enumerate(blocks, 1)
         ]
-        transcripts = list(on_calendar(intake, sessions, notes))
-    if transcripts:
-        yield history(name, transcripts, +notes)
+    history = make_history(intake, intake.own_name, sessions)
+    if history.transcripts:
+        yield history
 
 
 def _blocks(intake: Intake, lines: Sequence[str]) -> list[_Block]:
@@ -84,11 +75,11 @@ def _blocks(intake: Intake, lines: Sequence[str]) -> list[_Block]:
         return _split(intake, lines, dates=True)
     if headers or any(_RULE.fullmatch(line) for line in lines):
         return _split(intake, lines)
-    quiet = Intake(intake.source, intake.kind, intake.options)
-    blocks = _split(quiet, lines, blanks=True)
+    trial = replace(intake, faults=[])
+    blocks = _split(trial, lines, blanks=True)
     if len(blocks) > 2 and all(len(block.turns) == 1 for block in blocks):
         return _split(intake, lines)
-    intake.faults.extend(quiet.faults)
+    intake.faults += trial.faults
     return blocks
 
 
@@ -103,22 +94,17 @@ def _split(
         elif _RULE.fullmatch(line) or not line.strip():
             if not dates and (blanks or line.strip()):
                 blocks.append(_Block(line=number + 1))
-        elif not _append_line(blocks[-1], line, number):
-            where = f"{intake.name}, line {number}"
-            reason = 'no "Speaker: text", and no previous turn to continue; name the speaker'
-            intake.faults.append(Rejected(where, reason))
+        else:
+            block, match = blocks[-1], None if line[0].isspace() else _TURN.fullmatch(line)
+            if match and len(match["speaker"].split()) <= 4:
+                block.turns.append((match["speaker"], [match["text"]], number))
+            elif block.turns:
+                block.turns[-1][1].append(line.strip())
+            else:
+                where = f"{intake.name}, line {number}"
+                reason = 'no "Speaker: text", and no previous turn to continue; name the speaker'
+                intake.faults.append(Rejected(where, reason))
     return [block for block in blocks if block.turns]
-
-
-def _append_line(block: _Block, line: str, number: int) -> bool:
-    match = None if line[0].isspace() else _TURN.fullmatch(line)
-    if match and len(match["speaker"].split()) <= 4:
-        block.turns.append((match["speaker"], [match["text"]], number))
-    elif block.turns:
-        block.turns[-1][1].append(line.strip())
-    else:
-        return False
-    return True
 
 
 def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
@@ -134,11 +120,10 @@ def _turns(intake: Intake, block: _Block) -> list[UntimedTurn]:
     return turns
 
 
-def _dated(
-    intake: Intake, blocks: Sequence[_Block], stem: str, notes: Counter[str]
-) -> list[UntimedSession]:
-    sessions: list[UntimedSession] = []
-    seen = Counter[str]()
+def _dated_sessions(
+    intake: Intake, blocks: Sequence[_Block], stem: str
+) -> Iterator[UntimedSession]:
+    uses = Counter[str]()
     for block in blocks:
         where = f"{intake.name}, line {block.line}"
         with intake.catching():
@@ -147,23 +132,19 @@ def _dated(
                 raise BadInput(
                     "turns before the first date; start with a line like # 2024-05-08", where
                 )
-            at = _time(intake, match[0], where, notes)
-            seen[match[0]] += 1
-            number = f" ({seen[match[0]]})" if seen[match[0]] > 1 else ""
-            turns = _turns(intake, block)
-            sessions.append(UntimedSession(f"{stem}/{match[0]}{number}", turns, where, at))
-    return sessions
-
-
-def _time(intake: Intake, written: str, where: str, notes: Counter[str]) -> datetime:
-    at = iso_time(re.sub(r"\s(?=[Z+-])", "", written), where, intake.options.local)
-    notes[ZONELESS] += intake.options.zone is None and at.tzinfo is intake.options.local
-    return at if ":" in written else datetime.combine(at, NOON, at.tzinfo)
+            date, local = match[0], intake.options.local
+            at = iso_time(re.sub(r"\s(?=[Z+-])", "", date), where, local)
+            intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
+            if ":" not in date:
+                at = datetime.combine(at, NOON, at.tzinfo)
+            uses[date] += 1
+            key = f"{stem}/{date}" + (f" ({uses[date]})" if uses[date] > 1 else "")
+            yield UntimedSession(key, _turns(intake, block), where, at)
 
 
 FORMAT = Format(
     name="text",
     summary='plain text with "Speaker: text" lines, sessions under lines like # 2024-05-08',
-    sniff=_sniff,
+    sniff=lambda intake: any(_TURN.fullmatch(line) for line in intake.lines),
     read=_read,
 )

@@ -6,18 +6,18 @@ Turns get times from their session's date or, in an undated history, from a synt
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from theanine.importers.base import Intake, SessionBuilder
-from theanine.importers.dates import DEFAULT_START, TURN, Calendar, positions
+from theanine.errors import BadInput
+from theanine.importers.base import Intake, SessionBuilder, history
+from theanine.importers.dates import TURN, Calendar, positions
 from theanine.importers.schema import Filled, Item
-from theanine.types import ImportedMemory, Role, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
-SYNTHETIC = "sessions on a made-up calendar"
+SYNTHETIC = "sessions on a synthetic calendar"
 
 SPEAKERS: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
 """Speakers' names in a chat that has only roles."""
@@ -34,7 +34,7 @@ class UntimedTurn:
     key: str | None = None
     attachment: str = ""
 
-    def at(self, at: datetime, position: int) -> Utterance:
+    def with_time(self, at: datetime, position: int) -> Utterance:
         """Return the turn with a time; without a key it gets its position, from 1."""
         return Utterance(
             text=self.text,
@@ -74,47 +74,43 @@ class UntimedSession:
     memories: Sequence[ImportedMemory] = ()
 
 
-def on_calendar(
-    intake: Intake, sessions: Sequence[UntimedSession], notes: Counter[str]
-) -> Iterator[Transcript]:
-    """Yield undated sessions on a calendar that begins at the caller's ``start``."""
-    calendar = Calendar(intake.options.start)
-    for session in sessions:
-        with intake.catching():
-            times = calendar.place(len(session.turns), session.gap, session.where)
-            builder = _build(intake, session, times, notes)
-            if builder:
-                notes[SYNTHETIC] += not calendar.dated
-                yield builder.build(times[0], dated=calendar.dated)
+def make_history(intake: Intake, name: str, sessions: Iterable[UntimedSession]) -> History:
+    """Return a history of sessions with turns or memories, after giving all turns their times.
 
+    Sessions without dates are put on a calendar that begins at the caller's ``start``. Dated ones
+    end before midnight and before the next session starts; if several start at the same time, each
+    is moved to a minute after the end of the previous one.
 
-def on_dates(
-    intake: Intake, sessions: Sequence[UntimedSession], notes: Counter[str]
-) -> Iterator[Transcript]:
-    """Yield dated sessions, each ending before midnight and before the next session starts.
-
-    If several start at the same time, each is moved to a minute after the end of the previous.
+    Raises:
+        BadInput: only some sessions have a date.
     """
-    starts = sorted(session.at or DEFAULT_START for session in sessions)
+    sessions = list(sessions)
+    starts = sorted(session.at for session in sessions if session.at)
+    if starts and len(starts) < len(sessions):
+        where = next(session.where for session in sessions if not session.at)
+        raise BadInput("it has no date, but other sessions have one; add it", where)
+    calendar = Calendar(intake.options.start)
     ends: dict[datetime, datetime] = {}
+    transcripts: list[Transcript] = []
     for session in sessions:
-        at = session.at or DEFAULT_START
-        following = bisect_right(starts, at)
-        start = ends[at] + TURN if at in ends else at
-        before = starts[following] if following < len(starts) else None
-        times = positions(start, len(session.turns), before)
-        builder = _build(intake, session, times, notes)
-        if builder:
-            ends[at] = times[-1] if times else start
-            yield builder.build(start)
-
-
-def _build(
-    intake: Intake, session: UntimedSession, times: Sequence[datetime], notes: Counter[str]
-) -> SessionBuilder:
-    builder = SessionBuilder(session.key, notes)
-    builder.memories.extend(session.memories)
-    for position, (turn, at) in enumerate(zip(session.turns, times, strict=False), 1):
         with intake.catching():
-            builder.add(turn.at(at, position), turn.where)
-    return builder
+            builder = SessionBuilder(session.key, intake.notes)
+            builder.memories.extend(session.memories)
+            at, dated, count = session.at, True, len(session.turns)
+            if at:
+                following = bisect_right(starts, at)
+                limit = starts[following] if following < len(starts) else None
+                start = ends[at] + TURN if at in ends else at
+                times = positions(start, count, limit)
+            else:
+                times = calendar.place(count, session.gap, session.where)
+                start, dated = times[0], calendar.dated
+            for position, (turn, time) in enumerate(zip(session.turns, times, strict=False), 1):
+                with intake.catching():
+                    builder.add(turn.with_time(time, position), turn.where)
+            if builder:
+                if at:
+                    ends[at] = times[-1] if times else start
+                intake.notes[SYNTHETIC] += not dated
+                transcripts.append(builder.build(start, dated=dated))
+    return history(name, transcripts, intake.notes)
