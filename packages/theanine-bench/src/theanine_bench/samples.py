@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from theanine.types import LOCAL_MODEL, History, Utterance
+from theanine.types import LOCAL_MODEL, History, Turn, Utterance
 
 ANSWER = "answer"
 """Key of ``SampleResult.failures`` for a failure of the target itself."""
@@ -174,6 +174,17 @@ def group_of_results(
     """Return one group with a sample for each existing result, in their order."""
     samples = tuple(Sample(id=r.id, category=r.category, dialogue=()) for r in results)
     return Group(id=name, stages=(Stage(samples=samples),), dropped=dropped or {})
+
+
+def turn_record(turn: Turn) -> dict[str, Any]:
+    """Return a source turn as results hold it."""
+    return {
+        "turn": turn.id,
+        "session": turn.session,
+        "speaker": turn.speaker,
+        "at": turn.at.isoformat(),
+        "text": turn.full_text,
+    }
 
 
 def count_samples(groups: Iterable[Group]) -> int:

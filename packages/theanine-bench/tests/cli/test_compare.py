@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import theanine
@@ -18,114 +21,221 @@ from theanine.importers import read_histories
 from theanine.testing import ScriptedServer, answer, by_step, status
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.questions import UserQuestion, read_questions
-from theanine_bench.report import compare_page
-from theanine_bench.tasks.compare import compare_methods
-from theanine_bench.tasks.comparison import Entrant, With
+from theanine_bench.report import bench_page, compare_page
+from theanine_bench.runs import RunFolder, RunLimits, SavedRun, read_run, run_task
+from theanine_bench.runs.folder import FACTS, ITEMS, SUMMARY
+from theanine_bench.tasks.compare import (
+    ComparedMethod,
+    compare_config,
+    compare_task,
+    method_results,
+    unknown_sources,
+)
 
 METHODS = ("exchange", "memory-retrieval", "no-memory")
 EVIL = "</script><script>alert(1)</script><!-- & 'quotes' \"here\" @@SCRIPTS@@"
 
 
-def written(run: Terminal, file: Path, *arguments: str, fine: bool = True) -> Any:
-    run.bare("compare", *arguments, "--json", str(file), fine=fine)
-    return json.loads(file.read_text("utf-8"))
+def compared(run: Terminal, folder: Path, *arguments: str, fine: bool = True) -> SavedRun:
+    """The run that the command leaves in a folder."""
+    run.bare("compare", *arguments, "--out", str(folder), fine=fine)
+    return anyio.run(read_run, folder)
+
+
+def compare(
+    folder: Path,
+    histories: Sequence[History],
+    questions: Sequence[UserQuestion],
+    method: str = "exchange",
+    **config: Any,
+) -> SavedRun:
+    """The run of one method by a program."""
+
+    async def execute() -> SavedRun:
+        one = ComparedMethod(label=method, method=method, settings=config.pop("settings", {}))
+        task = compare_task([method], histories, questions)
+        limits = RunLimits(concurrency=1)
+        await run_task(task, compare_config([one], **config), RunFolder(folder), limits=limits)
+        return await read_run(folder)
+
+    return anyio.run(execute)
+
+
+def page_data(page: str) -> Any:
+    data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert data
+    return json.loads(data[1])
+
+
+def parts(run: SavedRun, sample: str) -> list[str]:
+    return [part["text"] for part in run.results[sample].recalled]
 
 
 def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Path) -> None:
-    found = written(run, tmp_path / "a.json", "--methods", ",".join(METHODS))
-    assert [column["label"] for column in found["columns"]] == list(METHODS)
-    assert [one["text"] for one in found["questions"]] == [one.question for one in load_questions()]
+    found = compared(run, tmp_path / "run", "--methods", ",".join(METHODS))
+    assert [one.label for one in method_results(found)] == list(METHODS)
     history = read_histories(HARBOUR).histories[0]
-    for column in found["columns"]:
-        place = str(tmp_path / f"{column['label']}.db")
-        with theanine.open(place, method=column["label"]) as agent:
+    for one in method_results(found):
+        place = str(tmp_path / f"{one.label}.db")
+        with theanine.open(place, method=one.label) as agent:
             agent.user(history.name).log(history)
             agent.user(history.name).remember()
-            assert column["memories"] == len(agent.user(history.name).memories())
+            assert one.memories == len(agent.user(history.name).memories())
             last = history.transcripts[-1].turns[-1].at
-            for asked, shown in zip(load_questions(), column["answers"], strict=True):
+            for asked, shown in zip(load_questions(), one.results.values(), strict=True):
+                assert (shown.question, shown.reference) == (asked.question, asked.answer)
                 said = Utterance(text=asked.question, speaker="Ana", at=last)
                 alone = agent.user(history.name).recall([said])
-                assert [piece["text"] for piece in shown["pieces"]] == [p.text for p in alone.parts]
+                assert [part["text"] for part in shown.recalled] == [p.text for p in alone.parts]
                 back = {turn.key for turn in alone.source_turns}
-                assert shown["found"] == len(back & set(asked.sources)) / len(asked.sources)
+                share = len(back & set(asked.sources)) / len(asked.sources)
+                assert shown.scores["evidence"] == share
 
 
 def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
     run: Terminal, tmp_path: Path
 ) -> None:
-    ran = run.bare("compare", "--methods", "exchange,no-memory")
+    file = tmp_path / "a.json"
+    ran = run.bare("compare", "--methods", "exchange,no-memory", "--json", str(file))
     assert "130 turns in 10 sessions, 5 questions" in ran.out
     for measure in ("given back", "evidence", "remember", "recall", "calls", "money", "disk"):
         assert measure in ran.out
-    assert not run.store.exists()
-    found = written(run, tmp_path / "a.json", "--methods", "exchange,no-memory")
-    turn, nothing = found["columns"]
-    assert turn["disk"] > nothing["disk"] == found["log"] > 0
+    assert not run.store.exists() and not Path("runs").exists()
+    turn, nothing = json.loads(file.read_text("utf-8"))["facts"].values()
+    assert turn["bytes"] > nothing["bytes"] == turn["log_bytes"] == nothing["log_bytes"] > 0
     assert turn["remember_seconds"] > 0
-    assert all(one["tokens"] == 0 for one in nothing["answers"])
+    found = compared(run, tmp_path / "run", "--methods", "no-memory")
+    assert all(one.recalled_tokens == 0 for one in found.results.values())
 
 
 def test_the_models_calls_are_counted_where_they_were_made(run: Terminal, tmp_path: Path) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
-        found = written(run, tmp_path / "a.json", "--methods", "theanine,exchange", *model)
+        found = compared(run, tmp_path / "run", "--methods", "theanine,exchange", *model)
         calls = len(server.calls)
-    one, other = found["columns"]
-    assert one["remembering"]["calls"] + one["recalling"]["calls"] == calls > 0
-    assert one["recalling"]["calls"] > 0
-    assert one["remembering"]["cost"] is None  # nobody knows the price of the scripted model
-    assert (other["remembering"]["calls"], other["recalling"]["calls"]) == (0, 0)
+    one, other = method_results(found)
+    assert one.remembering.calls + one.recalling.calls == calls > 0
+    assert one.recalling.calls > 0
+    assert one.remembering.cost is None  # nobody knows the price of the scripted model
+    assert (other.remembering.calls, other.recalling.calls) == (0, 0)
+    assert found.summary["spent"]["remembering"]["calls"] == one.remembering.calls
 
 
 def test_a_model_that_fails_is_a_failure_beside_the_others(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
     asked = save(tmp_path, "q.txt", "Where is the boat?")
+    out = tmp_path / "run"
     with ScriptedServer(by_step({"summarize": status(400)})) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
         chosen = ["--data", str(file), "--questions", str(asked), "--methods", "exchange,theanine"]
-        ran = run.bare("compare", *chosen, *model, fine=False)
-        found = written(run, tmp_path / "a.json", *chosen, *model, fine=False)
+        ran = run.bare("compare", *chosen, *model, "--out", str(out), fine=False)
     assert ran.code == 1
-    assert "theanine: " in ran.err and "is not remembered" in ran.err
-    assert [len(column["failures"]) for column in found["columns"]] == [0, 1]
-    assert found["columns"][0]["answers"][0]["pieces"]
+    assert "theanine: a, session 1 is not remembered: " in ran.err
+    found = anyio.run(read_run, out)
+    exchange, theanine_ = method_results(found)
+    assert [len(one.failures) for one in (exchange, theanine_)] == [0, 1]
+    assert exchange.results[1].recalled
+    assert theanine_.results[1].failures["answer"].startswith("not remembered: session 1: ")
+
+
+def test_the_same_command_tries_again_what_failed_and_pays_for_nothing_twice(
+    run: Terminal, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    failing = [True]
+
+    def respond(call: Any) -> Any:
+        return by_step({"refine": status(503)} if failing[0] else {})(call)
+
+    with ScriptedServer(respond) as server:
+        model = ["--model", "openai:scripted", "--base-url", server.base_url, "--limit", "1"]
+        compared(run, out, "--methods", "theanine", *model, fine=False)
+        remembered = method_results(anyio.run(read_run, out))[0].remembering.calls
+        failing[0] = False
+        found = compared(run, out, "--methods", "theanine", *model)
+        again = run.bare("compare", "--methods", "theanine", *model, "--out", str(out), "--replay")
+        calls = len(server.calls)
+        compared(run, out, "--methods", "theanine", *model)
+        assert len(server.calls) == calls
+    assert method_results(found)[0].remembering.calls == remembered > 0
+    assert found.results["theanine/1"].complete
+    assert "1 result, all identical; no model was called" in again.out
+
+
+def test_a_killed_run_resumes(run: Terminal, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    chosen = ["--methods", "exchange,utterance"]
+    compared(run, whole, *chosen)
+    compared(run, killed, *chosen)
+    items = (killed / ITEMS).read_text("utf-8").splitlines(keepends=True)
+    (killed / ITEMS).write_text("".join(items[:7]), "utf-8")
+    facts = (killed / FACTS).read_text("utf-8").splitlines(keepends=True)
+    (killed / FACTS).write_text(facts[0], "utf-8")
+    (killed / SUMMARY).unlink()
+    part = anyio.run(read_run, killed)
+    assert [len(one.results) for one in method_results(part)] == [5, 2]
+    assert page_data(bench_page(part))["questions"][2]["answers"][1] is None
+    found = compared(run, killed, *chosen)
+    assert (killed / ITEMS).read_bytes() == (whole / ITEMS).read_bytes()
+    exchange, utterance = method_results(found)
+    assert exchange.remember_seconds is not None
+    assert utterance.remember_seconds is None  # the killed process can't tell
+    assert utterance.memories == 130
+
+
+def test_runs_are_reported_exported_and_held_against_each_other(
+    run: Terminal, tmp_path: Path
+) -> None:
+    few, many = str(tmp_path / "few"), str(tmp_path / "many")
+    chosen = ["--methods", "exchange"]
+    page = tmp_path / "page.html"
+    compared(run, Path(few), *chosen, "--set", "retrieved=1", "--html", str(page))
+    found = compared(run, Path(many), *chosen)
+    diff = run.bare("bench", "diff", few, many, "--json").json
+    assert diff["samples"] == 5
+    means = diff["metrics"]["evidence"]["means"]
+    assert means[1]["mean"] == method_results(found)[0].evidence > means[0]["mean"]
+    run.bare("bench", "report", few)
+    assert (Path(few) / "report.html").read_text("utf-8") == page.read_text("utf-8")
+    table = run.bare("bench", "export", many, "--format", "md").out.splitlines()
+    assert table[0].startswith("|  | memories | links |")
+    assert table[2].startswith("| exchange | 65 | 0 |")
+    assert "\\% " in run.bare("bench", "export", many, "--format", "latex").out
+    rows = run.bare("bench", "export", many, "--format", "csv").out.splitlines()
+    assert len(rows) == 6 and rows[1].startswith("exchange/1,exchange/ana,exchange,")
 
 
 def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
-    histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"), 2)
+    histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
     with ScriptedServer(by_step({"refine": status(400)})) as server:
-        common = With(model="openai:scripted", base_url=server.base_url)
-        entrant = Entrant(label="theanine", method="theanine")
-        (column,) = compare_methods([entrant], histories, asked, common).columns
-    assert not column.failures and not column.complete
-    assert all(one.failure and not one.pieces for one in column.answers)
-    assert column.found == 0
+        model = {"model": "openai:scripted", "base_url": server.base_url}
+        run = compare(tmp_path / "run", histories, asked[:2], "theanine", **model)
+    (one,) = method_results(run)
+    assert not one.failures
+    assert all(r.failures and not r.recalled for r in one.results.values())
+    assert one.evidence == 0
 
 
 def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path: Path) -> None:
-    found = written(
-        run, tmp_path / "a.json", "--methods", "exchange,few=exchange", "--set", "few.retrieved=1"
-    )
-    many, few = found["columns"]
-    assert (few["label"], few["method"], few["settings"]) == ("few", "exchange", {"retrieved": "1"})
-    assert {len(one["pieces"]) for one in few["answers"]} == {1}
-    assert {len(one["pieces"]) for one in many["answers"]} == {6}
+    chosen = ["--methods", "exchange,few=exchange", "--set", "few.retrieved=1"]
+    many, few = method_results(compared(run, tmp_path / "run", *chosen))
+    assert (few.label, few.method, few.settings) == ("few", "exchange", {"retrieved": "1"})
+    assert {len(one.recalled) for one in few.results.values()} == {1}
+    assert {len(one.recalled) for one in many.results.values()} == {6}
 
 
 def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange,full-history", "--budget", "60"]
-    found = written(run, tmp_path / "a.json", *chosen)
-    tokens = [one["tokens"] for column in found["columns"] for one in column["answers"]]
-    assert 0 < max(tokens) <= 60
+    found = compared(run, tmp_path / "run", *chosen)
+    assert 0 < max(one.recalled_tokens for one in found.results.values()) <= 60
 
 
 def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange", "--embedder", "hash:64"]
-    plain = written(run, tmp_path / "a.json", *chosen)["columns"][0]["answers"]
+    plain = compared(run, tmp_path / "a", *chosen)
     other = [*chosen, "--reranker", "overlap", "--rerank-depth", "20"]
-    reranked = written(run, tmp_path / "b.json", *other)["columns"][0]["answers"]
-    assert [one["pieces"] for one in plain] != [one["pieces"] for one in reranked]
+    reranked = compared(run, tmp_path / "b", *other)
+    assert any(parts(plain, id) != parts(reranked, id) for id in plain.results)
 
 
 @pytest.mark.parametrize(
@@ -195,19 +305,19 @@ def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path)
     assert '"unknown":["gone","nowhere"]' in page.read_text("utf-8")
 
 
-def test_a_source_of_one_history_is_known_to_a_question_of_all() -> None:
+def test_a_source_of_one_history_is_known_to_a_question_of_all(tmp_path: Path) -> None:
     key = read_histories(HARBOUR).histories[0].transcripts[0].turns[0].key or ""
     said = Utterance(text="Which boat?", speaker="Ana", at=two()[0].transcripts[-1].at)
     asked = [
         UserQuestion(user=name, dialogue=(said,), gold=frozenset({("", key)}))
         for name in ("ana", "bo")
     ]
-    found = compare_methods([Entrant(label="exchange", method="exchange")], two(), asked)
-    assert not found.unknown
-    assert [len(one.gold) for one in found.questions] == [1, 0]
+    found = compare(tmp_path / "run", two(), asked)
+    assert not unknown_sources(found)
+    assert [len(one.extra["gold"]) for one in found.results.values()] == [1, 0]
 
 
-def test_data_without_questions_is_asked_before_each_session_is_remembered() -> None:
+def test_data_without_questions_is_asked_before_each_session_is_remembered(tmp_path: Path) -> None:
     histories, asked = read_questions(HARBOUR)
     transcripts = histories[0].transcripts
     assert [ask.before for ask in asked] == [one.key for one in transcripts[1:]]
@@ -215,15 +325,20 @@ def test_data_without_questions_is_asked_before_each_session_is_remembered() -> 
         assert ask.dialogue[-1].role == "user"
         assert list(ask.dialogue) == list(transcript.turns[: len(ask.dialogue)])
         assert all(turn.role != "user" for turn in transcript.turns[len(ask.dialogue) :])
-    entrants = [Entrant(label="u", method="utterance", settings={"retrieved": 999})]
-    found = compare_methods(entrants, histories, asked)
-    later: list[set[str]] = []
-    with_keys = {turn.key: t.key for t in transcripts for turn in t.turns}
-    for answered in found.columns[0].answers:
-        turns = [n for piece in answered.pieces for n in piece.sources]
-        later.append({with_keys[found.turns["ana"][n].key] for n in turns})
-    for place, seen in enumerate(later, 1):
-        assert seen == {one.key for one in transcripts[:place]}
+    found = compare(tmp_path / "run", histories, asked, "utterance", settings={"retrieved": 999})
+    (one,) = method_results(found)
+    assert one.sessions == len(transcripts)
+    session_keys = {t.turns[0].full_text: t.key for t in transcripts}
+    by_id = {
+        turn["session"]: session_keys[turn["text"]]
+        for result in found.results.values()
+        for part in result.recalled
+        for turn in part["sources"]
+        if turn["text"] in session_keys
+    }
+    for place, result in enumerate(one.results.values(), 1):
+        seen = {by_id[turn["session"]] for part in result.recalled for turn in part["sources"]}
+        assert seen == {transcript.key for transcript in transcripts[:place]}
 
 
 @pytest.mark.parametrize("way", ["store", "export"])
@@ -246,8 +361,8 @@ def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str
             turn.full_text for turn in original.turns
         ]
     assert all(turn.recalled == () for turn in histories[1].transcripts[0].turns)
-    found = written(run, tmp_path / "a.json", "--data", str(data), "--methods", "exchange")
-    assert found["columns"][0]["memories"] == 66
+    found = compared(run, tmp_path / "run", "--data", str(data), "--methods", "exchange")
+    assert method_results(found)[0].memories == 66
     with theanine.open(str(run.store)) as agent:
         assert list(agent.export()) == before
 
@@ -264,10 +379,15 @@ def test_one_session_alone_has_nothing_to_ask(tmp_path: Path) -> None:
         read_questions(save(tmp_path, "a.jsonl", line(text="I sold the boat.")))
 
 
-def test_a_limit_spreads_over_all(tmp_path: Path) -> None:
-    _, all_of_them = read_questions(HARBOUR)
-    _, few = read_questions(HARBOUR, limit=3)
-    assert few == [all_of_them[0], all_of_them[3], all_of_them[6]]
+def test_a_limit_spreads_over_all() -> None:
+    histories, asked = read_questions(HARBOUR)
+    task = compare_task(["exchange"], histories, asked, limit=3)
+    assert [sample.id for group in task.groups for sample in group.samples] == [
+        "exchange/1",
+        "exchange/4",
+        "exchange/7",
+    ]
+    assert task.data == compare_task(["exchange"], histories, asked).data
 
 
 def two() -> list[History]:
@@ -280,14 +400,15 @@ def two() -> list[History]:
 
 
 def test_users_are_kept_apart(tmp_path: Path) -> None:
-    _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"), 1)
-    both = [*asked, *(UserQuestion(user="bo", dialogue=ask.dialogue) for ask in asked)]
-    found = compare_methods([Entrant(label="exchange", method="exchange")], two(), both)
-    for question, answered in zip(found.questions, found.columns[0].answers, strict=True):
-        said = {turn for piece in answered.pieces for turn in piece.sources}
+    _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
+    both = [UserQuestion(user=name, dialogue=asked[0].dialogue) for name in ("ana", "bo")]
+    found = compare(tmp_path / "run", two(), both)
+    for result, history in zip(found.results.values(), two(), strict=True):
+        texts = {turn.full_text for t in history.transcripts for turn in t.turns}
+        said = {turn["text"] for part in result.recalled for turn in part["sources"]}
         assert said
-        assert said <= set(found.turns[question.user])
-    assert found.sessions == 4
+        assert said <= texts
+    assert method_results(found)[0].sessions == 4
 
 
 def evil() -> tuple[list[History], Any]:
@@ -298,16 +419,13 @@ def evil() -> tuple[list[History], Any]:
     return [history], [UserQuestion(user=EVIL, dialogue=(said,))]
 
 
-def test_words_never_become_markup_on_the_page() -> None:
-    found = compare_methods([Entrant(label="exchange", method="exchange")], *evil())
-    page = compare_page(found, title=EVIL)
+def test_words_never_become_markup_on_the_page(tmp_path: Path) -> None:
+    page = compare_page(replace(compare(tmp_path / "run", *evil()), name=EVIL))
     assert "alert(1)</script>" not in page
     assert page.count("<script") == 5
     assert "default-src 'none'" in page
     assert not re.search(r'(?:src|href)="', page)
-    data = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
-    assert data
-    read = json.loads(data[1])
+    read = page_data(page)
     assert read["questions"][0]["text"] == f"{EVIL}?"
     assert read["turns"][EVIL]["1"] == {"speaker": EVIL, "when": "", "words": f"I love {EVIL}"}
 

@@ -78,7 +78,7 @@ def run_or_replay(
     config = run_config(options, settings)
     folder = None if options.out is None else RunFolder(options.out)
     if options.replay:
-        _replay(task, config, folder)
+        replay_and_show(task, config, folder)
         return None
     limits = RunLimits(concurrency=options.concurrency, max_cost=options.max_cost)
     folder, summary = execute(task, config, folder, limits)
@@ -129,7 +129,7 @@ def exit_unless_complete(summary: Mapping[str, Any]) -> None:
         raise typer.Exit(1)
 
 
-def _replay(task: Task, config: RunConfig, folder: RunFolder | None) -> None:
+def replay_and_show(task: Task, config: RunConfig, folder: RunFolder | None) -> None:
     if folder is None:
         raise SettingsError("name the folder of the run to replay with --out")
     outcome = anyio.run(replay, task, config, folder)

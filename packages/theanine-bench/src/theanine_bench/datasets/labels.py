@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.importers.base import Rejected
-from theanine.types import History
+from theanine.types import History, Utterance
 
 TurnRef = tuple[str, str]
 """A turn: its session's key (empty if turn keys are unique in the history) and its own key."""
@@ -97,6 +97,17 @@ def resolve_labels(
         unlabeled=tuple(unlabeled),
         dropped=dict(+counts),
     )
+
+
+def find_turns(labels: Collection[TurnRef], history: History) -> dict[TurnRef, Utterance]:
+    """Return the turns of a history that these labels name, by label, in time order."""
+    return {
+        (session, key): turn
+        for transcript in history.transcripts
+        for number, turn in enumerate(transcript.turns, 1)
+        for session in ("", transcript.key)
+        if (session, key := turn.key or f"#{number}") in labels
+    }
 
 
 class RecordHistories:

@@ -8,7 +8,13 @@ from pathlib import Path
 from theanine.types import History, Utterance
 from theanine_bench.datasets.evidence import parse_labeled
 from theanine_bench.datasets.formats import QaFormat, load_formats
-from theanine_bench.datasets.labels import UNLABELED, LabeledHistory, Question, resolve_labels
+from theanine_bench.datasets.labels import (
+    UNLABELED,
+    LabeledHistory,
+    Question,
+    find_turns,
+    resolve_labels,
+)
 from theanine_bench.datasets.questions import read_questions
 from theanine_bench.datasets.reading import PAUSE, load_json
 from theanine_bench.samples import Group, Sample, Stage
@@ -75,22 +81,15 @@ def _sample(question: Question, history: History) -> Sample:
         reference=question.answer,
         extra={
             "gold": sorted(map(list, question.gold)),
-            "evidence": _evidence(question, history),
+            "evidence": [
+                {"speaker": turn.speaker, "text": turn.full_text}
+                for turn in find_turns(question.gold, history).values()
+            ],
             "rubric": list(question.rubric),
             "answerable": question.answerable,
             **({"ordered": True} if question.ordered else {}),
         },
     )
-
-
-def _evidence(question: Question, history: History) -> list[dict[str, str]]:
-    """Return the labeled turns' speakers and texts, in time order."""
-    return [
-        {"speaker": turn.speaker, "text": turn.full_text}
-        for transcript in history.transcripts
-        for number, turn in enumerate(transcript.turns, 1)
-        if {("", key := turn.key or f"#{number}"), (transcript.key, key)} & question.gold
-    ]
 
 
 def _asker(history: History) -> str:

@@ -53,13 +53,12 @@ class UserQuestion:
 
 
 def read_questions(
-    data: Path, file: Path | None = None, limit: int | None = None
+    data: Path, file: Path | None = None
 ) -> tuple[list[History], list[UserQuestion]]:
     """Read the histories of a file, a folder, a store or an export, and questions about them.
 
     Without a questions file the questions are the data's own. If it has none, the last user turn of
     each session but the first is asked before that session is remembered, with the turns before it.
-    ``limit`` keeps at most so many questions, evenly spaced.
 
     Raises BadInput for an unreadable file and without any question.
     """
@@ -81,8 +80,6 @@ def read_questions(
             "--questions",
             str(data),
         )
-    if limit is not None and len(asked) > limit:
-        asked = [asked[i * len(asked) // limit] for i in range(limit)]
     return histories, asked
 
 

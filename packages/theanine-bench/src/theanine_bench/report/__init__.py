@@ -16,7 +16,7 @@ __all__ = [
     "segmentation_page",
 ]
 
-_PAGES = {"retrieval": retrieval_page, "segmentation": segmentation_page}
+_PAGES = {"compare": compare_page, "retrieval": retrieval_page, "segmentation": segmentation_page}
 
 
 def bench_page(run: SavedRun) -> str:

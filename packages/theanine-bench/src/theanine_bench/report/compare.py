@@ -1,97 +1,121 @@
-"""The page of a comparison: what each method recalls for each question, and what it takes."""
+"""The page of a comparison of methods: what each recalls for each question, and its costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from theanine.text.words import format_date
+from theanine_bench.metrics.evidence import EVIDENCE
 from theanine_bench.report.page import render_page
+from theanine_bench.samples import ANSWER
+from theanine_bench.tasks.compare import method_results, unknown_sources
 
 if TYPE_CHECKING:
-    from theanine.types import Turn, Usage
-    from theanine_bench.tasks.comparison import Answer, Column, Comparison, Question
+    from theanine.types import Usage
+    from theanine_bench.runs.saved_run import SavedRun
+    from theanine_bench.samples import SampleResult
+    from theanine_bench.tasks.compare import MethodResults
 
 
-def compare_page(found: Comparison, *, title: str) -> str:
-    """The whole page as one HTML text that reaches for nothing outside itself.
-
-    ``title`` is what the histories are called.
-    """
+def compare_page(run: SavedRun) -> str:
+    """Return the page as one HTML text that makes no requests."""
+    methods = method_results(run)
+    numbers = sorted({number for one in methods for number in one.results})
+    first = max(methods, key=lambda one: one.turns)
     data = {
-        "title": title,
-        "utterance_count": found.said,
-        "sessions": found.sessions,
-        "log": found.log,
-        "unknown": list(found.unknown),
-        "columns": [_column(column) for column in found.columns],
+        "title": run.name,
+        "utterance_count": first.turns,
+        "sessions": first.sessions,
+        "log": first.log,
+        "unknown": unknown_sources(run),
+        "columns": [_column(one) for one in methods],
         "questions": [
-            _question(question, [column.answers[place] for column in found.columns])
-            for place, question in enumerate(found.questions)
+            _question([one.results.get(number) for one in methods], run.seconds)
+            for number in numbers
         ],
-        "turns": {user: _turns(turns, found.undated[user]) for user, turns in found.turns.items()},
+        "turns": _turns(run.results.values(), run.undated),
     }
-    return render_page("compare.html", title=title, data=data, scripts=["compare.js"])
+    return render_page("compare.html", title=run.name, data=data, scripts=["compare.js"])
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(one: MethodResults) -> dict[str, Any]:
     return {
-        "label": column.label,
-        "method": column.method,
-        "settings": {name: str(value) for name, value in column.settings.items()},
-        "model": column.model,
-        "memories": column.memories,
-        "links": column.links,
-        "failures": dict(column.failures),
-        "rememberSeconds": column.remember_seconds,
-        "recallSeconds": column.recall_seconds,
-        "remembering": _spent(column.remembering),
-        "recalling": _spent(column.recalling),
-        "tokens": column.tokens,
-        "found": column.found,
-        "disk": column.disk,
-    }
-
-
-def _spent(spent: Usage) -> dict[str, Any]:
-    return {
-        "calls": spent.calls,
-        "failed": spent.failed,
-        "in": spent.input_tokens,
-        "out": spent.output_tokens,
-        "cost": spent.cost,
+        "label": one.label,
+        "method": one.method,
+        "settings": {name: str(value) for name, value in one.settings.items()},
+        "model": one.model,
+        "memories": one.memories,
+        "links": one.links,
+        "failures": dict(one.failures),
+        "rememberSeconds": one.remember_seconds,
+        "recallSeconds": one.recall_seconds,
+        "remembering": _usage(one.remembering),
+        "recalling": _usage(one.recalling),
+        "tokens": one.tokens,
+        "found": one.evidence,
+        "disk": one.disk,
     }
 
 
-def _question(question: Question, answers: list[Answer]) -> dict[str, Any]:
+def _usage(usage: Usage) -> dict[str, Any]:
     return {
-        "user": question.user,
-        "text": question.text,
-        "answer": question.answer,
-        "category": question.category,
-        "gold": list(question.gold),
-        "answers": [
+        "calls": usage.calls,
+        "failed": usage.failed,
+        "in": usage.input_tokens,
+        "out": usage.output_tokens,
+        "cost": usage.cost,
+    }
+
+
+def _question(
+    results: Sequence[SampleResult | None], seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    first = next(result for result in results if result)
+    outputs = [result.output for result in results if result and result.output]
+    return {
+        "user": first.extra["user"],
+        "text": first.question,
+        "answer": first.reference,
+        "category": first.extra["category"],
+        "gold": [turn["turn"] for turn in (outputs[0]["gold"] if outputs else ())],
+        "answers": [_answer(result, seconds) for result in results],
+    }
+
+
+def _answer(result: SampleResult | None, seconds: Mapping[str, float]) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {
+        "pieces": [
             {
-                "pieces": [
-                    {"text": piece.text, "turns": list(piece.sources), "by": piece.made_by}
-                    for piece in answer.pieces
-                ],
-                "tokens": answer.tokens,
-                "seconds": answer.seconds,
-                "found": answer.found,
-                "failure": answer.failure,
+                "text": part["text"],
+                "turns": [source["turn"] for source in part["sources"]],
+                "by": made_by,
             }
-            for answer in answers
+            for part, made_by in zip(result.recalled, result.output.get("made_by", ()), strict=True)
         ],
+        "tokens": result.recalled_tokens,
+        "seconds": seconds.get(result.id),
+        "found": result.scores.get(EVIDENCE),
+        "failure": result.failures.get(ANSWER),
     }
 
 
-def _turns(turns: Mapping[int, Turn], undated: frozenset[int]) -> dict[int, dict[str, str]]:
-    return {
-        number: {
-            "speaker": turn.speaker,
-            "when": "" if turn.session in undated else format_date(turn.at),
-            "words": turn.full_text,
-        }
-        for number, turn in turns.items()
-    }
+def _turns(
+    results: Iterable[SampleResult], undated: Mapping[str, frozenset[int]]
+) -> dict[str, dict[int, dict[str, str]]]:
+    """Return the recalled and gold turns by user and id; every store logs them alike."""
+    turns: defaultdict[str, dict[int, dict[str, str]]] = defaultdict(dict)
+    for result in results:
+        recalled = [source for part in result.recalled for source in part["sources"]]
+        for turn in (*recalled, *result.output.get("gold", ())):
+            dated = turn["session"] not in undated.get(result.group, ())
+            turns[result.extra["user"]][turn["turn"]] = {
+                "speaker": turn["speaker"],
+                "when": format_date(datetime.fromisoformat(turn["at"])) if dated else "",
+                "words": turn["text"],
+            }
+    return turns

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -25,7 +26,15 @@ from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.lock import lock_folder
 from theanine_bench.runs.summary import Summary, summarize_folder
 from theanine_bench.runs.task import JUDGE_SCOPE, RunModels, Task, open_models, run_settings
-from theanine_bench.samples import ANSWER, Group, Sample, SampleResult, Stage, count_samples
+from theanine_bench.samples import (
+    ANSWER,
+    Group,
+    Sample,
+    SampleResult,
+    Stage,
+    count_samples,
+    turn_record,
+)
 from theanine_bench.targets.target import Output, Target, TargetContext
 
 NOT_REMEMBERED = "not remembered"
@@ -137,6 +146,7 @@ class Runner:
     _store: Store = field(init=False)
     _judge: Chat | None = field(init=False, default=None)
     _results: dict[str, SampleResult] = field(init=False, default_factory=dict[str, SampleResult])
+    _facts: dict[str, dict[str, Any]] = field(init=False, default_factory=dict[str, dict[str, Any]])
 
     def __post_init__(self) -> None:
         self._store = open_store(str(self.folder.store))
@@ -157,7 +167,7 @@ class Runner:
     async def run(self, target: Target | None = None) -> list[SampleResult]:
         """Run what is not done yet; return all results so far, in the task's order."""
         order = [sample.id for group in self.task.groups for sample in group.samples]
-        self._results = self.folder.results_for(set(order))
+        self._results, self._facts = self.folder.results_for(set(order)), self.folder.facts()
         target = target or self.make_target()
         async with AsyncExitStack() as stack:
             if self.task.uses_store or self.models.agent or self.models.judge:
@@ -182,11 +192,11 @@ class Runner:
         """Run the stages in order. A transient failure stops the group, because later stages must
         not run with sessions that its samples should not know."""
         try:
-            if all(self._finished(sample) for sample in group.samples):
+            if self._group_finished(target, group):
                 return
             for stage in group.stages:
                 if not await self._run_stage(target, group, stage):
-                    return
+                    break
             if facts := await target.facts(group.id):
                 self.folder.append_facts(group.id, facts)
         finally:
@@ -215,6 +225,13 @@ class Runner:
             for sample in waiting:
                 tasks.start_soon(run, sample)
         return not left
+
+    def _group_finished(self, target: Target, group: Group) -> bool:
+        if target.has_facts:
+            facts = self._facts.get(group.id)
+            if facts is None or facts.get("failures"):
+                return False
+        return all(self._finished(sample) for sample in group.samples)
 
     def _finished(self, sample: Sample) -> bool:
         result = self._earlier_result(sample)
@@ -316,16 +333,7 @@ def make_result(
             {
                 "text": part.text,
                 "memories": [memory.id for memory in part.memories],
-                "sources": [
-                    {
-                        "turn": turn.id,
-                        "session": turn.session,
-                        "speaker": turn.speaker,
-                        "at": turn.at.isoformat(),
-                        "text": turn.full_text,
-                    }
-                    for turn in part.source_turns
-                ],
+                "sources": [turn_record(turn) for turn in part.source_turns],
             }
             for part in (recollection.parts if recollection else ())
         ],

@@ -164,17 +164,14 @@ def _from_retrieval_items(
 
 
 async def _undated_sessions(folder: RunFolder, method: str) -> dict[str, frozenset[int]]:
-    if not folder.store.exists():
-        return {}
-    store = open_store(str(folder.store))
-    await store.open()
-    try:
-        sessions = {
-            scope.user: await store.sessions(scope, method) for scope in await store.scopes()
-        }
-    finally:
-        await store.close()
-    return {
-        user: frozenset(session.id for session in known if not session.dated)
-        for user, known in sessions.items()
-    }
+    undated: dict[str, frozenset[int]] = {}
+    for path in folder.stores:
+        store = open_store(str(path))
+        await store.open()
+        try:
+            for scope in await store.scopes():
+                sessions = await store.sessions(scope, method)
+                undated[scope.user] = frozenset(s.id for s in sessions if not s.dated)
+        finally:
+            await store.close()
+    return undated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.store import open_store
@@ -111,12 +111,20 @@ def summarize_run(
 
 
 def sum_facts(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the numbers of several groups by name; of other values, the last one counts."""
+    """Sum the numbers of several groups by name, also in mappings; None is unknown, as is its sum.
+
+    Of other values, the last one counts.
+    """
     sums: dict[str, Any] = {}
     for group in facts:
         for name, value in group.items():
-            number = isinstance(value, int | float)
-            sums[name] = sums.get(name, 0) + value if number else value
+            known = sums.get(name, {} if isinstance(value, Mapping) else 0)
+            if isinstance(value, Mapping):
+                sums[name] = sum_facts([known, cast("Mapping[str, Any]", value)])
+            elif isinstance(value, int | float):
+                sums[name] = None if known is None else known + value
+            else:
+                sums[name] = value
     return sums
 
 

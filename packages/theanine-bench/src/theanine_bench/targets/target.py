@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import theanine
 from theanine.client.client import AsyncClient
@@ -86,7 +86,14 @@ class TargetContext:
 
 
 class Target:
-    """Base class of systems under test. A run enters it before the first sample."""
+    """Base class of systems under test. A run enters it before the first sample.
+
+    Attributes:
+        has_facts: whether :meth:`facts` reports anything. A group is then only finished once it
+            has, and without ``failures`` among its facts.
+    """
+
+    has_facts: ClassVar[bool] = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,7 +117,7 @@ class Target:
         raise NotImplementedError
 
     async def facts(self, user: str) -> Mapping[str, Any]:
-        """Return figures about a finished group, such as seconds or bytes; JSON-ready."""
+        """Return figures about a group that is finished or stopped, such as bytes; JSON-ready."""
         return {}
 
 

@@ -1,271 +1,457 @@
-"""Several methods over the same histories, side by side: what each recalls, and what it takes.
+"""The compare bench: what several methods recall of the same histories, and what each costs.
 
-Each method has a store of its own, in a folder that is gone afterwards: its disk, its calls and
-its time are its own, and none sees what another made.
+A group is one method with one history, in a store of its own, so that its disk space, calls and
+times are its own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import Any, Self
 
 import theanine
-from theanine.errors import ModelError
+from theanine.client.client import AsyncClient
 from theanine.methods.registry import open_method
-from theanine.tokenizer import count_tokens
-from theanine.types import History, Transcript, Turn, Usage
-from theanine_bench.datasets.labels import TurnRef
+from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+from theanine.types import LOCAL_MODEL, History, Transcript, Turn, Usage
+from theanine_bench.config import RunConfig
+from theanine_bench.datasets.labels import find_turns
 from theanine_bench.datasets.questions import UserQuestion
-from theanine_bench.metrics.ranking import recall_at
-from theanine_bench.tasks.comparison import (
-    Answer,
-    Column,
-    Comparison,
-    Entrant,
-    Piece,
-    Question,
-    With,
+from theanine_bench.metrics.evidence import EVIDENCE, EvidenceRecalled
+from theanine_bench.runs.folder import STORES, RunFolder
+from theanine_bench.runs.saved_run import SavedRun
+from theanine_bench.runs.task import Task
+from theanine_bench.samples import Group, Sample, SampleResult, Stage, turn_record
+from theanine_bench.targets.models import ModelWrapper
+from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.tasks.export import ResultTable
+
+BENCH = "compare"
+TABLE_COLUMNS = (
+    *("", "memories", "links", "failed", "given back", "evidence"),
+    *("remember", "recall", "calls", "tokens", "money", "disk"),
 )
 
-if TYPE_CHECKING:
-    from theanine.client.sync import Client
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedMethod:
+    """A method id with settings, under a label."""
+
+    label: str
+    method: str
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-Gold = Sequence[frozenset[int]]
-"""The numbers of the turns that answer each question, in the order of the questions."""
-Progress = Callable[[str], None]
-"""Called with a method's label after each of its sessions and questions."""
+def compare_config(
+    methods: Sequence[ComparedMethod],
+    *,
+    reranker: str | None = None,
+    rerank_depth: int | None = None,
+    **config: Any,
+) -> RunConfig:
+    """Return a run's configuration; ``config`` are its other fields, the same for all methods.
 
-
-def compare_methods(
-    entrants: Sequence[Entrant],
-    histories: Sequence[History],
-    asked: Sequence[UserQuestion],
-    common: With | None = None,
-    progress: Progress = lambda _: None,
-) -> Comparison:
-    """Let each method remember the histories, session by session, and ask it the questions.
-
-    A session or a recall that fails because of the model is a failure in the result. Raises
-    SettingsError, before anything is done, for an unknown method or setting.
+    Raises SettingsError for an unknown method or setting.
     """
-    for entrant in entrants:
-        open_method(entrant.method, entrant.settings or None)
-    common = common or With()
-    with TemporaryDirectory(prefix="theanine-compare-") as folder:
-        log = _logged(Path(folder) / "log.db", histories, asked)
-        _warm(Path(folder) / "warm.db", common)
-        columns = [
-            _Run(
-                entrant,
-                Path(folder) / f"{number}.db",
-                common,
-                log.gold,
-                partial(progress, entrant.label),
-            ).column(histories, asked)
-            for number, entrant in enumerate(entrants)
-        ]
-    return Comparison(
-        sessions=sum(len(history.transcripts) for history in histories),
-        said=sum(map(len, log.turns.values())),
-        log=log.size,
-        questions=[_question(ask, right) for ask, right in zip(asked, log.gold, strict=True)],
-        columns=columns,
-        turns=_shown(log, asked, columns),
-        undated=log.undated,
-        unknown=log.unknown,
+    for one in methods:
+        open_method(one.method, one.settings or None)
+    settings: dict[str, object] = {"methods": [asdict(one) for one in methods]}
+    if reranker is not None:
+        settings |= {"reranker": reranker, "rerank_depth": rerank_depth or DEFAULT_RERANK_DEPTH}
+    return RunConfig(method=BENCH, settings=settings, **config)
+
+
+def compare_task(
+    labels: Sequence[str],
+    histories: Sequence[History],
+    questions: Sequence[UserQuestion],
+    limit: int | None = None,
+) -> Task:
+    """Return a task with a sample for each method and question; its category is the label.
+
+    ``labels`` are those of the configuration's methods; ``limit`` keeps at most so many questions,
+    evenly spaced.
+    """
+    asked = list(enumerate(questions, 1))
+    if limit is not None and limit < len(asked):
+        asked = [asked[i * len(asked) // limit] for i in range(limit)]
+    extras = _labels(asked, histories)
+    groups: list[Group] = []
+    group_labels: dict[str, str] = {}
+    for label in labels:
+        for history in histories:
+            waiting: defaultdict[str | None, list[Sample]] = defaultdict(list)
+            for number, question in asked:
+                if question.user == history.name:
+                    sample = Sample(
+                        id=f"{label}/{number}",
+                        category=label,
+                        dialogue=question.dialogue,
+                        reference=question.answer,
+                        extra=extras[number],
+                    )
+                    waiting[question.before].append(sample)
+            group = Group(id=f"{label}/{history.name}", stages=tuple(_stages(history, waiting)))
+            groups.append(group)
+            group_labels[group.id] = label
+    content = [
+        (q.user, q.dialogue, q.answer, q.category, sorted(q.gold), q.before) for q in questions
+    ]
+    return Task(
+        bench=BENCH,
+        data=hashlib.sha256(repr((list(histories), content)).encode()).hexdigest(),
+        groups=groups,
+        metrics=[EvidenceRecalled()],
+        target=partial(CompareTarget, labels=group_labels),
+        uses_store=False,
     )
 
 
-class _Run:
-    """One method, from an empty store to its column."""
+def _labels(
+    asked: Sequence[tuple[int, UserQuestion]], histories: Sequence[History]
+) -> dict[int, dict[str, Any]]:
+    """Return what metrics and pages need of each question, by its number.
 
-    def __init__(
-        self, entrant: Entrant, path: Path, common: With, gold: Gold, tick: Callable[[], None]
+    A source is unknown if no history has it of which the same question is asked.
+    """
+    by_name = {history.name: history for history in histories}
+    turns = {number: find_turns(one.gold, by_name[one.user]) for number, one in asked}
+    known: defaultdict[str, set[Any]] = defaultdict(set)
+    for number, question in asked:
+        known[question.text].update(turns[number])
+    return {
+        number: {
+            "number": number,
+            "user": question.user,
+            "category": question.category,
+            "gold": sorted(map(list, turns[number])),
+            "evidence": [
+                {"speaker": turn.speaker, "text": turn.full_text} for turn in turns[number].values()
+            ],
+            "unknown": sorted(
+                ":".join(filter(None, ref)) for ref in question.gold - known[question.text]
+            ),
+        }
+        for number, question in asked
+    }
+
+
+def _stages(history: History, waiting: dict[str | None, list[Sample]]) -> list[Stage]:
+    """Return stages in which samples come right before their session, or after the last one."""
+    stages: list[Stage] = []
+    transcripts: list[Transcript] = []
+
+    def add_stage(samples: Sequence[Sample]) -> None:
+        learned = (replace(history, transcripts=tuple(transcripts)),) if transcripts else ()
+        stages.append(Stage(histories=learned, samples=tuple(samples)))
+        transcripts.clear()
+
+    for transcript in history.transcripts:
+        if samples := waiting.pop(transcript.key, None):
+            add_stage(samples)
+        transcripts.append(transcript)
+    add_stage(waiting.pop(None, []))
+    return stages
+
+
+class _SharedModel(ModelWrapper):
+    """A model of several clients, which outlives each of them."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """One group's memory.
+
+    Attributes:
+        seconds: time spent remembering, without logging; None if an earlier process that didn't
+            report it has remembered a part.
+        turns: by session key (empty as well) and turn key.
+    """
+
+    client: AsyncClient
+    path: Path
+    seconds: float | None
+    turns: dict[tuple[str, str], Turn] = field(default_factory=dict[tuple[str, str], Turn])
+
+
+class CompareTarget(Target):
+    """The compared methods, each with each history in ``stores/N.db`` of the run's folder.
+
+    ``labels`` has the method's label of each group.
+    """
+
+    has_facts = True
+
+    def __init__(self, context: TargetContext, labels: Mapping[str, str]) -> None:
+        config = context.config
+        settings: dict[str, Any] = dict(config.settings)
+        self._context, self._labels = context, labels
+        self._model = context.meter(context.model) if context.model else None
+        self._open = {
+            one["label"]: partial(
+                theanine.aopen,
+                method=one["method"],
+                config=one["settings"] or None,
+                model=_SharedModel(self._model) if self._model else LOCAL_MODEL,
+                embedder=config.embedder,
+                reranker=settings.get("reranker"),
+                reranked=settings.get("rerank_depth", DEFAULT_RERANK_DEPTH),
+                seed=config.seed,
+            )
+            for one in settings["methods"]
+        }
+        for open_client in self._open.values():
+            open_client("unused.db")  # raises for names and settings that make no sense
+        self._earlier_facts = RunFolder(context.folder).facts()
+        self._memories: dict[str, _Memory] = {}
+        self._logged: dict[str, list[History]] = defaultdict(list)
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Load the embedder, so that its loading is not in the first method's time."""
+        with TemporaryDirectory() as folder:
+            embedder = self._context.config.embedder
+            async with theanine.aopen(
+                f"{folder}/warm.db", method="utterance", embedder=embedder
+            ) as client:
+                memory = client.user("warm")
+                async with memory.session() as session:
+                    await session.hear("I love rowing on the lake.")
+                await memory.recall("rowing")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        self._entrant, self._path, self._common = entrant, path, common
-        self._gold, self._tick = gold, tick
-        self._answers: dict[int, Answer] = {}
-        self._seconds = 0.0
+        await self._stack.aclose()
+        if isinstance(self._model, ModelWrapper):
+            await self._model.close()
 
-    def column(self, histories: Sequence[History], asked: Sequence[UserQuestion]) -> Column:
-        """Remember, ask, and add up."""
-        waiting: defaultdict[tuple[str, str | None], list[tuple[int, UserQuestion]]] = defaultdict(
-            list
+    async def remember(self, user: str, histories: Sequence[History]) -> str | None:
+        """Log and remember session by session; a session that fails is tried once more."""
+        group = self._memories.get(user) or await self._open_memory(user)
+        memory = group.client.user(user)
+        for history in histories:
+            self._logged[user].append(history)
+            for transcript in history.transcripts:
+                await memory.log(replace(history, transcripts=[transcript]))
+                await self._remember(group, user)
+        if await memory.pending():
+            await self._remember(group, user)
+        keys = {session.id: session.key for session in await memory.sessions()}
+        numbers: defaultdict[int, int] = defaultdict(int)
+        for turn in await memory.turns():
+            numbers[turn.session] += 1
+            for session in ("", keys[turn.session]):
+                group.turns[session, turn.key or f"#{numbers[turn.session]}"] = turn
+        for one in await memory.pending():
+            return f"session {one.session}: {one.failure}"
+        return None
+
+    async def _open_memory(self, user: str) -> _Memory:
+        number = list(self._labels).index(user) + 1
+        path = self._context.folder / STORES / f"{number}.db"
+        path.parent.mkdir(exist_ok=True)
+        known = self._earlier_facts.get(user, {}) if path.exists() else {"remember_seconds": 0.0}
+        client = await self._stack.enter_async_context(self._open[self._labels[user]](str(path)))
+        self._memories[user] = _Memory(client, path, known.get("remember_seconds"))
+        return self._memories[user]
+
+    async def _remember(self, group: _Memory, user: str) -> None:
+        started = time.perf_counter()
+        await group.client.user(user).remember()
+        if group.seconds is not None:
+            group.seconds += time.perf_counter() - started
+
+    async def answer(self, sample: Sample, user: str) -> Output:
+        """Return what the method recalls for the question."""
+        group = self._memories[user]
+        started = time.perf_counter()
+        recollection = await group.client.user(user).recall(
+            sample.dialogue, budget=self._context.config.budget
         )
-        for place, ask in enumerate(asked):
-            waiting[ask.user, ask.before].append((place, ask))
-        with self._opened() as agent:
+        seconds = time.perf_counter() - started
+        gold = (group.turns[session, key] for session, key in sample.extra["gold"])
+        return Output(
+            recollection=recollection,
+            seconds=seconds,
+            data={
+                "made_by": [part.made_by for part in recollection.parts],
+                "gold": [turn_record(turn) for turn in gold],
+            },
+        )
+
+    async def facts(self, user: str) -> Mapping[str, Any]:
+        """Close the group's store; return its sizes, times, costs and failures."""
+        if user not in self._memories:
+            return {}
+        group = self._memories[user]
+        memory = group.client.user(user)
+        memories, links = len(await memory.memories()), len(await memory.links())
+        sessions, turns = await memory.sessions(), len(await memory.turns())
+        failures = {
+            f"{user.removeprefix(self._labels[user] + '/')}, session {one.session}": one.failure
+            or "it waits for one that failed"
+            for one in await memory.pending()
+        }
+        costs = await group.client.costs()
+        await group.client.close()
+        return {
+            "label": self._labels[user],
+            "model": group.client.model_name,
+            "sessions": len(sessions),
+            "turns": turns,
+            "memories": memories,
+            "links": links,
+            "failures": failures,
+            "remember_seconds": group.seconds,
+            "remembering": asdict(sum((c for c in costs if c.session is not None), Usage())),
+            "recalling": asdict(sum((c for c in costs if c.session is None), Usage())),
+            "bytes": _size(group.path),
+            "log_bytes": await _log_size(self._logged[user]),
+        }
+
+
+async def _log_size(histories: Sequence[History]) -> int:
+    """Return the bytes of a store that only holds the log."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.db"
+        async with theanine.aopen(str(path), method="no-memory") as client:
             for history in histories:
                 for transcript in history.transcripts:
-                    self._ask(agent, waiting[history.name, transcript.key])
-                    self._remember(agent, history.name, transcript)
-            self._retry(agent)
-            for history in histories:
-                self._ask(agent, waiting[history.name, None])
-            counts = [self._kept(agent, history.name) for history in histories]
-            failures = {
-                f"{one.scope}, session {one.session}": one.failure or "it waits for one that failed"
-                for one in agent.pending()
-            }
-            costs, model = agent.costs(), agent.model_name
-        return Column(
-            label=self._entrant.label,
-            method=self._entrant.method,
-            settings=dict(self._entrant.settings),
-            model=model,
-            memories=sum(memories for memories, _ in counts),
-            links=sum(links for _, links in counts),
-            failures=failures,
-            remember_seconds=self._seconds,
-            remembering=sum((line for line in costs if line.session is not None), Usage()),
-            recalling=sum((line for line in costs if line.session is None), Usage()),
-            disk=_size(self._path),
-            answers=[self._answers[place] for place in range(len(asked))],
-        )
-
-    def _opened(self) -> Client:
-        common = self._common
-        return theanine.open(
-            str(self._path),
-            method=self._entrant.method,
-            config=self._entrant.settings or None,
-            model=common.model,
-            base_url=common.base_url,
-            embedder=common.embedder,
-            reranker=common.reranker,
-            reranked=common.reranked,
-            seed=common.seed,
-        )
-
-    def _remember(self, agent: Client, user: str, transcript: Transcript) -> None:
-        agent.user(user).log(History(name=user, transcripts=[transcript]))
-        started = time.perf_counter()
-        agent.user(user).remember()
-        self._seconds += time.perf_counter() - started
-        self._tick()
-
-    def _retry(self, agent: Client) -> None:
-        """Once more for what failed: a passing failure is not the method's."""
-        if agent.pending():
-            started = time.perf_counter()
-            agent.remember()
-            self._seconds += time.perf_counter() - started
-
-    def _ask(self, agent: Client, asks: Iterable[tuple[int, UserQuestion]]) -> None:
-        for place, ask in asks:
-            self._answers[place] = self._answer(agent, ask, self._gold[place])
-            self._tick()
-
-    def _answer(self, agent: Client, ask: UserQuestion, gold: frozenset[int]) -> Answer:
-        started = time.perf_counter()
-        try:
-            found = agent.user(ask.user).recall(ask.dialogue, budget=self._common.budget)
-        except ModelError as error:
-            seconds = time.perf_counter() - started
-            return Answer(seconds=seconds, found=0.0 if gold else None, failure=str(error))
-        seconds = time.perf_counter() - started
-        pieces = tuple(
-            Piece(
-                text=part.text,
-                sources=tuple(turn.id for turn in part.source_turns),
-                made_by=part.made_by,
-            )
-            for part in found.parts
-        )
-        back = [turn.id for turn in found.source_turns]
-        return Answer(
-            pieces=pieces,
-            tokens=count_tokens(found.text),
-            seconds=seconds,
-            found=recall_at([back], set(gold), 1) if gold else None,
-        )
-
-    def _kept(self, agent: Client, user: str) -> tuple[int, int]:
-        return len(agent.user(user).memories()), len(agent.user(user).links())
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """A store of the log alone. Every store logs the same sessions in the same order, so turns and
-    sessions have the same numbers in all."""
-
-    size: int
-    turns: Mapping[str, Mapping[int, Turn]]
-    undated: Mapping[str, frozenset[int]]
-    gold: Gold
-    unknown: Sequence[str]
-
-
-def _logged(path: Path, histories: Sequence[History], asked: Sequence[UserQuestion]) -> _Log:
-    turns: dict[str, dict[int, Turn]] = {}
-    undated: dict[str, frozenset[int]] = {}
-    places: dict[str, dict[tuple[str, str], int]] = {}
-    with theanine.open(str(path), method="no-memory") as agent:
-        for history in histories:
-            user = history.name
-            for transcript in history.transcripts:
-                agent.user(user).log(History(name=user, transcripts=[transcript]))
-            sessions = {session.id: session for session in agent.user(user).sessions()}
-            undated[user] = frozenset(s.id for s in sessions.values() if not s.dated)
-            turns[user] = {turn.id: turn for turn in agent.user(user).turns()}
-            places[user] = {
-                (place, turn.key or ""): turn.id
-                for turn in turns[user].values()
-                for place in ("", sessions[turn.session].key)
-            }
-    gold = [
-        frozenset(places[ask.user][one] for one in ask.gold if one in places[ask.user])
-        for ask in asked
-    ]
-    return _Log(_size(path), turns, undated, gold, _unknown(asked, places))
-
-
-def _unknown(asked: Sequence[UserQuestion], places: Mapping[str, Container[TurnRef]]) -> list[str]:
-    """Sources of questions that are in none of the histories of which the question is asked."""
-    named = {(ask.text, one) for ask in asked for one in ask.gold}
-    found = {(ask.text, one) for ask in asked for one in ask.gold if one in places[ask.user]}
-    return sorted({":".join(filter(None, place)) for _, place in named - found})
-
-
-def _warm(path: Path, common: With) -> None:
-    """Load the embedder, so that its loading is not the first method's time."""
-    with theanine.open(str(path), method="utterance", embedder=common.embedder) as agent:
-        with agent.user("warm").session() as talk:
-            talk.hear("I love rowing on the lake.")
-        agent.user("warm").recall("rowing")
+                    await client.user(history.name).log(replace(history, transcripts=[transcript]))
+        return _size(path)
 
 
 def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
 
 
-def _question(ask: UserQuestion, gold: frozenset[int]) -> Question:
-    return Question(
-        user=ask.user,
-        text=ask.text,
-        answer=ask.answer,
-        category=ask.category,
-        gold=tuple(sorted(gold)),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodResults:
+    """One method's results in a run.
+
+    Attributes:
+        model: the language model, or ``local``.
+        failures: why sessions are not remembered, by session.
+        remember_seconds: time spent remembering, without logging; None if unknown.
+        remembering, recalling: usage of the model for each.
+        disk: bytes of its stores when they are closed.
+        results: by the question's number.
+        seconds: latency of a recall, by sample id.
+    """
+
+    label: str
+    method: str
+    settings: Mapping[str, object]
+    model: str
+    sessions: int
+    turns: int
+    memories: int
+    links: int
+    failures: Mapping[str, str]
+    remember_seconds: float | None
+    remembering: Usage
+    recalling: Usage
+    disk: int
+    log: int
+    results: Mapping[int, SampleResult]
+    seconds: Mapping[str, float]
+
+    @property
+    def tokens(self) -> float | None:
+        """Mean tokens recalled for a question."""
+        tokens = [result.recalled_tokens for result in self.results.values()]
+        return fmean(tokens) if tokens else None
+
+    @property
+    def recall_seconds(self) -> float | None:
+        """Median latency of a recall."""
+        return median(self.seconds.values()) if self.seconds else None
+
+    @property
+    def evidence(self) -> float | None:
+        """The mean share of evidence that was recalled; a failed recall counts as none."""
+        scores = [r.scores[EVIDENCE] for r in self.results.values() if EVIDENCE in r.scores]
+        return fmean(scores) if scores else None
+
+
+def method_results(run: SavedRun) -> list[MethodResults]:
+    """Return the results of each method of a run, also of an unfinished one."""
+    return [
+        _method_results(run, ComparedMethod(**one))
+        for one in run.settings["config"]["settings"]["methods"]
+    ]
+
+
+def _method_results(run: SavedRun, method: ComparedMethod) -> MethodResults:
+    results = [result for result in run.results.values() if result.category == method.label]
+    facts = [one for one in run.facts.values() if one["label"] == method.label]
+    seconds = [one["remember_seconds"] for one in facts]
+    return MethodResults(
+        label=method.label,
+        method=method.method,
+        settings=method.settings,
+        model=next((one["model"] for one in facts), run.settings["config"]["model"]),
+        sessions=sum(one["sessions"] for one in facts),
+        turns=sum(one["turns"] for one in facts),
+        memories=sum(one["memories"] for one in facts),
+        links=sum(one["links"] for one in facts),
+        failures={where: why for one in facts for where, why in one["failures"].items()},
+        remember_seconds=None if None in seconds else sum(seconds),
+        remembering=sum((Usage(**one["remembering"]) for one in facts), Usage()),
+        recalling=sum((Usage(**one["recalling"]) for one in facts), Usage()),
+        disk=sum(one["bytes"] for one in facts),
+        log=sum(one["log_bytes"] for one in facts),
+        results={result.extra["number"]: result for result in results},
+        seconds={r.id: run.seconds[r.id] for r in results if r.id in run.seconds},
     )
 
 
-def _shown(
-    log: _Log, asked: Sequence[UserQuestion], columns: Sequence[Column]
-) -> dict[str, dict[int, Turn]]:
-    wanted: defaultdict[str, set[int]] = defaultdict(set)
-    for place, ask in enumerate(asked):
-        wanted[ask.user] |= log.gold[place]
-        for column in columns:
-            for piece in column.answers[place].pieces:
-                wanted[ask.user].update(piece.sources)
-    return {
-        user: {number: log.turns[user][number] for number in sorted(numbers)}
-        for user, numbers in wanted.items()
-    }
+def unknown_sources(run: SavedRun) -> list[str]:
+    """Return the sources of questions that no turn is called, sorted; they count for nothing."""
+    return sorted({name for result in run.results.values() for name in result.extra["unknown"]})
+
+
+def result_table(run: SavedRun) -> ResultTable:
+    """Return a row for each method: what it stores, recalls and costs."""
+    rows = [
+        [
+            one.label,
+            str(one.memories),
+            str(one.links),
+            str(len(one.failures)),
+            "–" if one.tokens is None else f"{one.tokens:.0f}",
+            "–" if one.evidence is None else f"{one.evidence:.0%}",
+            "–" if one.remember_seconds is None else f"{one.remember_seconds:.2f} s",
+            "–" if one.recall_seconds is None else f"{one.recall_seconds * 1000:.1f} ms",
+            _calls(one),
+            f"{(both := one.remembering + one.recalling).input_tokens:,} + {both.output_tokens:,}",
+            "unknown" if both.cost is None else f"${both.cost:.4f}",
+            f"{one.disk / 1000:.0f} kB",
+        ]
+        for one in method_results(run)
+    ]
+    return ResultTable(TABLE_COLUMNS, rows)
+
+
+def _calls(one: MethodResults) -> str:
+    failed = one.remembering.failed + one.recalling.failed
+    calls = f"{one.remembering.calls} + {one.recalling.calls}"
+    return calls + (f", {failed} failed" if failed else "")

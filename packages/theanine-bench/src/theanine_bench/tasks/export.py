@@ -75,6 +75,7 @@ def _to_json(run: SavedRun) -> str:
         "command": run.command,
         "settings": run.settings,
         "summary": run.summary,
+        "facts": run.facts,
         "results": [
             {**result.record(), "seconds": run.seconds.get(id)}
             for id, result in run.results.items()

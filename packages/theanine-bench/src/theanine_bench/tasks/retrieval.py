@@ -135,6 +135,8 @@ class RetrievalTarget(Target):
         ranking: weights of hybrid retrieval, if not the default ones.
     """
 
+    has_facts = True
+
     def __init__(
         self,
         context: TargetContext,

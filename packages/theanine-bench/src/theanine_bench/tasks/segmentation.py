@@ -138,6 +138,8 @@ class LocalSegmenter(Target):
 class ModelSegmenter(Target):
     """The language model; where its reply stays unusable, the local segmenter takes its place."""
 
+    has_facts = True
+
     def __init__(self, context: TargetContext, guidance: Guidance | None = None) -> None:
         if context.model is None:
             raise SettingsError("the segmenter llm needs a language model: name one with --model")

@@ -1,5 +1,6 @@
 "use strict";
-const share = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
+const known = (value, show) => (value === null ? "–" : show(value));
+const share = (value) => known(value, (one) => `${Math.round(one * 100)} %`);
 
 function calls(spent) {
   if (!spent.calls) return ["none"];
@@ -16,13 +17,13 @@ function columnCost(column) {
 const MEASURES = [
   ["Stored", (c) => [plural(c.memories, "memory", "memories"), plural(c.links, "link")]],
   ["Sessions that failed", (c) => [Object.keys(c.failures).length || "none"]],
-  ["Recalled per question", (c) => [`${number(c.tokens)} tokens`], (c) => c.tokens, "bar"],
+  ["Recalled per question", (c) => [known(c.tokens, (one) => `${number(one)} tokens`)], (c) => c.tokens, "bar"],
   ["Gold evidence recalled", (c) => [share(c.found)], (c) => c.found, "more"],
   ["Model calls, remembering", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
   ["Model calls, recalling", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
   ["Cost", (c) => [money(columnCost(c))], columnCost, "less"],
-  ["Remembering time", (c) => [`${number(c.rememberSeconds, 2)} s`], (c) => c.rememberSeconds, "less"],
-  ["Recall time", (c) => [`${number(c.recallSeconds * 1000, 1)} ms`, "median"], (c) => c.recallSeconds, "less"],
+  ["Remembering time", (c) => [known(c.rememberSeconds, (one) => `${number(one, 2)} s`)], (c) => c.rememberSeconds, "less"],
+  ["Recall time", (c) => [known(c.recallSeconds, (one) => `${number(one * 1000, 1)} ms`), "median"], (c) => c.recallSeconds, "less"],
   ["Disk", (c) => [`${number(c.disk / 1000)} kB`, `log: ${number(data.log / 1000)}`], (c) => c.disk, "less"],
 ];
 
@@ -95,7 +96,12 @@ function sources(user, turns, gold, words) {
 function answerCard(question, answer, column) {
   const card = make("article", undefined, "answer"), title = make("h3", column.label);
   card.dataset.label = column.label;
-  const about = [plural(answer.tokens, "token"), `${number(answer.seconds * 1000)} ms`];
+  if (answer === null) {
+    card.append(title, make("p", "Not asked yet.", "dim"));
+    return card;
+  }
+  const about = [plural(answer.tokens, "token")];
+  if (answer.seconds !== null) about.push(`${number(answer.seconds * 1000)} ms`);
   if (answer.found !== null) about.push(`${share(answer.found)} of the evidence`);
   title.append(make("span", about.join(" · ")));
   card.append(title);
@@ -125,7 +131,7 @@ function block(question) {
   const row = make("div", undefined, "answers");
   row.append(...question.answers.map((answer, i) => answerCard(question, answer, data.columns[i])));
   made.append(row);
-  const words = [question.text, question.answer, ...question.answers.flatMap((a) => a.pieces.map((p) => p.text))];
+  const words = [question.text, question.answer, ...question.answers.filter(Boolean).flatMap((a) => a.pieces.map((p) => p.text))];
   return { made, words: words.join("\n").toLowerCase() };
 }
 
