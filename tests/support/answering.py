@@ -1,4 +1,4 @@
-"""A caller that answers from a list and keeps what it was asked, and turns to ask it about."""
+"""A chat that replies from a list and records its prompts; turns and memories to ask it about."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from theanine.errors import UnusableReply
 from theanine.llm.chat import ScopedChat
+from theanine.llm.parsing import InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
 from theanine.types import Memory, Role, Turn
 
@@ -20,7 +21,7 @@ MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 @dataclass
 class Asked:
-    """One call: the step, its whole prompt, the sessions it touches."""
+    """One call: the step, its whole prompt, and the sessions that it quotes."""
 
     step: str
     prompt: str
@@ -28,7 +29,7 @@ class Asked:
 
 
 class Answering(ScopedChat):
-    """Answers each call with the next of ``answers``, again while ``check`` finds a fault.
+    """Returns the next of ``answers`` for each call, and another one while it is unusable.
 
     An answer may be a function of the prompt. Journal and retries are tested with ``Chat``.
     """
@@ -40,7 +41,7 @@ class Answering(ScopedChat):
 
     @property
     def model(self) -> str:
-        """The name on all that it words."""
+        """The model's name."""
         return "scripted:test"
 
     async def ask(
@@ -52,16 +53,23 @@ class Answering(ScopedChat):
         check: Callable[[T], str | None] | None = None,
         **values: str,
     ) -> T:
-        """The next usable answer. Raises UnusableReply when they run out."""
+        """Return the next usable answer. Raises UnusableReply when they run out."""
         prompt = step.render(**values)
         self.asked.append(Asked(step.label, prompt, set(source_sessions)))
         for answer in self.answers:
             if callable(answer):
                 answer = cast("Callable[[str], object]", answer)(prompt)
-            reply = TypeAdapter(step.result).validate_python(answer)
-            fault = check(reply) if check else None
-            if fault is None:
-                return reply
+            try:
+                if step.result is str:
+                    reply = parse_reply(str(answer), step.result)
+                else:
+                    reply = TypeAdapter(step.result).validate_python(answer)
+                fault = check(reply) if check else None
+            except InvalidReply as error:
+                fault = str(error)
+            else:
+                if fault is None:
+                    return reply
             self.faults.append(fault)
         raise UnusableReply("no usable answer")
 
@@ -77,7 +85,7 @@ def turn(
     recalled: tuple[int, ...] = (),
     dated: bool = True,
 ) -> Turn:
-    """A turn, one minute after the one before it and a week after the last session."""
+    """Make a turn, one minute after the previous id and a week after the previous session."""
     at = MONDAY + timedelta(days=7 * (session - 1), minutes=id)
     return Turn(
         id=id,
@@ -101,7 +109,7 @@ def memory(
     sources: tuple[int, ...] = (),
     made_by: str = "scripted:test",
 ) -> Memory:
-    """A stored memory of the session's day."""
+    """Make a stored memory of the session's day."""
     at = MONDAY + timedelta(days=7 * (session - 1))
     return Memory(
         id=id,

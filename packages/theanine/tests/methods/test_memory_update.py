@@ -18,11 +18,12 @@ from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import SettingsError, UnusableReply
 from theanine.methods.memory_update import MemoryUpdate, MemoryUpdateConfig
-from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR, decide
+from theanine.methods.memory_update.decide import UPDATE, UPDATE_PAIR, decide
 from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.memory_update.merge import MERGE, STATEMENT_LIMIT, Group, local_merge, merge
-from theanine.methods.memory_update.operations import ENDING, REPEAT, Decision, Operation, Pair
+from theanine.methods.memory_update.operations import ENDING, REPEAT, Decision, Operation
 from theanine.methods.memory_update.resolve import Outcome, resolve
+from theanine.methods.shared.pairs import PAIRS_PER_CALL, Pair
 from theanine.testing import ScriptedServer
 from theanine.types import History, Memory, NewMemory, Session, Transcript, Utterance
 
@@ -204,11 +205,13 @@ def test_no_old_statement_is_settled_twice_and_no_new_one_is_lost(
     asked = {one.pair.older.id for one in decisions if one.operation in settling}
     assert {number for number, _ in marked} == asked  # each is settled, by the first who would
     for index, outcome in enumerate(outcomes):
-        own = {one.pair.older.id: one.operation for one in decisions if one.pair.index == index}
+        own = {
+            one.pair.older.id: one.operation for one in decisions if one.pair.newer_index == index
+        }
         assert set(outcome.derived_from) <= set(own)
         assert all(0 <= one < index for one in outcome.derived_from_new)
         assert {one.id for one in outcome.changes} <= set(outcome.derived_from)
-        assert all(mark.pair.index == index for _, mark in outcome.marks)
+        assert all(mark.pair.newer_index == index for _, mark in outcome.marks)
         assert (outcome.kind == REPEAT) <= (Operation.PASS in own.values() and not outcome.marks)
         assert (outcome.kind == ENDING) <= (Operation.DELETE in own.values())
         for kind, mark in outcome.marks:

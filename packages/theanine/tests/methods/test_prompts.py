@@ -12,8 +12,8 @@ import pytest
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot, tokens
 from theanine.llm.prompt import PromptTemplate
+from theanine.methods.shared.pairs import Pair
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
-from theanine.methods.theanine.judgement import Pair
 from theanine.methods.theanine.refine import REFINE, refine
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
 from theanine.summarization import SUMMARIZE, summarize

@@ -41,7 +41,7 @@ PATH = _timeline([SHIPS, FEAR, TRAIN], Relation.CHANGED, Relation.WANT)
 async def test_the_model_is_given_the_chain_and_the_dialogue() -> None:
     caller = Answering(["", " Ana came to fear ships and booked a train. "])
     assert await refine(PATH, DIALOGUE, caller) == "Ana came to fear ships and booked a train."
-    assert caller.faults == ["the account is empty"]
+    assert caller.faults == ["it is empty"]
     assert caller.asked[0].touches == {1, 2, 3, 4}
     prompt = caller.asked[0].prompt
     assert "\n—Changed→ (15 May 2023) Ana said" in prompt

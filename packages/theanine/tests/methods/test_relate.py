@@ -8,9 +8,10 @@ import pytest
 
 from support.answering import Answering, memory, turn
 from theanine.errors import UnusableReply
-from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.shared.pairs import PAIRS_PER_CALL, Pair
+from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.local_relate import local_relate
-from theanine.methods.theanine.relate import PAIRS_PER_CALL, Relating, Scene, relate
+from theanine.methods.theanine.relate import Relating, Scene, relate
 from theanine.types import NewMemory, Relation, Turn
 
 pytestmark = pytest.mark.anyio

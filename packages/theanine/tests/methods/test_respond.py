@@ -29,7 +29,7 @@ async def test_the_model_answers_from_what_is_remembered() -> None:
     said = await respond(DIALOGUE, REMEMBERED, "Tea", caller)
     assert said.text == "A train might be kinder to you."
     assert (said.made_by, said.rationale) == ("scripted:test", "")
-    assert caller.faults == ["the reply is empty"]
+    assert caller.faults == ["it is empty"]
     assert caller.asked[0].touches == {1, 2, 4}
     assert "- Ana fears ships." in caller.asked[0].prompt
 

@@ -14,7 +14,7 @@ from support.answering import turn
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
-from theanine.methods.shared.utterances import UTTERANCE
+from theanine.methods.shared.memories import UTTERANCE
 from theanine.methods.summary_buffer import SummaryBuffer, SummaryBufferConfig
 from theanine.testing import ScriptedServer
 from theanine.tokenizer import count_tokens

@@ -7,9 +7,10 @@ session i. Here each sentence also names the turns and the earlier sentences tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, Field, field_validator
@@ -18,7 +19,7 @@ from theanine.llm.prompt import load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, format_numbered, note_fault, split_windows
 from theanine.text.words import containment, content_words, format_date, stem, words
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
@@ -125,7 +126,7 @@ async def update_summary(
         reply = await chat.ask(
             UPDATE_SUMMARY,
             source_sessions={*source_sessions, *(turn.session for turn in turns)},
-            check=_checker(len(updated), window, max_sentences),
+            check=partial(_fault, len(updated), window, max_sentences),
             most=str(max_sentences),
             summary="\n".join(map(_format, range(1, len(updated) + 1), updated)) or "(empty)",
             turns=format_numbered(window),
@@ -170,42 +171,34 @@ def _format(number: int, sentence: SummarySentence) -> str:
     return f"S{number}{date} {one_line(sentence.text)}"
 
 
-def _checker(
-    before: int, window: Sequence[Line], limit: int
-) -> Callable[[UpdatedSummary], str | None]:
-    turns, earlier = {line.number for line in window}, set(range(1, before + 1))
-
-    def check(summary: UpdatedSummary) -> str | None:
-        sentences = summary.sentences
-        if len(sentences) > limit:
-            return (
-                f"it has {len(sentences)} sentences and may have {limit} at most: join what "
-                "belongs together and leave out what matters least"
-            )
-        if before >= MUST_KEEP_FROM and not any(sentence.kept for sentence in sentences):
-            return "it keeps none of the earlier sentences; the whole new summary is asked for"
-        for position, sentence in enumerate(sentences, 1):
-            if fault := _fault(sentence, turns, earlier):
-                return f"sentence {position}: {fault}"
-        return None
-
-    return check
+def _fault(before: int, window: Sequence[Line], limit: int, summary: UpdatedSummary) -> str | None:
+    sentences = summary.sentences
+    if len(sentences) > limit:
+        return (
+            f"it has {len(sentences)} sentences and may have {limit} at most: join what "
+            "belongs together and leave out what matters least"
+        )
+    if before >= MUST_KEEP_FROM and not any(sentence.kept for sentence in sentences):
+        return "it keeps none of the earlier sentences; the whole new summary is asked for"
+    for position, sentence in enumerate(sentences, 1):
+        if fault := _sentence_fault(sentence, before, window):
+            return f"sentence {position}: {fault}"
+    return None
 
 
-def _fault(sentence: WrittenSentence, turns: set[int], earlier: set[int]) -> str | None:
-    if wrong := sorted(set(sentence.kept) - earlier):
-        return f"there are no earlier sentences {wrong}; there are {len(earlier)}"
+def _sentence_fault(sentence: WrittenSentence, before: int, window: Sequence[Line]) -> str | None:
+    if wrong := sorted(set(sentence.kept) - set(range(1, before + 1))):
+        return f"there are no earlier sentences {wrong}; there are {before}"
     if not sentence.text.strip():
         if len(set(sentence.kept)) == 1:
             return None
         return 'without "text", "kept" must hold the one number of the sentence that stays'
-    if len(sentence.text) > SENTENCE_LIMIT:
-        return f"its text is too long, keep it under {SENTENCE_LIMIT} characters"
-    if wrong := sorted(set(sentence.turns) - turns):
-        return f"turns {wrong} were not shown; shown are {min(turns)} to {max(turns)}"
-    if not sentence.turns and not sentence.kept:
+    fault = note_fault(
+        sentence.text, sentence.turns, window, limit=SENTENCE_LIMIT, turns_required=False
+    )
+    if not fault and not sentence.turns and not sentence.kept:
         return "it names neither turns nor earlier sentences that support it"
-    return None
+    return fault
 
 
 def _apply(

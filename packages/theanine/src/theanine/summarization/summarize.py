@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.formatting import format_speaker
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, ask_windows, note_fault
 from theanine.text.words import containment, content_words
 from theanine.types import NewMemory, Turn
 
@@ -56,8 +54,12 @@ async def summarize(
     if chat is None:
         memories = local_summarize(turns)
     else:
-        calls = [partial(_summarize_window, window, turns, chat) for window in split_windows(turns)]
-        memories = [memory for window in await gather(calls) for memory in window]
+        summaries = await ask_windows(SUMMARIZE, turns, chat, _fault)
+        memories = [
+            _memory(statement, turns, chat.model)
+            for summary in summaries
+            for statement in summary.statements
+        ]
     return drop_recalled(memories, turns, recalled or {})
 
 
@@ -82,42 +84,18 @@ def drop_recalled(
     return [memory for memory in memories if not repeats(memory)]
 
 
-async def _summarize_window(
-    window: Sequence[Line], turns: Sequence[Turn], chat: ScopedChat
-) -> list[NewMemory]:
-    numbers = {line.number for line in window}
-    names = {format_speaker(line.turn.speaker).casefold() for line in window}
+def _fault(window: Sequence[Line], summary: Summary) -> str | None:
     limit = max(12, 2 * len(window))
-
-    def check(summary: Summary) -> str | None:
-        if len(summary.statements) > limit:
-            return f"{len(summary.statements)} statements are too many: keep at most {limit}"
-        for position, statement in enumerate(summary.statements, 1):
-            if fault := _fault(statement, numbers, names):
-                return f"statement {position}: {fault}"
-        return None
-
-    summary = await chat.ask(
-        SUMMARIZE,
-        source_sessions={line.turn.session for line in window},
-        check=check,
-        turns=format_numbered(window),
-    )
-    return [_memory(statement, turns, chat.model) for statement in summary.statements]
-
-
-def _fault(statement: Statement, numbers: set[int], names: set[str]) -> str | None:
-    if not statement.text.strip():
-        return "its text is empty"
-    if len(statement.text) > STATEMENT_LIMIT:
-        return f"its text is too long, keep it under {STATEMENT_LIMIT} characters"
-    if not statement.turns:
-        return "it names no turn that supports it"
-    if wrong := sorted(set(statement.turns) - numbers):
-        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
-    strangers = [s for s in statement.speakers if format_speaker(s).casefold() not in names]
-    if strangers:
-        return f"{strangers} do not speak here; the speakers are {sorted(names)}"
+    if len(summary.statements) > limit:
+        return f"{len(summary.statements)} statements are too many: keep at most {limit}"
+    names = {format_speaker(line.turn.speaker).casefold() for line in window}
+    for position, statement in enumerate(summary.statements, 1):
+        fault = note_fault(statement.text, statement.turns, window, limit=STATEMENT_LIMIT)
+        strangers = [s for s in statement.speakers if format_speaker(s).casefold() not in names]
+        if not fault and strangers:
+            fault = f"{strangers} do not speak here; the speakers are {sorted(names)}"
+        if fault:
+            return f"statement {position}: {fault}"
     return None
 
 

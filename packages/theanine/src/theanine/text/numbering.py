@@ -1,23 +1,37 @@
-"""A session as numbered lines for a prompt, in windows of a size that a model can take.
+"""Show a session to a model as numbered lines, in windows of a size that a model can take.
 
 The model answers with turn numbers, which count from 1 within the session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from theanine.text.formatting import estimate_tokens, format_speaker, group_by_day, one_line
+from theanine.llm.gather import gather
+from theanine.llm.prompt import PromptTemplate
+from theanine.text.formatting import (
+    estimate_tokens,
+    format_role,
+    format_speaker,
+    group_by_day,
+    one_line,
+)
 from theanine.text.words import format_date, weekday
 from theanine.types import Turn
 
+if TYPE_CHECKING:
+    from theanine.llm.chat import ScopedChat
+
+T = TypeVar("T")
 WINDOW_TOKENS = 12_000
-"""A session whose turns pass this (by a rough upper count) is shown in several windows."""
+"""Maximum tokens of a window, by an upper estimate."""
 _LINE_TOKENS = 30
-"""What a line costs beside its words: number, name, role, a day above it."""
-_PIECE = 8_000
-"""Characters of one line at most: of any script they fit a window."""
+"""Tokens of a line besides its text: number, name, role, and a heading with the day."""
+_MAX_CHARACTERS = 8_000
+"""Maximum characters of one line, which fit a window in any script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +39,9 @@ class Line:
     """One line of a prompt.
 
     Attributes:
-        number: the turn's place in its session, from 1.
+        number: the turn's position in its session, from 1.
         turn: the turn.
-        text: its words as data for a prompt; of a very long turn one piece of them.
+        text: its text, formatted as data for a prompt; a part of it for a very long turn.
     """
 
     number: int
@@ -36,29 +50,32 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """``[3] Ana (user): the words``; prompts call the assistant's role ``agent``."""
+        """``[3] Ana (user): text``; prompts call the assistant's role ``agent``."""
         turn = self.turn
-        role = "agent" if turn.role == "assistant" else "user"
+        role = format_role(turn.role)
         if turn.role == "assistant" and turn.recalled:
             role += ", recalled"
         return f"[{self.number}] {format_speaker(turn.speaker)} ({role}): {self.text}"
 
 
 def split_windows(turns: Sequence[Turn]) -> list[list[Line]]:
-    """The session's lines in order, in windows of at most ``WINDOW_TOKENS``; none for no turns.
+    """Return the session's lines in order, in windows of at most ``WINDOW_TOKENS``.
 
-    A very long turn is cut into pieces, each a line with the turn's number, so that neighbouring
-    windows may share that one turn.
+    A very long turn is split into several lines with its number, so that two adjacent windows may
+    share that turn.
     """
     windows: list[list[Line]] = []
     used = WINDOW_TOKENS
-    for line in _lines(turns):
-        cost = estimate_tokens(line.text) + _LINE_TOKENS
-        if used + cost > WINDOW_TOKENS:
-            windows.append([])
-            used = 0
-        windows[-1].append(line)
-        used += cost
+    for number, turn in enumerate(turns, 1):
+        text = one_line(turn.full_text)
+        for start in range(0, len(text) or 1, _MAX_CHARACTERS):
+            line = Line(number, turn, text[start : start + _MAX_CHARACTERS])
+            cost = estimate_tokens(line.text) + _LINE_TOKENS
+            if used + cost > WINDOW_TOKENS:
+                windows.append([])
+                used = 0
+            windows[-1].append(line)
+            used += cost
     return windows
 
 
@@ -67,17 +84,61 @@ def format_numbered(window: Sequence[Line]) -> str:
 
     The weekday lets a reader resolve "last Friday".
     """
-    return group_by_day((_day(line.turn), line.shown) for line in window)
+    return group_by_day(
+        (
+            f"{weekday(line.turn.at)}, {format_date(line.turn.at)}"
+            if line.turn.dated
+            else "dates unknown",
+            line.shown,
+        )
+        for line in window
+    )
 
 
-def _lines(turns: Sequence[Turn]) -> list[Line]:
-    lines: list[Line] = []
-    for number, turn in enumerate(turns, 1):
-        text = one_line(turn.full_text)
-        pieces = [text[i : i + _PIECE] for i in range(0, len(text), _PIECE)] or [""]
-        lines += [Line(number, turn, piece) for piece in pieces]
-    return lines
+async def ask_windows(
+    step: PromptTemplate[T],
+    turns: Sequence[Turn],
+    chat: ScopedChat,
+    check: Callable[[Sequence[Line], T], str | None],
+) -> list[T]:
+    """Ask a step about each window of a session, and return the replies in order.
+
+    The step's only value is ``turns``. ``check`` returns what is wrong with the reply to a window,
+    or None. Raises ModelError when the model fails.
+    """
+
+    async def ask(window: Sequence[Line]) -> T:
+        return await chat.ask(
+            step,
+            source_sessions={line.turn.session for line in window},
+            check=partial(check, window),
+            turns=format_numbered(window),
+        )
+
+    return await gather([partial(ask, window) for window in split_windows(turns)])
 
 
-def _day(turn: Turn) -> str:
-    return f"{weekday(turn.at)}, {format_date(turn.at)}" if turn.dated else "dates unknown"
+def note_fault(
+    text: str,
+    turns: Collection[int],
+    window: Sequence[Line],
+    *,
+    limit: int,
+    turns_required: bool = True,
+) -> str | None:
+    """Return what is wrong with a note of at most ``limit`` characters on turns of a window."""
+    if not text.strip():
+        return "its text is empty"
+    if len(text) > limit:
+        return f"its text is too long, keep it under {limit} characters"
+    if not turns and turns_required:
+        return "it names no turn that supports it"
+    return turns_fault(turns, window)
+
+
+def turns_fault(turns: Collection[int], window: Sequence[Line]) -> str | None:
+    """Return an error for turn numbers that are not in the window, or None."""
+    numbers = {line.number for line in window}
+    if wrong := sorted(set(turns) - numbers):
+        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
+    return None

@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.config import BudgetConfig
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.methods.shared.recall import query_text
-from theanine.methods.shared.respond import ReplyMixin
+from theanine.methods.shared.respond import MethodBase
 from theanine.retrieval.budget import fit_prefix
 from theanine.text.formatting import format_dated_turns
 from theanine.types import ImportedMemory, MemoryBatch, Part, Recollection, Session, Turn, Utterance
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,26 +32,7 @@ class NoMemoryConfig:
         return cls()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FullHistoryConfig:
-    """The token budget of the recollection.
-
-    Attributes:
-        budget: maximum tokens (bundled tokenizer), newest turns first; None sets no limit.
-    """
-
-    budget: int | None = None
-
-    def __post_init__(self) -> None:
-        check_minimums(self, budget=0)
-
-    @classmethod
-    def paper(cls) -> FullHistoryConfig:
-        """Return the defaults: all of the history."""
-        return cls()
-
-
-class _WithoutMemories(ReplyMixin):
+class _WithoutMemories(MethodBase[C]):
     """Makes no memories: the log has all turns."""
 
     async def remember(
@@ -66,28 +50,22 @@ class _WithoutMemories(ReplyMixin):
         return Estimate()
 
 
-class NoMemory(_WithoutMemories):
+class NoMemory(_WithoutMemories[NoMemoryConfig]):
     """Replies from the dialogue alone."""
 
     name = "no-memory"
     Config = NoMemoryConfig
-
-    def __init__(self, config: NoMemoryConfig | None = None) -> None:
-        self.config = config or NoMemoryConfig()
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return an empty recollection."""
         return Recollection(query=query_text(dialogue, None))
 
 
-class FullHistory(_WithoutMemories):
+class FullHistory(_WithoutMemories[BudgetConfig]):
     """Recalls all earlier sessions; a budget keeps the newest turns."""
 
     name = "full-history"
-    Config = FullHistoryConfig
-
-    def __init__(self, config: FullHistoryConfig | None = None) -> None:
-        self.config = config or FullHistoryConfig()
+    Config = BudgetConfig
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the turns of all sessions but the dialogue's own, one part per session."""

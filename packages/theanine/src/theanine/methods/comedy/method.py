@@ -42,10 +42,11 @@ from theanine.methods.shared.estimates import (
     count_turn_tokens,
     estimate_statements,
 )
+from theanine.methods.shared.memories import with_vectors
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.recall import query_text
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.methods.shared.recall import live_by_time, query_text
+from theanine.methods.shared.respond import MethodBase
+from theanine.methods.shared.statements import summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization import drop_recalled
 from theanine.text.numbering import split_windows
@@ -65,14 +66,11 @@ SESSION_KINDS = tuple(session_kind(aspect) for aspect in ASPECTS)
 """The kinds of session memories."""
 
 
-class Comedy(ReplyMixin):
+class Comedy(MethodBase[ComedyConfig]):
     """The method."""
 
     name = "comedy"
     Config = ComedyConfig
-
-    def __init__(self, config: ComedyConfig | None = None) -> None:
-        self.config = config or ComedyConfig()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate the session memories, and one compression of a full compressed memory."""
@@ -106,11 +104,8 @@ class Comedy(ReplyMixin):
         compressed = await self._compress(notes, session, context) if self.config.compress else []
         previous = context.index.live_memories(*ASPECTS) if compressed else []
         memories = [*notes, *compressed]
-        return MemoryBatch(
-            memories=memories,
-            vectors=await embed_memories(memories, context),
-            marks=[_superseded(memory, compressed, len(notes)) for memory in previous],
-        )
+        marks = [_superseded(memory, compressed, len(notes)) for memory in previous]
+        return await with_vectors(MemoryBatch(memories=memories, marks=marks), context)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the compressed memory in its three parts, within the budget.
@@ -122,7 +117,7 @@ class Comedy(ReplyMixin):
             memories = _not_compressed(context.index)[::-1]
             memories += context.index.live_memories(*ASPECTS)
         else:
-            memories = _by_time(context.index.live_memories(*SESSION_KINDS))[::-1]
+            memories = live_by_time(context.index, *SESSION_KINDS)[::-1]
         budget = context.token_budget(self.config.budget)
         parts = await aspect_parts(memories, query, budget, context.index)
         return Recollection(query=query, parts=parts)
@@ -171,11 +166,7 @@ def _not_compressed(index: ScopeIndex) -> list[Memory]:
     There are some only where forgetting erased the latest compressed memory.
     """
     last = max((memory.id for memory in index.live_memories(*ASPECTS)), default=0)
-    return _by_time([memory for memory in index.live_memories(*SESSION_KINDS) if memory.id > last])
-
-
-def _by_time(memories: Sequence[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda memory: memory.order)
+    return [memory for memory in live_by_time(index, *SESSION_KINDS) if memory.id > last]
 
 
 def _trace(memory: Memory, index: ScopeIndex) -> TracedText:

@@ -6,19 +6,18 @@ Source: the paper's first task, session-level memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, session_kind, subjects
+from theanine.methods.shared.memories import make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
 from theanine.text.attribution import attribute_quote, without_attribution
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, ask_windows, note_fault
 from theanine.text.words import FUNCTION_WORDS, sentences, words
 from theanine.types import NewMemory, Turn
 
@@ -58,64 +57,34 @@ async def note_session(turns: Sequence[Turn], chat: ScopedChat) -> list[NewMemor
 
     A very long session is shown in windows. Raises ModelError when the model fails.
     """
+    replies = await ask_windows(SESSION_MEMORY, turns, chat, _fault)
+    memories: list[NewMemory] = []
+    for aspect in ASPECTS:
+        for note in (note for reply in replies for note in reply.notes(aspect)):
+            sources = [turns[number - 1] for number in sorted(set(note.turns))]
+            memories.append(
+                make_memory(
+                    " ".join(note.text.split()),
+                    sources,
+                    kind=session_kind(aspect),
+                    speakers=subjects(aspect, sources, turns),
+                    made_by=chat.model,
+                    prompt=SESSION_MEMORY.label,
+                )
+            )
+    return memories
 
-    async def note_window(window: Sequence[Line]) -> SessionMemory:
-        return await chat.ask(
-            SESSION_MEMORY,
-            source_sessions={line.turn.session for line in window},
-            check=_checker(window),
-            turns=format_numbered(window),
-        )
 
-    replies = await gather([partial(note_window, window) for window in split_windows(turns)])
-    return [
-        _memory(note, aspect, turns, chat.model)
-        for aspect in ASPECTS
-        for reply in replies
-        for note in reply.notes(aspect)
-    ]
-
-
-def _checker(window: Sequence[Line]) -> Callable[[SessionMemory], str | None]:
-    numbers = {line.number for line in window}
+def _fault(window: Sequence[Line], reply: SessionMemory) -> str | None:
     limit = max(12, 2 * len(window))
-
-    def check(reply: SessionMemory) -> str | None:
-        for aspect in ASPECTS:
-            notes = reply.notes(aspect)
-            if len(notes) > limit:
-                return f"{len(notes)} {aspect} are too many: keep at most {limit}"
-            for position, note in enumerate(notes, 1):
-                if fault := _fault(note, numbers):
-                    return f"{aspect}, note {position}: {fault}"
-        return None
-
-    return check
-
-
-def _fault(note: Note, numbers: set[int]) -> str | None:
-    if not note.text.strip():
-        return "its text is empty"
-    if len(note.text) > NOTE_LIMIT:
-        return f"its text is too long, keep it under {NOTE_LIMIT} characters"
-    if not note.turns:
-        return "it names no turn that supports it"
-    if wrong := sorted(set(note.turns) - numbers):
-        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
+    for aspect in ASPECTS:
+        notes = reply.notes(aspect)
+        if len(notes) > limit:
+            return f"{len(notes)} {aspect} are too many: keep at most {limit}"
+        for position, note in enumerate(notes, 1):
+            if fault := note_fault(note.text, note.turns, window, limit=NOTE_LIMIT):
+                return f"{aspect}, note {position}: {fault}"
     return None
-
-
-def _memory(note: Note, aspect: Aspect, turns: Sequence[Turn], model: str) -> NewMemory:
-    sources = [turns[number - 1] for number in sorted(set(note.turns))]
-    return NewMemory(
-        text=" ".join(note.text.split()),
-        at=max(turn.at for turn in sources),
-        source_turns=tuple(sorted(turn.id for turn in sources)),
-        speakers=subjects(aspect, sources, turns),
-        kind=session_kind(aspect),
-        made_by=model,
-        prompt=SESSION_MEMORY.label,
-    )
 
 
 # Without a model: quotes, sorted by English cues. A quote without a cue, in any language, is an
@@ -169,12 +138,8 @@ def local_note_session(turns: Sequence[Turn]) -> list[NewMemory]:
                 quotes.append(("relation", turn, attribute_quote(turn, sentence)))
     quotes.sort(key=lambda quote: (ASPECTS.index(quote[0]), quote[1].id))
     return [
-        NewMemory(
-            text=text,
-            at=turn.at,
-            source_turns=(turn.id,),
-            speakers=subjects(aspect, [turn], turns),
-            kind=session_kind(aspect),
+        make_memory(
+            text, [turn], kind=session_kind(aspect), speakers=subjects(aspect, [turn], turns)
         )
         for aspect, turn, text in quotes
     ]

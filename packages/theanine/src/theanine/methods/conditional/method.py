@@ -38,10 +38,12 @@ from theanine.methods.conditional.reply import plain_reply, reply_and_decide
 from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summarize_session
 from theanine.methods.shared import statements
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
+from theanine.methods.shared.memories import excerpt_memories, with_vectors
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.recall import pack, query_text, retrieve
+from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
+from theanine.methods.shared.respond import MethodBase
 from theanine.summarization import drop_recalled
-from theanine.text.formatting import NO_MODEL_NOTICE, format_day, format_turn, one_line
+from theanine.text.formatting import NO_MODEL_NOTICE, format_day, one_line
 from theanine.text.numbering import split_windows
 from theanine.types import (
     STATEMENT,
@@ -49,7 +51,6 @@ from theanine.types import (
     Memory,
     MemoryBatch,
     NewMemory,
-    Part,
     Recollection,
     Session,
     Turn,
@@ -64,14 +65,11 @@ _NUMBER_TOKENS = 3
 """Estimated tokens of one number in a list."""
 
 
-class Conditional:
+class Conditional(MethodBase[ConditionalConfig]):
     """The method, with any of the paper's three kinds of memories."""
 
     name = "conditional"
     Config = ConditionalConfig
-
-    def __init__(self, config: ConditionalConfig | None = None) -> None:
-        self.config = config or ConditionalConfig()
 
     async def remember(
         self,
@@ -84,7 +82,13 @@ class Conditional:
         kinds = self.config.kept_kinds
         memories: list[NewMemory] = []
         if HISTORY in kinds:
-            memories += await _history(turns, context)
+            spoken = [
+                [turn]
+                for turn in turns
+                if not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
+            ]
+            recalled = await context.index.recalled_texts(turns)
+            memories += drop_recalled(excerpt_memories(spoken, HISTORY), turns, recalled)
         if imported:
             memories += await statements.summarize_session(session, turns, imported, context)
         elif turns:
@@ -92,10 +96,7 @@ class Conditional:
                 memories += await summarize_session(turns, context.chat)
             if CONDITIONAL in kinds:
                 memories += await self._records(turns, context)
-        if not memories:
-            return MemoryBatch()
-        vectors = await statements.embed_memories(memories, context)
-        return MemoryBatch(memories=memories, vectors=vectors)
+        return await with_vectors(MemoryBatch(memories=memories), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate summary, decisions that no reply has made, and records.
@@ -105,11 +106,8 @@ class Conditional:
         total = Estimate()
         if not any(turn.full_text.strip() for turn in turns):
             return total
-        kinds, turn_tokens, calls = (
-            self.config.kept_kinds,
-            count_turn_tokens(turns),
-            len(split_windows(turns)),
-        )
+        kinds = self.config.kept_kinds
+        turn_tokens, calls = count_turn_tokens(turns), len(split_windows(turns))
         if SUMMARY in kinds:
             total += Estimate(
                 calls=calls,
@@ -144,12 +142,12 @@ class Conditional:
             source_sessions=partial(source_sessions, index=context.index),
         )
         parts = [
-            Part(
-                text=format_day(memory.at, memory.dated) + one_line(memory.text),
-                memories=(memory,),
-                source_turns=tuple(await context.index.turns(memory.source_turns)),
-                score=score,
-                made_by=memory.made_by,
+            make_part(
+                memory,
+                score,
+                format_day(memory.at, memory.dated) + one_line(memory.text),
+                await context.index.turns(memory.source_turns),
+                memory.made_by,
             )
             for memory, score in results
         ]
@@ -203,20 +201,3 @@ class Conditional:
             input_tokens=prompt_tokens + shown + _NUMBER_TOKENS * len(chosen),
             output_tokens=len(chosen) * _RECORD_TOKENS,
         )
-
-
-async def _history(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
-    """Return every turn with text, without the assistant's that only repeat memories."""
-    memories = [
-        NewMemory(
-            text=format_turn(turn),
-            at=turn.at,
-            source_turns=(turn.id,),
-            speakers=(turn.speaker,),
-            kind=HISTORY,
-        )
-        for turn in turns
-        if turn.full_text.strip()
-        and not (turn.role == "assistant" and NO_MODEL_NOTICE in turn.text)
-    ]
-    return drop_recalled(memories, turns, await context.index.recalled_texts(turns))

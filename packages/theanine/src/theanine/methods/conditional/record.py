@@ -20,6 +20,7 @@ from theanine.methods.conditional.prompt_windows import (
     batched_windows,
     single_windows,
 )
+from theanine.methods.shared.memories import make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_speaker, one_line
@@ -178,12 +179,11 @@ def _memory(draft: DraftRecord, config: ConditionalConfig, made_by: str, prompt:
     else:
         context = f"Context: {draft.context} " if config.context and draft.context else ""
         text = f"{context}Knowledge ({speaker}): {draft.knowledge}"
-    return NewMemory(
-        text=text,
-        at=max(turn.at for turn in sources),
-        source_turns=tuple(sorted({turn.id for turn in sources})),
-        speakers=(draft.turn.speaker,),
+    return make_memory(
+        text,
+        sorted(sources, key=lambda turn: turn.id),
         kind=CONDITIONAL,
+        speakers=[draft.turn.speaker],
         made_by=made_by,
         prompt=prompt,
     )

@@ -15,9 +15,7 @@ from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, decision_notes, local_decide
-from theanine.methods.shared.provenance import dialogue_sessions
-from theanine.methods.shared.respond import reply
-from theanine.text.formatting import format_dialogue, format_recollection, format_speaker
+from theanine.methods.shared.respond import ask_reply, reply
 from theanine.types import LOCAL_MODEL, Part, Recollection, Turn, Utterance
 
 if TYPE_CHECKING:
@@ -70,15 +68,13 @@ async def model_reply_and_decide(
     dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, chat: ScopedChat
 ) -> Reply:
     """Ask the model for the reply and the decision in one call. Raises ModelError."""
-    answer = await chat.ask(
+    answer = await ask_reply(
         REPLY,
-        source_sessions={memory.session for memory in recollection.memories}
-        | dialogue_sessions(recollection.source_turns)
-        | dialogue_sessions(dialogue),
+        dialogue,
+        recollection,
+        speaker,
+        chat,
         check=lambda decided: None if decided.response.strip() else "the response is empty",
-        speaker=format_speaker(speaker),
-        remembered=format_recollection(recollection),
-        dialogue=format_dialogue(dialogue),
     )
     return Reply(
         text=answer.response.strip(),

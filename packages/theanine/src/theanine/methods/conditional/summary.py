@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
-from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import SUMMARY
+from theanine.methods.shared.memories import make_memory
 from theanine.summarization import local_summarize
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, ask_windows
 from theanine.text.words import content_words
-from theanine.types import LOCAL_MODEL, NewMemory, Turn
+from theanine.types import NewMemory, Turn
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
@@ -36,24 +35,13 @@ async def summarize_session(turns: Sequence[Turn], chat: ScopedChat | None) -> l
         return _local_summary(spoken)
     if not spoken:
         return []
-    calls = [partial(_summarize_window, window, chat) for window in split_windows(spoken)]
-    text = " ".join(await gather(calls))
-    return [_memory(text, spoken, chat.model, SUMMARIZE_SESSION.label)]
+    replies = await ask_windows(SUMMARIZE_SESSION, spoken, chat, _fault)
+    text = " ".join(map(one_line, replies))
+    prompt = SUMMARIZE_SESSION.label
+    return [make_memory(text, spoken, kind=SUMMARY, made_by=chat.model, prompt=prompt)]
 
 
-async def _summarize_window(window: Sequence[Line], chat: ScopedChat) -> str:
-    text = await chat.ask(
-        SUMMARIZE_SESSION,
-        source_sessions={line.turn.session for line in window},
-        check=_fault,
-        turns=format_numbered(window),
-    )
-    return one_line(text)
-
-
-def _fault(text: str) -> str | None:
-    if not text.strip():
-        return "the summary is empty"
+def _fault(_: Sequence[Line], text: str) -> str | None:
     too_long = len(text) > SUMMARY_LIMIT
     return f"keep the summary under {SUMMARY_LIMIT} characters" if too_long else None
 
@@ -75,16 +63,4 @@ def _local_summary(turns: Sequence[Turn]) -> list[NewMemory]:
     chosen.sort(key=lambda memory: memory.source_turns)
     quoted = {source for memory in chosen for source in memory.source_turns}
     text = " ".join(one_line(memory.text) for memory in chosen)
-    return [_memory(text, [turn for turn in turns if turn.id in quoted], LOCAL_MODEL, "")]
-
-
-def _memory(text: str, turns: Sequence[Turn], made_by: str, prompt: str) -> NewMemory:
-    return NewMemory(
-        text=text,
-        at=max(turn.at for turn in turns),
-        source_turns=tuple(sorted(turn.id for turn in turns)),
-        speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
-        kind=SUMMARY,
-        made_by=made_by,
-        prompt=prompt,
-    )
+    return [make_memory(text, [turn for turn in turns if turn.id in quoted], kind=SUMMARY)]

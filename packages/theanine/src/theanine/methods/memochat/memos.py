@@ -8,20 +8,18 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.segmentation import Span
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.cues import COURTESY
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, ask_windows
 from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem
 from theanine.types import Turn
 
@@ -76,17 +74,7 @@ async def write_memos(turns: Sequence[Turn], chat: ScopedChat) -> list[Memo]:
 
     A very long session is shown in windows. Raises ModelError when the model fails.
     """
-
-    async def write_window(window: Sequence[Line]) -> list[MemoOfTurns]:
-        reply = await chat.ask(
-            MEMOS,
-            source_sessions={line.turn.session for line in window},
-            check=_checker(window),
-            turns=format_numbered(window),
-        )
-        return sorted(reply.memos, key=lambda memo: memo.first)
-
-    replies = await gather([partial(write_window, window) for window in split_windows(turns)])
+    replies = await ask_windows(MEMOS, turns, chat, _fault)
     return [
         Memo(
             topic=" ".join(memo.topic.split()),
@@ -94,8 +82,8 @@ async def write_memos(turns: Sequence[Turn], chat: ScopedChat) -> list[Memo]:
             first=memo.first - 1,
             last=memo.last - 1,
         )
-        for memos in replies
-        for memo in memos
+        for reply in replies
+        for memo in sorted(reply.memos, key=lambda memo: memo.first)
     ]
 
 
@@ -109,36 +97,26 @@ def uncovered_turns(turns: Sequence[Turn], memos: Sequence[Memo]) -> list[Turn]:
     ]
 
 
-def _checker(window: Sequence[Line]) -> Callable[[MemosOfSession], str | None]:
+def _fault(window: Sequence[Line], reply: MemosOfSession) -> str | None:
     lowest, highest = window[0].number, window[-1].number
-
-    def check(reply: MemosOfSession) -> str | None:
-        last = lowest - 1
-        for memo in sorted(reply.memos, key=lambda memo: memo.first):
-            if fault := _fault(memo, lowest, highest):
-                return fault
-            if memo.first <= last:
-                return f"turn {memo.first} is in two memos; give each turn to one at most"
-            last = memo.last
-        return None
-
-    return check
-
-
-def _fault(memo: MemoOfTurns, lowest: int, highest: int) -> str | None:
-    span = f"the memo of turns {memo.first} to {memo.last}"
-    if memo.last < memo.first:
-        return f"{span} ends before it begins"
-    if memo.first < lowest or memo.last > highest:
-        return f"{span} passes the turns shown, {lowest} to {highest}"
-    for name, text, limit in (
-        ("topic", memo.topic, TOPIC_LIMIT),
-        ("summary", memo.summary, SUMMARY_LIMIT),
-    ):
-        if not text.strip():
-            return f"{span} has an empty {name}"
-        if len(text) > limit:
-            return f"the {name} of {span} is too long, keep it under {limit} characters"
+    last = lowest - 1
+    for memo in sorted(reply.memos, key=lambda memo: memo.first):
+        span = f"the memo of turns {memo.first} to {memo.last}"
+        if memo.last < memo.first:
+            return f"{span} ends before it begins"
+        if memo.first < lowest or memo.last > highest:
+            return f"{span} passes the turns shown, {lowest} to {highest}"
+        for name, text, limit in (
+            ("topic", memo.topic, TOPIC_LIMIT),
+            ("summary", memo.summary, SUMMARY_LIMIT),
+        ):
+            if not text.strip():
+                return f"{span} has an empty {name}"
+            if len(text) > limit:
+                return f"the {name} of {span} is too long, keep it under {limit} characters"
+        if memo.first <= last:
+            return f"turn {memo.first} is in two memos; give each turn to one at most"
+        last = memo.last
     return None
 
 
@@ -183,8 +161,8 @@ def local_topic(turns: Sequence[Turn], segment_counts: Counter[str]) -> str:
     for match in _WORD.finditer(text):
         word = match[0].lower().replace("’", "'")
         root = stem(word)
-        tells = len(word) > 2 and word not in FUNCTION_WORDS and not COURTESY.match(word)
-        if tells and root not in names:
+        informative = len(word) > 2 and word not in FUNCTION_WORDS and not COURTESY.match(word)
+        if informative and root not in names:
             counts[root] += 1
             surface.setdefault(root, match[0])
     segments = max(segment_counts.values(), default=0)

@@ -30,9 +30,10 @@ from theanine.methods.memochat.memos import (
 )
 from theanine.methods.memochat.pick import pick_memos
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.methods.shared.memories import make_memory, with_vectors
+from theanine.methods.shared.recall import make_part, query_text, retrieve
+from theanine.methods.shared.respond import MethodBase
+from theanine.methods.shared.statements import summarize_session
 from theanine.segmentation import exchange_starts, segment_locally
 from theanine.text.formatting import format_dialogue, format_memory
 from theanine.text.numbering import split_windows
@@ -61,14 +62,11 @@ _MEMO_TOKENS = 90
 _TURNS_PER_MEMO = 6
 
 
-class MemoChat(ReplyMixin):
+class MemoChat(MethodBase[MemoChatConfig]):
     """The method."""
 
     name = "memochat"
     Config = MemoChatConfig
-
-    def __init__(self, config: MemoChatConfig | None = None) -> None:
-        self.config = config or MemoChatConfig()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate one call for each window of the session, and a memo for six turns."""
@@ -92,7 +90,7 @@ class MemoChat(ReplyMixin):
             memories = [replace(memory, kind=MEMO) for memory in statements]
         else:
             memories = await _memos(turns, context)
-        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
+        return await with_vectors(MemoryBatch(memories=memories), context)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the picked memos with their turns, in time order, within the budget.
@@ -103,7 +101,7 @@ class MemoChat(ReplyMixin):
         budget = context.token_budget(self.config.budget)
         parts: list[Part] = []
         for memory, score in await self._pick(query, dialogue, context):
-            turns = tuple(await context.index.turns(memory.source_turns))
+            turns = await context.index.turns(memory.source_turns)
             texts = [format_memory(memory)]
             if self.config.evidence and turns:
                 texts.insert(0, f"{texts[0]}\n{format_dialogue(turns)}")
@@ -113,15 +111,7 @@ class MemoChat(ReplyMixin):
                     if cost > budget:
                         continue
                     budget -= cost
-                parts.append(
-                    Part(
-                        text=text,
-                        memories=(memory,),
-                        source_turns=turns,
-                        score=score,
-                        made_by=memory.made_by,
-                    )
-                )
+                parts.append(make_part(memory, score, text, turns, memory.made_by))
                 break
         parts.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=tuple(parts))
@@ -153,28 +143,17 @@ async def _memos(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
         texts = [turn.full_text for turn in turns]
         vectors = await context.embedder.embed(texts)
         spans = segment_locally(texts, vectors, exchange_starts(turns))
-        return [_memo(memo, turns, LOCAL_MODEL, "") for memo in local_write_memos(turns, spans)]
+        return [_memory(memo, turns, LOCAL_MODEL, "") for memo in local_write_memos(turns, spans)]
     memos = await write_memos(turns, context.chat)
-    memories = [_memo(memo, turns, context.chat.model, MEMOS.label) for memo in memos]
+    memories = [_memory(memo, turns, context.chat.model, MEMOS.label) for memo in memos]
     others = uncovered_turns(turns, memos)
     if informative := informative_turns(others):
         text = f"{OTHER_TALK}: {local_summary(informative)}"
-        memories.append(_memory(text, others, OTHERS, LOCAL_MODEL, ""))
+        memories.append(make_memory(text, others, kind=OTHERS))
     return memories
 
 
-def _memo(memo: Memo, turns: Sequence[Turn], made_by: str, prompt: str) -> NewMemory:
+def _memory(memo: Memo, turns: Sequence[Turn], made_by: str, prompt: str) -> NewMemory:
     covered = turns[memo.first : memo.last + 1]
-    return _memory(f"{memo.topic}: {memo.summary}", covered, MEMO, made_by, prompt)
-
-
-def _memory(text: str, turns: Sequence[Turn], kind: str, made_by: str, prompt: str) -> NewMemory:
-    return NewMemory(
-        text=text,
-        at=turns[-1].at,
-        source_turns=tuple(turn.id for turn in turns),
-        speakers=tuple(dict.fromkeys(turn.speaker for turn in turns)),
-        kind=kind,
-        made_by=made_by,
-        prompt=prompt,
-    )
+    text = f"{memo.topic}: {memo.summary}"
+    return make_memory(text, covered, kind=MEMO, made_by=made_by, prompt=prompt)

@@ -6,7 +6,7 @@ Bae et al.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -15,9 +15,17 @@ from pydantic import BaseModel, Field, field_validator
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.memory_update.local_decide import local_decide
-from theanine.methods.memory_update.operations import Decision, Operation, Pair
-from theanine.text.formatting import day_label, format_day, group_by_day, one_line
-from theanine.types import Memory, NewMemory, Session
+from theanine.methods.memory_update.operations import Decision, Operation
+from theanine.methods.shared.pairs import (
+    PAIRS_PER_CALL,
+    Pair,
+    format_labeled,
+    format_pairs,
+    format_statement,
+    pairs_fault,
+    split_pairs,
+)
+from theanine.types import Memory, Session
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
@@ -25,7 +33,6 @@ if TYPE_CHECKING:
 SourceSessions = Callable[[Sequence[Memory]], set[int]]
 """Returns the ids of the sessions that memories may quote."""
 
-PAIRS_PER_CALL = 24
 _OPERATIONS = {str(operation).casefold(): operation for operation in Operation}
 
 
@@ -98,12 +105,11 @@ async def decide(
 async def _decide_pair(
     pair: Pair, session: Session, chat: ScopedChat, source_sessions: SourceSessions
 ) -> Decision:
-    older, newer = pair.older, pair.newer
     reply = await chat.ask(
         UPDATE_PAIR,
-        source_sessions=source_sessions([older]) | {session.id},
-        older=format_day(older.at, older.dated) + one_line(older.text),
-        newer=format_day(newer.at, session.dated) + one_line(newer.text),
+        source_sessions=source_sessions([pair.older]) | {session.id},
+        older=format_statement(pair.older, pair.older.dated),
+        newer=format_statement(pair.newer, session.dated),
     )
     return reply.decision(pair, chat.model, UPDATE_PAIR.label)
 
@@ -111,20 +117,14 @@ async def _decide_pair(
 async def _decide_batch(
     pairs: Sequence[Pair], session: Session, chat: ScopedChat, source_sessions: SourceSessions
 ) -> list[Decision]:
-    older = sorted({p.older.id: p.older for p in pairs}.values(), key=lambda m: m.order)
-    newer = {pair.index: pair.newer for pair in pairs}
-    m = {memory.id: number for number, memory in enumerate(older, 1)}
-    n = {index: number for number, index in enumerate(newer, 1)}
+    older, newer = split_pairs(pairs)
     reply = await chat.ask(
         UPDATE,
         source_sessions=source_sessions(older) | {session.id},
         check=partial(_fault, len(pairs)),
-        kept=_format_labelled("M", ((memory, memory.dated) for memory in older)),
-        new=_format_labelled("N", ((memory, session.dated) for memory in newer.values())),
-        pairs="\n".join(
-            f"{number}: M{m[pair.older.id]} N{n[pair.index]}"
-            for number, pair in enumerate(pairs, 1)
-        ),
+        kept=format_labeled("M", ((memory, memory.dated, "") for memory in older)),
+        new=format_labeled("N", ((memory, session.dated, "") for memory in newer)),
+        pairs=format_pairs(pairs),
     )
     by_number = {decided.pair: decided for decided in reply.decisions}
     return [
@@ -133,20 +133,5 @@ async def _decide_batch(
     ]
 
 
-def _format_labelled(letter: str, memories: Iterable[tuple[Memory | NewMemory, bool]]) -> str:
-    return group_by_day(
-        (day_label(memory.at, dated), f"{letter}{number} {one_line(memory.text)}")
-        for number, (memory, dated) in enumerate(memories, 1)
-    )
-
-
 def _fault(count: int, reply: Decisions) -> str | None:
-    """Return what is wrong with the pair numbers of a reply, or None."""
-    numbers = [decided.pair for decided in reply.decisions]
-    if missing := [number for number in range(1, count + 1) if number not in numbers]:
-        return f"no decision for pairs {missing}"
-    if strange := sorted({number for number in numbers if not 1 <= number <= count}):
-        return f"there are no pairs {strange}, only 1 to {count}"
-    if doubled := sorted({number for number in numbers if numbers.count(number) > 1}):
-        return f"more than one decision for pairs {doubled}"
-    return None
+    return pairs_fault([decided.pair for decided in reply.decisions], count, "decision")

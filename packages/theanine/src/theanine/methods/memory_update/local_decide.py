@@ -1,4 +1,4 @@
-"""Decide on two statements without a model: by cue words, and by what one contains of the other.
+"""Decide on two statements without a model: by cue words, and by shared content words.
 
 A change or an end counts only in a sentence of the newer statement that shares content words with
 the older one, and only if both are about the same people. In doubt: append.
@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from theanine.methods.memory_update.operations import Decision, Operation, Pair
+from theanine.methods.memory_update.operations import Decision, Operation
+from theanine.methods.shared.pairs import Pair
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
 from theanine.text.words import containment, content_words, is_unspaced, sentences, words
 from theanine.types import Memory, NewMemory
 
 MIN_SIMILARITY = 0.50
-"""Cosine below which two statements are appended without a look at their words."""
+"""Cosine below which the newer statement is appended, whatever the words."""
 MIN_CONTAINMENT_SIMILARITY = 0.60
 """Cosine below which neither statement counts as contained in the other."""
 CONTAINED = 0.9
-"""Share of a statement's content words in another from which it is contained in it."""
+"""Minimum share of a statement's content words in another that contains it."""
 SAME_BUT_DENIED = 2 / 3
-"""Mutual share of content words from which one sentence denies the other."""
+"""Minimum mutual share of content words of two sentences of which one denies the other."""
 _ROLES = frozenset("speaker user agent assistant both".split())
 _VAGUE = content_words(
     "amazing bad best better big cool day different enjoy family feel find fun give glad good "
@@ -52,7 +53,7 @@ _PASSING = re.compile(
 )
 """Something that will end."""
 _WEAK_CHANGES = frozenset({"instead", "rather than", "used to", "became"})
-"""Change words that compare as often as they tell of a change."""
+"""Change words that as often only compare."""
 _POINTING = re.compile(r"\b(?:it|that|this|there|them|those|these)\b")
 _IDIOM = re.compile(
     r"(?:can't|cannot|couldn't) (?:wait|help|believe)|no (?:matter|problem|worries|doubt)|not only"
@@ -62,13 +63,13 @@ _IDIOM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A statement as the cues see it.
+    """A statement, preprocessed for the cues.
 
     Attributes:
         text: normalized text.
         content: content words, without speakers' names and vague words.
         sentences: text and content words of each sentence.
-        min_shared: content words that make a subject: more where each is a single character.
+        min_shared: how many content words two statements on one subject share at least.
     """
 
     text: str
@@ -78,16 +79,16 @@ class _Statement:
 
     @property
     def denies(self) -> bool:
-        """Whether anything in it is negated."""
+        """Whether it contains a negation."""
         return cues.NEGATION.search(self.text) is not None
 
 
 _Verdict = tuple[Operation, str]
-"""An operation, and what decided for it."""
+"""An operation and the reason for it."""
 
 
 def local_decide(pair: Pair) -> Decision:
-    """Return the operation for a pair, explained by what decided. Deterministic."""
+    """Return the operation for a pair and the reason for it. Deterministic."""
     operation, explanation = _verdict(pair)
     return Decision(pair=pair, operation=operation, explanation=explanation)
 
@@ -160,7 +161,7 @@ def _denies_a_sentence(older: _Statement, text: str, content: frozenset[str]) ->
 def _containment_verdict(older: _Statement, newer: _Statement) -> _Verdict | None:
     """Return PASS or REPLACE if one statement contains the other, with the same negation.
 
-    Not if one names a time: "next month" is another month each time that it is said.
+    None if either names a time: "next month" is another month each time.
     """
     min_shared = max(older.min_shared, newer.min_shared)
     if older.denies != newer.denies or min(len(older.content), len(newer.content)) < min_shared:

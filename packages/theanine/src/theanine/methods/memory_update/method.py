@@ -22,19 +22,20 @@ from functools import partial
 
 import numpy as np
 
-from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memory_update.config import MemoryUpdateConfig
-from theanine.methods.memory_update.decide import PAIRS_PER_CALL, UPDATE, UPDATE_PAIR, decide
+from theanine.methods.memory_update.decide import UPDATE, UPDATE_PAIR, decide
 from theanine.methods.memory_update.merge import MERGE, Group, merge
-from theanine.methods.memory_update.operations import ENDING, Pair
+from theanine.methods.memory_update.operations import ENDING
 from theanine.methods.memory_update.resolve import Outcome, resolve
 from theanine.methods.shared.estimates import count_prompt_tokens, estimate_statements
+from theanine.methods.shared.memories import embed_memories
+from theanine.methods.shared.pairs import PAIRS_PER_CALL, pair_with_earlier
 from theanine.methods.shared.provenance import source_sessions, source_turns
-from theanine.methods.shared.recall import recall_memories
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, estimate_summary, summarize_session
+from theanine.methods.shared.recall import make_part, recall_memories
+from theanine.methods.shared.respond import MethodBase
+from theanine.methods.shared.statements import estimate_summary, summarize_session
 from theanine.text.formatting import format_memory
 from theanine.types import (
     LOCAL_MODEL,
@@ -57,14 +58,11 @@ _DECISION_TOKENS = 30
 """Estimated tokens of one decision in a reply."""
 
 
-class MemoryUpdate(ReplyMixin):
+class MemoryUpdate(MethodBase[MemoryUpdateConfig]):
     """The method."""
 
     name = "memory-update"
     Config = MemoryUpdateConfig
-
-    def __init__(self, config: MemoryUpdateConfig | None = None) -> None:
-        self.config = config or MemoryUpdateConfig()
 
     async def remember(
         self,
@@ -77,7 +75,9 @@ class MemoryUpdate(ReplyMixin):
         statements = await summarize_session(session, turns, imported, context)
         statements.sort(key=lambda memory: memory.at)  # the order in which they are resolved
         vectors = await embed_memories(statements, context)
-        pairs = self._pairs(statements, vectors, session, context)
+        pairs = pair_with_earlier(
+            statements, vectors, session, context.index, self.config.compared, kinds=self._kinds
+        )
         decisions = await decide(
             pairs,
             session,
@@ -111,27 +111,6 @@ class MemoryUpdate(ReplyMixin):
     @property
     def _kinds(self) -> tuple[str, ...]:
         return (STATEMENT, ENDING) if self.config.endings else (STATEMENT,)
-
-    def _pairs(
-        self, statements: Sequence[NewMemory], vectors: Vectors, session: Session, context: Context
-    ) -> list[Pair]:
-        """Pair each new statement with the nearest live ones of earlier sessions, nearest first.
-
-        Statements later than the new one (sessions may overlap) are not compared.
-        """
-        if not statements:
-            return []
-        index = context.index
-        earlier = [other.id for other in index.sessions.values() if other.order < session.order]
-        mask = np.isin(index.session_of, earlier) & index.live_mask(*self._kinds)
-        times = np.array([micros(memory.at) for memory in statements], np.int64)
-        among = mask & (index.times <= times[:, None])
-        nearest = index.nearest(vectors, self.config.compared, among=among)
-        return [
-            Pair(older, position, memory, similarity)
-            for position, (memory, neighbors) in enumerate(zip(statements, nearest, strict=True))
-            for older, similarity in neighbors
-        ]
 
 
 async def _apply(
@@ -198,6 +177,4 @@ def _marks(outcomes: Sequence[Outcome]) -> list[NewMark]:
 async def _part(memory: Memory, score: float, context: Context) -> Part:
     """Make a part of a statement with its source turns and those of what it was made from."""
     turns = await context.index.turns(source_turns(memory, context.index))
-    return Part(
-        text=format_memory(memory), memories=(memory,), source_turns=tuple(turns), score=score
-    )
+    return make_part(memory, score, format_memory(memory), turns)

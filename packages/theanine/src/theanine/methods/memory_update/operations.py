@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from theanine.types import LOCAL_MODEL, Memory, NewMemory
+from theanine.methods.shared.pairs import Pair
+from theanine.types import LOCAL_MODEL
 
 REPEAT = "repeat"
 """The kind of a statement that repeats an older one: stored, but not returned."""
@@ -25,23 +26,6 @@ class Operation(StrEnum):
     REPLACE = "Replace"
     APPEND = "Append"
     DELETE = "Delete"
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A live statement of an earlier session and a similar new one.
-
-    Attributes:
-        older: the live statement.
-        index: the new statement's position in its batch.
-        newer: the new statement.
-        similarity: cosine of their vectors, -1 to 1.
-    """
-
-    older: Memory
-    index: int
-    newer: NewMemory
-    similarity: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

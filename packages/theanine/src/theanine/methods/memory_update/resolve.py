@@ -68,7 +68,7 @@ def resolve(count: int, decisions: Sequence[Decision]) -> list[Outcome]:
     """
     outcomes = [Outcome()] * count
     settled: dict[int, tuple[int, Operation]] = {}
-    for index, group in groupby(decisions, key=lambda decision: decision.pair.index):
+    for index, group in groupby(decisions, key=lambda decision: decision.pair.newer_index):
         own = list(group)
         acting = [
             decision

@@ -25,7 +25,6 @@ from theanine.methods.memorybank.kinds import (
     DAY_TRAITS,
     EVENTS,
     PORTRAIT,
-    live_by_time,
     quoted_turns,
 )
 from theanine.methods.memorybank.local_digest import (
@@ -34,6 +33,7 @@ from theanine.methods.memorybank.local_digest import (
     turns_quoted_in,
 )
 from theanine.methods.shared.provenance import source_sessions
+from theanine.methods.shared.recall import live_by_time
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import day_label
 from theanine.types import LOCAL_MODEL, Memory, NewMark, NewMemory, Session, Turn
@@ -133,7 +133,7 @@ async def update_digests(
 async def _same_day(kind: str, session: Session, index: ScopeIndex) -> Memory | None:
     """Return the live digest of the day on which a session began, if there is one."""
     day = await _day_of(session, index)
-    for memory in reversed(live_by_time(kind, index)):
+    for memory in reversed(live_by_time(index, kind)):
         other = index.sessions.get(memory.session)
         if other is None or abs(other.started_at - session.started_at) > _NEAR:
             continue
@@ -184,9 +184,9 @@ async def _update(
 ) -> DigestUpdate:
     """Make the global digest of the new day and the latest ``days - 1`` others."""
     index, chat = context.index, context.chat
-    others = [memory for memory in live_by_time(series.day_kind, index) if memory != previous_day]
+    others = [memory for memory in live_by_time(index, series.day_kind) if memory != previous_day]
     shown = others[len(others) - min(days - 1, len(others)) :]
-    latest = next(reversed(live_by_time(series.global_kind, index)), None)
+    latest = next(reversed(live_by_time(index, series.global_kind)), None)
     # The previous global digest represents the days that are not shown.
     base = latest if len(shown) < len(others) else None
     derived_from = [*shown, *([base] if base else [])]

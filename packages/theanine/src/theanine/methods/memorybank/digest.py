@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.text.formatting import group_by_day, one_line
-from theanine.text.numbering import Line, format_numbered, split_windows
+from theanine.text.numbering import Line, format_numbered, note_fault, split_windows
 from theanine.types import Turn
 
 if TYPE_CHECKING:
@@ -103,14 +103,13 @@ async def digest_all(
 
     ``source_sessions`` are the sessions that these may quote. Raises ModelError.
     """
-    text = await chat.ask(
+    return await chat.ask(
         prompt,
         source_sessions=source_sessions,
         check=_digest_fault,
         before=one_line(before) or NOTHING,
         days=group_by_day((line.day, one_line(line.text)) for line in days),
     )
-    return text.strip()
 
 
 def _update(digest: DayDigest, entries: Sequence[Entry], window: Sequence[Line]) -> DayDigest:
@@ -125,7 +124,6 @@ def _page_fault(window: Sequence[Line], before: tuple[bool, bool], page: Page) -
 
     ``before`` tells whether the day had events and traits before.
     """
-    numbers = {line.number for line in window}
     lists = (("events", page.events, before[0]), ("traits", page.traits, before[1]))
     for name, entries, had_entries in lists:
         if len(entries) > MAX_ENTRIES:
@@ -133,26 +131,14 @@ def _page_fault(window: Sequence[Line], before: tuple[bool, bool], page: Page) -
         if had_entries and not entries:
             return f"the {name} that stood there already are lost: take them over"
         for position, entry in enumerate(entries, 1):
-            if fault := _entry_fault(entry, numbers, had_entries):
+            fault = note_fault(
+                entry.text, entry.turns, window, limit=ENTRY_LIMIT, turns_required=not had_entries
+            )
+            if fault:
                 return f"{name}, entry {position}: {fault}"
     return None
 
 
-def _entry_fault(entry: Entry, numbers: set[int], had_entries: bool) -> str | None:
-    if not entry.text.strip():
-        return "its text is empty"
-    if len(entry.text) > ENTRY_LIMIT:
-        return f"its text is too long, keep it under {ENTRY_LIMIT} characters"
-    if wrong := sorted(set(entry.turns) - numbers):
-        return f"turns {wrong} were not shown; shown are {min(numbers)} to {max(numbers)}"
-    if not entry.turns and not had_entries:
-        return "it names no turn that supports it"
-    return None
-
-
 def _digest_fault(text: str) -> str | None:
-    if not text.strip():
-        return "it is empty"
-    if len(text) > GLOBAL_LIMIT:
-        return f"it is too long, keep it under {GLOBAL_LIMIT} characters"
-    return None
+    too_long = len(text) > GLOBAL_LIMIT
+    return f"it is too long, keep it under {GLOBAL_LIMIT} characters" if too_long else None

@@ -18,11 +18,6 @@ PORTRAIT = "portrait"
 """The global digest of traits."""
 
 
-def live_by_time(kind: str, index: ScopeIndex) -> list[Memory]:
-    """Return the live memories of a kind, in time order."""
-    return sorted(index.live_memories(kind), key=lambda memory: memory.order)
-
-
 def quoted_turns(memory: Memory, index: ScopeIndex) -> tuple[int, ...]:
     """Return the ids of the turns that support a memory, through the digests it was made from.
 

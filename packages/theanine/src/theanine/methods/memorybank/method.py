@@ -24,22 +24,15 @@ from theanine.methods.base import Context, Estimate
 from theanine.methods.memorybank.config import MemoryBankConfig
 from theanine.methods.memorybank.diary import SERIES, update_digests
 from theanine.methods.memorybank.digest import DAY
-from theanine.methods.memorybank.kinds import (
-    DAY_EVENTS,
-    EVENTS,
-    EXCHANGE,
-    PORTRAIT,
-    live_by_time,
-    quoted_turns,
-)
+from theanine.methods.memorybank.kinds import DAY_EVENTS, EVENTS, EXCHANGE, PORTRAIT, quoted_turns
 from theanine.methods.memorybank.retention import retained
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, summarize_session
-from theanine.retrieval.budget import fit_budget
+from theanine.methods.shared.memories import excerpt_memories, with_vectors
+from theanine.methods.shared.recall import live_by_time, make_part, pack, query_text, retrieve
+from theanine.methods.shared.respond import MethodBase
+from theanine.methods.shared.statements import summarize_session
 from theanine.segmentation import exchanges
-from theanine.text.formatting import format_dated_turns, format_dialogue, format_memory, one_line
+from theanine.text.formatting import format_dated_turns, format_memory, one_line
 from theanine.text.numbering import split_windows
 from theanine.types import (
     LOCAL_MODEL,
@@ -48,7 +41,6 @@ from theanine.types import (
     Memory,
     MemoryBatch,
     NewMark,
-    NewMemory,
     Part,
     Recollection,
     Session,
@@ -67,14 +59,11 @@ _GLOBAL_TOKENS = 200
 """Estimated tokens of a global digest."""
 
 
-class MemoryBank(ReplyMixin):
+class MemoryBank(MethodBase[MemoryBankConfig]):
     """The method."""
 
     name = "memorybank"
     Config = MemoryBankConfig
-
-    def __init__(self, config: MemoryBankConfig | None = None) -> None:
-        self.config = config or MemoryBankConfig()
 
     async def remember(
         self,
@@ -84,17 +73,7 @@ class MemoryBank(ReplyMixin):
         context: Context,
     ) -> MemoryBatch:
         """Keep every exchange, and update the digests; imported memories are kept as well."""
-        memories = [
-            NewMemory(
-                text=format_dialogue(exchange),
-                at=exchange[-1].at,
-                source_turns=tuple(turn.id for turn in exchange),
-                speakers=tuple(dict.fromkeys(turn.speaker for turn in exchange)),
-                kind=EXCHANGE,
-            )
-            for exchange in exchanges(turns)
-            if any(turn.full_text.strip() for turn in exchange)
-        ]
+        memories = excerpt_memories(exchanges(turns), EXCHANGE)
         marks: list[NewMark] = []
         if memories:
             exchange_count = len(memories)
@@ -102,9 +81,7 @@ class MemoryBank(ReplyMixin):
                 marks += update.append_to(memories, exchange_count)
         if imported:
             memories += await summarize_session(session, turns, imported, context)
-        return MemoryBatch(
-            memories=memories, vectors=await embed_memories(memories, context), marks=marks
-        )
+        return await with_vectors(MemoryBatch(memories=memories, marks=marks), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate a session with a quarter of ``days`` days before it."""
@@ -138,12 +115,9 @@ class MemoryBank(ReplyMixin):
         parts = [await _part(memory, score, context) for memory, score in ranked]
         kinds = (EVENTS, PORTRAIT) if self.config.personality else (EVENTS,)
         for kind in kinds:
-            for memory in live_by_time(kind, context.index)[-1:]:
-                parts.append(await _global_part(memory, context))
-        budget = context.token_budget(self.config.budget)
-        kept = fit_budget([(part, part.text) for part in parts], budget)
-        kept.sort(key=lambda part: _position(part.memories[0]))
-        return Recollection(query=query, parts=tuple(kept))
+            for memory in live_by_time(context.index, kind)[-1:]:
+                parts.append(await _part(memory, GLOBAL_DIGEST_SCORE, context))
+        return pack(query, parts, context.token_budget(self.config.budget), _position)
 
     async def _rank(
         self, query: str, dialogue: Sequence[Utterance], context: Context
@@ -177,26 +151,14 @@ def _normalize(ranked: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, flo
 
 
 async def _part(memory: Memory, score: float, context: Context) -> Part:
-    """Make a part of an exchange, of a day's digest or of an imported memory, under its date."""
+    """Make a part of an exchange, a digest or an imported memory."""
     turns = await context.index.turns(quoted_turns(memory, context.index))
-    return Part(
-        text=format_dated_turns(turns) if memory.kind == EXCHANGE else format_memory(memory),
-        memories=(memory,),
-        source_turns=tuple(turns),
-        score=score,
-        made_by=memory.made_by if memory.kind == DAY_EVENTS else LOCAL_MODEL,
-    )
-
-
-async def _global_part(memory: Memory, context: Context) -> Part:
-    turns = await context.index.turns(quoted_turns(memory, context.index))
-    return Part(
-        text=f"{_HEADINGS[memory.kind]} {one_line(memory.text)}",
-        memories=(memory,),
-        source_turns=tuple(turns),
-        score=GLOBAL_DIGEST_SCORE,
-        made_by=memory.made_by,
-    )
+    if memory.kind in _HEADINGS:
+        text = f"{_HEADINGS[memory.kind]} {one_line(memory.text)}"
+    else:
+        text = format_dated_turns(turns) if memory.kind == EXCHANGE else format_memory(memory)
+    made_by = LOCAL_MODEL if memory.kind in (EXCHANGE, STATEMENT) else memory.made_by
+    return make_part(memory, score, text, turns, made_by)
 
 
 def _position(memory: Memory) -> tuple[bool, str, object]:

@@ -9,8 +9,7 @@ from importlib.resources import files
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Reply
-from theanine.methods.shared.provenance import dialogue_sessions
-from theanine.text.formatting import format_dialogue, format_recollection, format_speaker
+from theanine.methods.shared.respond import ask_reply
 from theanine.types import Recollection, Utterance
 
 PACKAGE = "theanine.methods.recursive_summary"
@@ -39,13 +38,13 @@ async def respond_few_shot(
     ``source_sessions`` are all sessions that the recollection may quote. Raises ModelError when the
     model fails.
     """
-    text = await chat.ask(
+    text = await ask_reply(
         RESPOND_FEW_SHOT,
-        source_sessions=source_sessions | dialogue_sessions(dialogue),
-        check=lambda reply: None if reply.strip() else "the reply is empty",
+        dialogue,
+        recollection,
+        speaker,
+        chat,
+        shown=source_sessions,
         examples="\n\n".join(demonstrations()[:examples]),
-        speaker=format_speaker(speaker),
-        remembered=format_recollection(recollection),
-        dialogue=format_dialogue(dialogue),
     )
-    return Reply(text=text.strip(), recollection=recollection, made_by=chat.model)
+    return Reply(text=text, recollection=recollection, made_by=chat.model)

@@ -21,17 +21,15 @@ from collections.abc import Sequence
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.recursive_summary.config import RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import respond_few_shot
+from theanine.methods.shared.memories import UTTERANCE, excerpt_memories, with_vectors
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import reply
+from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
+from theanine.methods.shared.respond import MethodBase, reply
 from theanine.methods.shared.running_summary import (
     estimate_running_summary,
     summary_parts,
     update_running_summary,
 )
-from theanine.methods.shared.statements import embed_memories
-from theanine.methods.shared.utterances import UTTERANCE, utterance_memories
-from theanine.retrieval.budget import fit_budget
 from theanine.text.formatting import format_day, format_turn
 from theanine.types import (
     ImportedMemory,
@@ -44,14 +42,11 @@ from theanine.types import (
 )
 
 
-class RecursiveSummary:
+class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
     """The method."""
 
     name = "recursive-summary"
     Config = RecursiveSummaryConfig
-
-    def __init__(self, config: RecursiveSummaryConfig | None = None) -> None:
-        self.config = config or RecursiveSummaryConfig()
 
     async def remember(
         self,
@@ -65,9 +60,8 @@ class RecursiveSummary:
             session, turns, imported, context, max_sentences=self.config.sentences
         )
         if self.config.utterances:
-            memories += utterance_memories(turns)
-        vectors = await embed_memories(memories, context) if memories else None
-        return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
+            memories += excerpt_memories([[turn] for turn in turns], UTTERANCE)
+        return await with_vectors(MemoryBatch(memories=memories, marks=marks), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate one call for each window of the session."""
@@ -78,10 +72,12 @@ class RecursiveSummary:
         query = query_text(dialogue, self.config.query_turns)
         parts = await summary_parts(query, dialogue, context)
         parts += await self._utterance_parts(query, dialogue, context)
-        budget = context.token_budget(self.config.budget)
-        kept = fit_budget([(part, part.text) for part in parts], budget)
-        kept.sort(key=lambda part: (part.memories[0].kind == UTTERANCE, part.memories[0].order))
-        return Recollection(query=query, parts=tuple(kept))
+        return pack(
+            query,
+            parts,
+            context.token_budget(self.config.budget),
+            lambda memory: (memory.kind == UTTERANCE, memory.order),
+        )
 
     async def respond(
         self,
@@ -113,7 +109,7 @@ class RecursiveSummary:
         )
         parts: list[Part] = []
         for memory, score in ranked:
-            turns = tuple(await context.index.turns(memory.source_turns))
+            turns = await context.index.turns(memory.source_turns)
             text = format_day(memory.at, memory.dated) + " ".join(map(format_turn, turns))
-            parts.append(Part(text=text, memories=(memory,), source_turns=turns, score=score))
+            parts.append(make_part(memory, score, text, turns))
         return parts

@@ -31,9 +31,9 @@ from theanine.methods.secom.packing import best_turns
 from theanine.methods.secom.segmenting import Division, divide
 from theanine.methods.secom.turn_rerank import TurnReranker
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.recall import pack, query_text, retrieve, search_depth
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories
+from theanine.methods.shared.memories import make_memory, with_vectors
+from theanine.methods.shared.recall import make_part, pack, query_text, retrieve, search_depth
+from theanine.methods.shared.respond import MethodBase
 from theanine.text.denoising import check_denoising, denoise
 from theanine.text.formatting import format_dated_turns, format_speaker, one_line
 from theanine.tokenizer import count_tokens
@@ -43,7 +43,6 @@ from theanine.types import (
     Memory,
     MemoryBatch,
     NewMemory,
-    Part,
     Recollection,
     Session,
     Turn,
@@ -56,7 +55,7 @@ _TURNS_PER_SEGMENT = 5
 FELL_BACK = "no reply of the model divided the session; the local segmenter did"
 
 
-class Secom(ReplyMixin):
+class Secom(MethodBase[SecomConfig]):
     """SeCom in its steps."""
 
     name = "secom"
@@ -64,7 +63,7 @@ class Secom(ReplyMixin):
 
     def __init__(self, config: SecomConfig | None = None) -> None:
         """Raise BadInput for an unreadable guidance file, and as ``check_denoising`` does."""
-        self.config = config or SecomConfig()
+        super().__init__(config)
         check_denoising(self.config.denoise, self.config.llmlingua_model)
         guidance = self.config.guidance
         self.guidance = read_guidance(Path(guidance)).text if guidance else ""
@@ -101,11 +100,8 @@ class Secom(ReplyMixin):
             for segment in segments
             if any(turn.full_text.strip() for turn in segment)
         ]
-        return MemoryBatch(
-            memories=memories,
-            vectors=await embed_memories(memories, context),
-            notes=[FELL_BACK] if division.fell_back else [],
-        )
+        notes = [FELL_BACK] if division.fell_back else []
+        return await with_vectors(MemoryBatch(memories=memories, notes=notes), context)
 
     async def _memory(self, segment: Sequence[Turn], division: Division) -> NewMemory:
         config = self.config
@@ -115,11 +111,9 @@ class Secom(ReplyMixin):
             f"{format_speaker(turn.speaker)}: {text}"
             for turn, text in zip(segment, texts, strict=True)
         ]
-        return NewMemory(
-            text="\n".join(lines),
-            at=segment[-1].at,
-            source_turns=tuple(turn.id for turn in segment),
-            speakers=tuple(dict.fromkeys(turn.speaker for turn in segment)),
+        return make_memory(
+            "\n".join(lines),
+            segment,
             kind=config.granularity,
             made_by=division.made_by,
             prompt=division.prompt,
@@ -130,12 +124,7 @@ class Secom(ReplyMixin):
         query = query_text(dialogue, self.config.query_turns)
         budget = context.token_budget(self.config.budget)
         parts = [
-            Part(
-                text=format_dated_turns(turns),
-                memories=(memory,),
-                source_turns=tuple(turns),
-                score=score,
-            )
+            make_part(memory, score, format_dated_turns(turns), turns)
             for memory, score, turns in await self._segments(query, dialogue, budget, context)
         ]
         return pack(query, parts, budget)

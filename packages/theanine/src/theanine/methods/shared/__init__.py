@@ -1,6 +1,12 @@
 """What methods share: settings, recall, replies, statements, provenance and estimates."""
 
-from theanine.methods.shared.config import RecallConfig, check_minimums
+from theanine.methods.shared.config import BudgetConfig, RecallConfig, check_minimums
+from theanine.methods.shared.memories import (
+    embed_memories,
+    excerpt_memories,
+    make_memory,
+    with_vectors,
+)
 from theanine.methods.shared.provenance import (
     dialogue_sessions,
     source_sessions,
@@ -9,22 +15,32 @@ from theanine.methods.shared.provenance import (
 )
 from theanine.methods.shared.recall import (
     excerpt_part,
+    fit_parts,
+    live_by_time,
+    make_part,
     pack,
     query_text,
     recall_memories,
     retrieve,
     statement_part,
 )
-from theanine.methods.shared.respond import ReplyMixin, reply
-from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.methods.shared.respond import MethodBase, ask_reply, reply
+from theanine.methods.shared.statements import summarize_session
 
 __all__ = [
+    "BudgetConfig",
+    "MethodBase",
     "RecallConfig",
-    "ReplyMixin",
+    "ask_reply",
     "check_minimums",
     "dialogue_sessions",
     "embed_memories",
+    "excerpt_memories",
     "excerpt_part",
+    "fit_parts",
+    "live_by_time",
+    "make_memory",
+    "make_part",
     "pack",
     "query_text",
     "recall_memories",
@@ -35,4 +51,5 @@ __all__ = [
     "statement_part",
     "summarize_session",
     "with_ancestors",
+    "with_vectors",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from theanine.errors import SettingsError
 from theanine.retrieval.scope_index import RetrievalMode
@@ -18,6 +19,26 @@ def check_minimums(config: object, **minimums: int) -> None:
             raise SettingsError(
                 f"{name} must be at least {minimum}{_ALTERNATIVES.get(name, '')}, not {value}"
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetConfig:
+    """Settings of a recall that returns everything up to a budget.
+
+    Attributes:
+        budget: maximum tokens of the recollection (bundled tokenizer), newest first; None sets no
+            limit.
+    """
+
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        check_minimums(self, budget=0)
+
+    @classmethod
+    def paper(cls) -> Self:
+        """Return the defaults: everything."""
+        return cls()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from theanine.embeddings.base import embed_queries
 from theanine.methods.base import Context
 from theanine.methods.shared.config import RecallConfig
 from theanine.retrieval.budget import fit_budget
 from theanine.retrieval.query import Query
-from theanine.retrieval.scope_index import RetrievalMode
+from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
 from theanine.text.formatting import format_dated_turns, format_memory
-from theanine.types import Memory, Part, Recollection, Utterance
+from theanine.types import LOCAL_MODEL, Memory, Part, Recollection, Turn, Utterance
 
 _CANDIDATES_FOR_BUDGET = 200
 
@@ -77,31 +78,53 @@ async def build_query(
     )
 
 
+def make_part(
+    memory: Memory,
+    score: float,
+    text: str,
+    turns: Sequence[Turn],
+    made_by: str = LOCAL_MODEL,
+) -> Part:
+    """Make a part of one memory and the turns that support it."""
+    return Part(
+        text=text, memories=(memory,), source_turns=tuple(turns), score=score, made_by=made_by
+    )
+
+
 async def statement_part(memory: Memory, score: float, context: Context) -> Part:
     """Make a part of the memory's text under its date."""
-    return Part(
-        text=format_memory(memory),
-        memories=(memory,),
-        source_turns=tuple(await context.index.turns(memory.source_turns)),
-        score=score,
-    )
+    turns = await context.index.turns(memory.source_turns)
+    return make_part(memory, score, format_memory(memory), turns)
 
 
 async def excerpt_part(memory: Memory, score: float, context: Context) -> Part:
     """Make a part of the memory's source turns, quoted under their days."""
     turns = await context.index.turns(memory.source_turns)
-    return Part(
-        text=format_dated_turns(turns),
-        memories=(memory,),
-        source_turns=tuple(turns),
-        score=score,
-    )
+    return make_part(memory, score, format_dated_turns(turns), turns)
 
 
-def pack(query: str, parts: Sequence[Part], budget: int | None) -> Recollection:
-    """Keep the parts, given best first, that fit the budget, and put them in time order."""
-    kept = fit_budget([(part, part.text) for part in parts], budget)
-    kept.sort(key=lambda part: part.memories[0].order)
+def live_by_time(index: ScopeIndex, *kinds: str) -> list[Memory]:
+    """Return the live memories of some kinds, in time order."""
+    return sorted(index.live_memories(*kinds), key=lambda memory: memory.order)
+
+
+def fit_parts(parts: Sequence[Part], budget: int | None) -> list[Part]:
+    """Return the parts, given best first, that fit the budget, in the same order."""
+    return fit_budget([(part, part.text) for part in parts], budget)
+
+
+def pack(
+    query: str,
+    parts: Sequence[Part],
+    budget: int | None,
+    order: Callable[[Memory], Any] = lambda memory: memory.order,
+) -> Recollection:
+    """Keep the parts, given best first, that fit the budget, and sort them by their first memories.
+
+    They are in time order unless there is another ``order``, a sort key.
+    """
+    kept = fit_parts(parts, budget)
+    kept.sort(key=lambda part: order(part.memories[0]))
     return Recollection(query=query, parts=tuple(kept))
 
 
@@ -109,7 +132,7 @@ async def recall_memories(
     dialogue: Sequence[Utterance],
     context: Context,
     config: RecallConfig,
-    make_part: PartFormatter,
+    format_part: PartFormatter,
     *,
     kinds: Sequence[str] = (),
 ) -> Recollection:
@@ -123,5 +146,5 @@ async def recall_memories(
     ranked = await retrieve(query, dialogue, k, context, config.retrieval, kinds=kinds)
     # Load all source turns with one query before the parts are made one by one.
     await context.index.turns([turn for memory, _ in ranked for turn in memory.source_turns])
-    parts = [await make_part(memory, score, context) for memory, score in ranked]
+    parts = [await format_part(memory, score, context) for memory, score in ranked]
     return pack(query, parts, budget)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from theanine.llm.prompt import load_prompt
+from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.text.formatting import (
@@ -23,6 +23,8 @@ from theanine.types import LOCAL_MODEL, STATEMENT, Memory, Part, Recollection, U
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
+C = TypeVar("C")
+T = TypeVar("T")
 NOTHING = "I remember nothing about this yet."
 
 
@@ -56,8 +58,13 @@ async def reply(
     )
 
 
-class ReplyMixin:
-    """A method that replies from the dialogue and the recollection alone."""
+class MethodBase(Generic[C]):
+    """A method with settings, which replies from the dialogue and the recollection alone."""
+
+    Config: type[C]
+
+    def __init__(self, config: C | None = None) -> None:
+        self.config: C = self.Config() if config is None else config
 
     async def respond(
         self,
@@ -79,27 +86,20 @@ async def respond(
     rationale: bool = False,
     shown: Iterable[int] = (),
 ) -> Reply:
-    """Reply as :func:`reply` does; ``shown`` are sessions that the recollection may quote.
-
-    The sessions of its memories and source turns need not be among them.
-    """
+    """Reply as :func:`reply` does; ``shown`` as in :func:`ask_reply`."""
     if chat is None:
         return local_respond(dialogue, recollection)
-    sessions = {memory.session for memory in recollection.memories} | dialogue_sessions(dialogue)
-    sessions |= dialogue_sessions(recollection.source_turns) | set(shown)
-    values = {
-        "speaker": format_speaker(speaker),
-        "remembered": format_recollection(recollection),
-        "dialogue": format_dialogue(dialogue),
-    }
     if not rationale:
-        text = await chat.ask(RESPOND, source_sessions=sessions, check=_fault, **values)
-        return Reply(text=text.strip(), recollection=recollection, made_by=chat.model)
-    answer = await chat.ask(
+        text = await ask_reply(RESPOND, dialogue, recollection, speaker, chat, shown=shown)
+        return Reply(text=text, recollection=recollection, made_by=chat.model)
+    answer = await ask_reply(
         RESPOND_REASONED,
-        source_sessions=sessions,
-        check=lambda reasoned: _fault(reasoned.response),
-        **values,
+        dialogue,
+        recollection,
+        speaker,
+        chat,
+        shown=shown,
+        check=lambda reasoned: None if reasoned.response.strip() else "the reply is empty",
     )
     return Reply(
         text=answer.response.strip(),
@@ -109,8 +109,36 @@ async def respond(
     )
 
 
-def _fault(text: str) -> str | None:
-    return None if text.strip() else "the reply is empty"
+async def ask_reply(
+    step: PromptTemplate[T],
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    speaker: str,
+    chat: ScopedChat,
+    *,
+    shown: Iterable[int] = (),
+    check: Callable[[T], str | None] | None = None,
+    **values: str,
+) -> T:
+    """Ask a step for the next turn of ``speaker``.
+
+    ``shown`` are the sessions that the recollection may quote, besides those of its memories and
+    source turns. Raises ModelError when the model fails.
+    """
+    return await chat.ask(
+        step,
+        source_sessions={
+            *(memory.session for memory in recollection.memories),
+            *dialogue_sessions(recollection.source_turns),
+            *dialogue_sessions(dialogue),
+            *shown,
+        },
+        check=check,
+        speaker=format_speaker(speaker),
+        remembered=format_recollection(recollection),
+        dialogue=format_dialogue(dialogue),
+        **values,
+    )
 
 
 def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> Reply:

@@ -14,7 +14,7 @@ from itertools import groupby
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
 from theanine.methods.shared.provenance import source_sessions
-from theanine.methods.shared.recall import retrieve
+from theanine.methods.shared.recall import live_by_time, make_part, retrieve
 from theanine.methods.shared.statements import summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.summarization import UPDATE_SUMMARY, SummarySentence, drop_recalled, update_summary
@@ -39,11 +39,6 @@ _CHANGED_SHARE = 0.5
 """Estimated share of the sentences that a reply rewrites; the others are named by number."""
 
 
-def current_sentences(index: ScopeIndex) -> list[Memory]:
-    """Return the current summary in time order."""
-    return sorted(index.live_memories(STATEMENT), key=lambda memory: memory.order)
-
-
 async def update_running_summary(
     session: Session,
     turns: Sequence[Turn],
@@ -59,7 +54,7 @@ async def update_running_summary(
     ``also_from`` are stored memories of some of the turns; the new sentences derive from them too.
     Raises ModelError when the model fails.
     """
-    before = current_sentences(context.index)
+    before = live_by_time(context.index, STATEMENT)
     if given:
         imported = await summarize_session(session, turns, given, context)
         room = max(max_sentences - len(imported), 0)
@@ -94,20 +89,20 @@ async def update_running_summary(
 async def summary_parts(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
     """Return a part for each sentence of the summary, best first; unscored ones newest first."""
     index = context.index
-    k = len(current_sentences(index))
+    k = len(index.live_memories(STATEMENT))
     ranked = await retrieve(query, dialogue, k, context, "hybrid", kinds=[STATEMENT])
     scores = {memory.id: score for memory, score in ranked}
     memories = [memory for memory, _ in ranked]
-    memories += [memory for memory in reversed(current_sentences(index)) if memory.id not in scores]
+    memories += [
+        memory for memory in reversed(live_by_time(index, STATEMENT)) if memory.id not in scores
+    ]
     return [
-        Part(
-            text=format_memory(replace(memory, dated=await _has_date(memory, index))),
-            memories=(memory,),
-            source_turns=tuple(
-                sorted(await index.turns(memory.source_turns), key=lambda turn: (turn.at, turn.id))
-            ),
-            score=scores.get(memory.id, 0.0),
-            made_by=memory.made_by,
+        make_part(
+            memory,
+            scores.get(memory.id, 0.0),
+            format_memory(replace(memory, dated=await _has_date(memory, index))),
+            sorted(await index.turns(memory.source_turns), key=lambda turn: (turn.at, turn.id)),
+            memory.made_by,
         )
         for memory in memories
     ]

@@ -1,10 +1,9 @@
-"""Statements of a session, and their vectors."""
+"""Statements of a session: imported ones, or a summary."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.estimates import (
     STATEMENT_TOKENS,
@@ -13,7 +12,6 @@ from theanine.methods.shared.estimates import (
     estimate_statements,
 )
 from theanine.summarization import SUMMARIZE, summarize
-from theanine.text.attribution import without_attribution
 from theanine.types import ImportedMemory, NewMemory, Session, Turn
 
 IMPORTED = "given"
@@ -30,29 +28,9 @@ async def summarize_session(
 
     Raises ModelError when the model fails.
     """
-    if imported:
-        return await _imported(session, imported, context)
-    recalled = await context.index.recalled_texts(turns)
-    return await summarize(turns, context.chat, recalled=recalled)
-
-
-async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:
-    """Embed the memories' texts without attributions; ``(n, d)``."""
-    return await context.embedder.embed([without_attribution(memory.text) for memory in memories])
-
-
-def estimate_summary(turns: Sequence[Turn]) -> Estimate:
-    """Estimate the summary of a session."""
-    return Estimate(
-        calls=1,
-        input_tokens=count_prompt_tokens(SUMMARIZE) + count_turn_tokens(turns),
-        output_tokens=estimate_statements(turns) * STATEMENT_TOKENS,
-    )
-
-
-async def _imported(
-    session: Session, imported: Sequence[ImportedMemory], context: Context
-) -> list[NewMemory]:
+    if not imported:
+        recalled = await context.index.recalled_texts(turns)
+        return await summarize(turns, context.chat, recalled=recalled)
     by_key = {turn.key: turn for turn in await context.index.session_turns(session.id) if turn.key}
     memories: list[NewMemory] = []
     for memory in imported:
@@ -69,3 +47,12 @@ async def _imported(
             )
         )
     return memories
+
+
+def estimate_summary(turns: Sequence[Turn]) -> Estimate:
+    """Estimate the summary of a session."""
+    return Estimate(
+        calls=1,
+        input_tokens=count_prompt_tokens(SUMMARIZE) + count_turn_tokens(turns),
+        output_tokens=estimate_statements(turns) * STATEMENT_TOKENS,
+    )

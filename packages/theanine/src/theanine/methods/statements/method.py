@@ -7,25 +7,23 @@ summaries, so that only recall differs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
+from theanine.methods.shared.config import BudgetConfig
+from theanine.methods.shared.memories import with_vectors
 from theanine.methods.shared.recall import query_text, recall_memories, statement_part
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories, estimate_summary, summarize_session
-from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
+from theanine.methods.shared.respond import MethodBase
+from theanine.methods.shared.statements import estimate_summary, summarize_session
+from theanine.methods.statements.config import MemoryRetrievalConfig
 from theanine.retrieval.budget import fit_prefix
 from theanine.text.formatting import format_memory
-from theanine.types import (
-    ImportedMemory,
-    MemoryBatch,
-    Recollection,
-    Session,
-    Turn,
-    Utterance,
-)
+from theanine.types import ImportedMemory, MemoryBatch, Recollection, Session, Turn, Utterance
+
+C = TypeVar("C")
 
 
-class _Statements(ReplyMixin):
+class _Statements(MethodBase[C]):
     """Summarizes each session."""
 
     async def remember(
@@ -37,21 +35,18 @@ class _Statements(ReplyMixin):
     ) -> MemoryBatch:
         """Keep the session's statements, or the imported memories if there are any."""
         memories = await summarize_session(session, turns, imported, context)
-        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
+        return await with_vectors(MemoryBatch(memories=memories), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Return the cost of the summary."""
         return estimate_summary(turns)
 
 
-class AllMemories(_Statements):
+class AllMemories(_Statements[BudgetConfig]):
     """Recalls every statement, in time order."""
 
     name = "all-memories"
-    Config = AllMemoriesConfig
-
-    def __init__(self, config: AllMemoriesConfig | None = None) -> None:
-        self.config = config or AllMemoriesConfig()
+    Config = BudgetConfig
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return every statement; a budget keeps the newest."""
@@ -62,14 +57,11 @@ class AllMemories(_Statements):
         return Recollection(query=query_text(dialogue, None), parts=tuple(parts))
 
 
-class MemoryRetrieval(_Statements):
+class MemoryRetrieval(_Statements[MemoryRetrievalConfig]):
     """Recalls the statements that rank best for the dialogue."""
 
     name = "memory-retrieval"
     Config = MemoryRetrievalConfig
-
-    def __init__(self, config: MemoryRetrievalConfig | None = None) -> None:
-        self.config = config or MemoryRetrievalConfig()
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best statements in time order, within the budget."""

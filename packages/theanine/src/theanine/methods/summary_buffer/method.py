@@ -18,18 +18,22 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import ReplyMixin
+from theanine.methods.shared.memories import UTTERANCE, excerpt_memories, with_vectors
+from theanine.methods.shared.recall import (
+    excerpt_part,
+    fit_parts,
+    live_by_time,
+    query_text,
+    retrieve,
+)
+from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.running_summary import (
     estimate_running_summary,
     summary_parts,
     update_running_summary,
 )
-from theanine.methods.shared.statements import embed_memories
-from theanine.methods.shared.utterances import UTTERANCE, utterance_memories
 from theanine.methods.summary_buffer.config import SummaryBufferConfig
-from theanine.retrieval.budget import fit_budget, fit_prefix
-from theanine.retrieval.scope_index import ScopeIndex
+from theanine.retrieval.budget import fit_prefix
 from theanine.text.formatting import format_dated_turns, format_turn
 from theanine.tokenizer import count_tokens
 from theanine.types import (
@@ -46,14 +50,11 @@ from theanine.types import (
 )
 
 
-class SummaryBuffer(ReplyMixin):
+class SummaryBuffer(MethodBase[SummaryBufferConfig]):
     """The method."""
 
     name = "summary-buffer"
     Config = SummaryBufferConfig
-
-    def __init__(self, config: SummaryBufferConfig | None = None) -> None:
-        self.config = config or SummaryBufferConfig()
 
     async def remember(
         self,
@@ -66,7 +67,7 @@ class SummaryBuffer(ReplyMixin):
 
         Imported memories, if any, become sentences of the summary instead.
         """
-        buffered = [] if imported else _buffered(context.index)
+        buffered = [] if imported else live_by_time(context.index, UTTERANCE)
         spoken = [] if imported else [turn for turn in turns if turn.full_text.strip()]
         old_turns = await context.index.turns([memory.source_turns[0] for memory in buffered])
         leaving, staying = self._split([*old_turns, *spoken])
@@ -82,9 +83,8 @@ class SummaryBuffer(ReplyMixin):
         )
         marks += [_left_mark(memory, memories) for memory in left]
         new_ids = {turn.id for turn in spoken}
-        memories += utterance_memories([turn for turn in staying if turn.id in new_ids])
-        vectors = await embed_memories(memories, context) if memories else None
-        return MemoryBatch(memories=memories, vectors=vectors, marks=marks)
+        memories += excerpt_memories([[turn] for turn in staying if turn.id in new_ids], UTTERANCE)
+        return await with_vectors(MemoryBatch(memories=memories, marks=marks), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate a full buffer, which as many turns leave as come in."""
@@ -100,7 +100,7 @@ class SummaryBuffer(ReplyMixin):
             room = max(budget // 2, budget - _cost(sentences))
             turns = fit_prefix(((part, part.text) for part in turns), room)
             rest = budget - _cost(turns)
-            sentences = fit_budget([(part, part.text) for part in sentences], rest)
+            sentences = fit_parts(sentences, rest)
         sentences.sort(key=lambda part: part.memories[0].order)
         return Recollection(query=query, parts=(*sentences, *_join_sessions(turns)))
 
@@ -116,11 +116,6 @@ class SummaryBuffer(ReplyMixin):
         return ordered[:first], ordered[first:]
 
 
-def _buffered(index: ScopeIndex) -> list[Memory]:
-    """Return the memories of the turns in the buffer, in time order."""
-    return sorted(index.live_memories(UTTERANCE), key=lambda memory: memory.order)
-
-
 def _left_mark(memory: Memory, new: Sequence[NewMemory]) -> NewMark:
     """Mark a turn that left the buffer, by the first sentence that it supports."""
     turn = memory.source_turns[0]
@@ -130,22 +125,13 @@ def _left_mark(memory: Memory, new: Sequence[NewMemory]) -> NewMark:
 
 async def _turn_parts(query: str, dialogue: Sequence[Utterance], context: Context) -> list[Part]:
     """Return a part for each turn in the buffer, newest first."""
-    index = context.index
-    k = len(_buffered(index))
+    k = len(context.index.live_memories(UTTERANCE))
     ranked = await retrieve(query, dialogue, k, context, "hybrid", kinds=[UTTERANCE])
     scores = {memory.id: score for memory, score in ranked}
-    parts: list[Part] = []
-    for memory in reversed(_buffered(index)):
-        turns = tuple(await index.turns(memory.source_turns))
-        parts.append(
-            Part(
-                text=format_dated_turns(turns),
-                memories=(memory,),
-                source_turns=turns,
-                score=scores.get(memory.id, 0.0),
-            )
-        )
-    return parts
+    return [
+        await excerpt_part(memory, scores.get(memory.id, 0.0), context)
+        for memory in reversed(live_by_time(context.index, UTTERANCE))
+    ]
 
 
 def _join_sessions(parts: Sequence[Part]) -> list[Part]:

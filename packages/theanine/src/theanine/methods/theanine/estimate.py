@@ -10,9 +10,10 @@ from theanine.methods.shared.estimates import (
     count_turn_tokens,
     estimate_statements,
 )
+from theanine.methods.shared.pairs import PAIRS_PER_CALL
 from theanine.methods.shared.statements import estimate_summary
 from theanine.methods.theanine.config import TheanineConfig
-from theanine.methods.theanine.relate import PAIRS_PER_CALL, RELATE, RELATE_PAIR
+from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
 from theanine.types import Turn
 
 _PAIR_TOKENS = 70

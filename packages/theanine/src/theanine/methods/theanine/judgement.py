@@ -1,27 +1,10 @@
-"""A pair of memories to relate, and the judgement about it."""
+"""The judgement about a pair of memories."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from theanine.types import LOCAL_MODEL, Memory, NewMemory, Relation
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An older memory and a similar new one.
-
-    Attributes:
-        older: a memory of an earlier session.
-        newer_index: index of the new memory in its batch.
-        newer: the new memory.
-        similarity: cosine of their vectors, -1 to 1.
-    """
-
-    older: Memory
-    newer_index: int
-    newer: NewMemory
-    similarity: float
+from theanine.types import LOCAL_MODEL, Relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,38 +1,14 @@
-"""Phase I, steps 2 and 4: choose the earlier memories to compare with and to link to."""
+"""Phase I, step 4: choose the earlier memories to link to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from theanine.clock import micros
-from theanine.embeddings.base import Vectors
+from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.config import TheanineConfig
-from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.theanine.judgement import Judgement
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.types import NewLink, NewMemory, Session
-
-
-def associate(
-    memories: Sequence[NewMemory], vectors: Vectors, session: Session, index: ScopeIndex, j: int
-) -> list[Pair]:
-    """Pair each new memory with its ``j`` nearest memories of earlier sessions.
-
-    Memories later than the new one are excluded (sessions may overlap), so that edges always run
-    forward in time.
-    """
-    if not memories:
-        return []
-    earlier = [other.id for other in index.sessions.values() if other.order < session.order]
-    before = np.isin(index.session_of, earlier) & (index.session_of != session.id)
-    times = np.array([micros(memory.at) for memory in memories], np.int64)
-    nearest = index.nearest(vectors, j, among=before & (index.times <= times[:, None]))
-    return [
-        Pair(older, position, memory, similarity)
-        for position, (memory, close) in enumerate(zip(memories, nearest, strict=True))
-        for older, similarity in close
-    ]
+from theanine.types import NewLink
 
 
 def choose_links(

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.shared.pairs import Pair
+from theanine.methods.theanine.judgement import Judgement
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
 from theanine.text.words import containment, content_words, is_unspaced, sentences, stem, words

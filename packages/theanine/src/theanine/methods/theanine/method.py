@@ -25,14 +25,16 @@ from itertools import pairwise
 
 from theanine.llm.gather import gather
 from theanine.methods.base import Context, Estimate, Reply
+from theanine.methods.shared.memories import embed_memories
+from theanine.methods.shared.pairs import Pair, pair_with_earlier
 from theanine.methods.shared.recall import query_text, retrieve
-from theanine.methods.shared.respond import reply
-from theanine.methods.shared.statements import embed_memories, summarize_session
+from theanine.methods.shared.respond import MethodBase, reply
+from theanine.methods.shared.statements import summarize_session
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.estimate import estimate
-from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.limit_statements import retrieved_position
-from theanine.methods.theanine.link import associate, choose_links
+from theanine.methods.theanine.link import choose_links
 from theanine.methods.theanine.refine import format_timeline, refine
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.sample_timelines import longest_paths, sample_timelines
@@ -51,14 +53,11 @@ from theanine.types import (
 )
 
 
-class Theanine:
+class Theanine(MethodBase[TheanineConfig]):
     """The paper's method in its three phases."""
 
     name = "theanine"
     Config = TheanineConfig
-
-    def __init__(self, config: TheanineConfig | None = None) -> None:
-        self.config = config or TheanineConfig()
 
     async def remember(
         self,
@@ -70,7 +69,7 @@ class Theanine:
         """Phase I: summarize, find associates, relate, link."""
         memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
-        pairs = associate(memories, vectors, session, context.index, self.config.associates)
+        pairs = pair_with_earlier(memories, vectors, session, context.index, self.config.associates)
         judgements = await self._judge(pairs, session, turns, context)
         links = choose_links(pairs, judgements, context.index, self.config)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))

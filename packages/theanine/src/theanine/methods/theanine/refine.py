@@ -55,16 +55,14 @@ async def refine(
         if whole
         else select_statements(timeline, dialogue, MAX_PROMPT_STATEMENTS)
     )
-    text = await chat.ask(
+    return await chat.ask(
         REFINE,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
-        check=lambda reply: None if reply.strip() else "the account is empty",
         chain="\n".join(_chain(statements)),
         most=str(min(150, 20 + WORDS_PER_STATEMENT * len(statements))),
         dialogue=format_dialogue(dialogue) or "(nothing said yet)",
     )
-    return text.strip()
 
 
 def local_refine(timeline: Timeline, dialogue: Sequence[Utterance]) -> str:

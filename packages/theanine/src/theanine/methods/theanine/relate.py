@@ -16,15 +16,21 @@ from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
-from theanine.methods.theanine.judgement import Judgement, Pair
+from theanine.methods.shared.pairs import (
+    PAIRS_PER_CALL,
+    Pair,
+    format_labeled,
+    format_pairs,
+    format_statement,
+    pairs_fault,
+    split_pairs,
+)
+from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.text.formatting import (
-    day_label,
     estimate_tokens,
     format_dated_turns,
-    format_day,
     format_turn,
-    group_by_day,
     one_line,
 )
 from theanine.types import Memory, NewMemory, Relation, Turn
@@ -41,7 +47,6 @@ Around = Callable[[Sequence[int]], Awaitable[Sequence[Turn]]]
 """Loads turns by id with the turn before and after each, once each, in order."""
 
 NOT_KEPT = "(not kept)"
-PAIRS_PER_CALL = 24
 SESSION_TOKENS = 12_000
 """Of a longer new session (by an upper estimate), only the turns around its memories are shown."""
 NEIGHBOR_LIMIT = 48
@@ -77,17 +82,17 @@ class _Related(BaseModel):
 
 
 class PairJudgement(_Related):
-    """The model's answer for one pair."""
+    """The model's reply for one pair."""
 
 
 class NumberedJudgement(_Related):
-    """The model's answer for one of several pairs."""
+    """The model's reply for one of several pairs."""
 
     pair: int = Field(description="the pair's number")
 
 
 class Judgements(BaseModel):
-    """The model's answer for several pairs."""
+    """The model's reply for several pairs."""
 
     judgements: list[NumberedJudgement]
 
@@ -143,37 +148,32 @@ def _batches(pairs: Sequence[Pair], mode: Relating) -> list[list[Pair]]:
 
 async def _ask_pair(pair: Pair, scene: Scene, chat: ScopedChat) -> Judgement:
     earlier = await scene.dialogue(pair.older.session)
-    answer = await chat.ask(
+    reply = await chat.ask(
         RELATE_PAIR,
         source_sessions={pair.older.session, scene.session},
         older_session=format_dated_turns(earlier) or NOT_KEPT,
         newer_session=format_dated_turns(scene.turns) or NOT_KEPT,
-        older=_statement(pair.older, pair.older.dated),
-        newer=_statement(pair.newer, scene.dated),
+        older=format_statement(pair.older, pair.older.dated),
+        newer=format_statement(pair.newer, scene.dated),
     )
-    return answer.judgement(chat.model, RELATE_PAIR.label)
+    return reply.judgement(chat.model, RELATE_PAIR.label)
 
 
 async def _ask_batch(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> list[Judgement]:
-    older = sorted({pair.older.id: pair.older for pair in pairs}.values(), key=lambda m: m.order)
-    newer = list({pair.newer_index: pair.newer for pair in pairs}.values())
+    older, newer = split_pairs(pairs)
     context = await scene.around(sorted({turn for memory in older for turn in memory.source_turns}))
     shown = {memory.session for memory in older} | {turn.session for turn in context}
-    answer = await chat.ask(
+    reply = await chat.ask(
         RELATE,
         source_sessions=shown | {scene.session},
-        check=partial(_unanswered, len(pairs)),
+        check=partial(_fault, len(pairs)),
         earlier=_earlier(older, context),
         session=format_dated_turns(_shortened(scene.turns, newer)) or NOT_KEPT,
-        new=_labeled("N", [(memory, scene.dated, "") for memory in newer]),
-        pairs=_pair_lines(pairs, older),
+        new=format_labeled("N", ((memory, scene.dated, "") for memory in newer)),
+        pairs=format_pairs(pairs),
     )
-    by_pair = {judgement.pair: judgement for judgement in answer.judgements}
+    by_pair = {judgement.pair: judgement for judgement in reply.judgements}
     return [by_pair[n].judgement(chat.model, RELATE.label) for n in range(1, len(pairs) + 1)]
-
-
-def _statement(memory: Memory | NewMemory, dated: bool) -> str:
-    return format_day(memory.at, dated) + one_line(memory.text)
 
 
 def _earlier(older: Sequence[Memory], context: Sequence[Turn]) -> str:
@@ -184,28 +184,10 @@ def _earlier(older: Sequence[Memory], context: Sequence[Turn]) -> str:
     for memory in older:
         cited = [str(numbers[source]) for source in memory.source_turns if source in numbers]
         labeled.append((memory, memory.dated, f" [{','.join(cited)}]" if cited else ""))
-    lines = [_labeled("M", labeled)]
+    lines = [format_labeled("M", labeled)]
     for turn in context:
         limit = None if turn.id in sources else NEIGHBOR_LIMIT
         lines.append(f"[{numbers[turn.id]}] {one_line(format_turn(turn), limit)}")
-    return "\n".join(lines)
-
-
-def _labeled(letter: str, memories: Sequence[tuple[Memory | NewMemory, bool, str]]) -> str:
-    """List memories, each with whether it is dated and a suffix, as ``M1 statement [2,3]``."""
-    return group_by_day(
-        (day_label(memory.at, dated), f"{letter}{number} {one_line(memory.text)}{suffix}")
-        for number, (memory, dated, suffix) in enumerate(memories, 1)
-    )
-
-
-def _pair_lines(pairs: Sequence[Pair], older: Sequence[Memory]) -> str:
-    m = {memory.id: label for label, memory in enumerate(older, 1)}
-    n: dict[int, int] = {}
-    lines: list[str] = []
-    for number, pair in enumerate(pairs, 1):
-        label = n.setdefault(pair.newer_index, len(n) + 1)
-        lines.append(f"{number}: M{m[pair.older.id]} N{label}")
     return "\n".join(lines)
 
 
@@ -219,14 +201,5 @@ def _shortened(session: Sequence[Turn], newer: Sequence[NewMemory]) -> Sequence[
     return [turn for position, turn in enumerate(session) if position in near]
 
 
-def _unanswered(count: int, answer: Judgements) -> str | None:
-    """Return what is wrong with the pair numbers of an answer, or None."""
-    judged = [judgement.pair for judgement in answer.judgements]
-    missing = [number for number in range(1, count + 1) if number not in judged]
-    if missing:
-        return f"no judgement for pairs {missing}"
-    if strange := sorted({number for number in judged if not 1 <= number <= count}):
-        return f"there are no pairs {strange}, only 1 to {count}"
-    if doubled := sorted({number for number in judged if judged.count(number) > 1}):
-        return f"more than one judgement for pairs {doubled}"
-    return None
+def _fault(count: int, reply: Judgements) -> str | None:
+    return pairs_fault([judgement.pair for judgement in reply.judgements], count, "judgement")

@@ -9,31 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
+from theanine.methods.shared.memories import excerpt_memories, with_vectors
 from theanine.methods.shared.recall import excerpt_part, recall_memories
-from theanine.methods.shared.respond import ReplyMixin
-from theanine.methods.shared.statements import embed_memories
+from theanine.methods.shared.respond import MethodBase
 from theanine.methods.units.config import UnitsConfig
 from theanine.segmentation import exchanges
-from theanine.text.formatting import format_dialogue
-from theanine.types import (
-    ImportedMemory,
-    MemoryBatch,
-    NewMemory,
-    Recollection,
-    Session,
-    Turn,
-    Utterance,
-)
+from theanine.types import ImportedMemory, MemoryBatch, Recollection, Session, Turn, Utterance
 
 
-class Units(ReplyMixin):
+class Units(MethodBase[UnitsConfig]):
     """Base of the three methods, which differ in how they split a session."""
 
     name = "utterance"
     Config = UnitsConfig
-
-    def __init__(self, config: UnitsConfig | None = None) -> None:
-        self.config = config or UnitsConfig()
 
     def split(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
         """Split a session into consecutive runs of turns."""
@@ -50,20 +38,8 @@ class Units(ReplyMixin):
 
         Imported memories are not used: the log has their turns.
         """
-        memories = [
-            NewMemory(
-                text=format_dialogue(unit),
-                at=unit[-1].at,
-                source_turns=tuple(turn.id for turn in unit),
-                speakers=tuple(dict.fromkeys(turn.speaker for turn in unit)),
-                kind=self.name,
-            )
-            for unit in self.split(turns)
-            if any(turn.full_text.strip() for turn in unit)
-        ]
-        if not memories:
-            return MemoryBatch()
-        return MemoryBatch(memories=memories, vectors=await embed_memories(memories, context))
+        memories = excerpt_memories(self.split(turns), self.name)
+        return await with_vectors(MemoryBatch(memories=memories), context)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best units in time order, within the budget."""
