@@ -16,7 +16,7 @@ from support.running import Terminal
 from theanine.errors import BadInput, SettingsError
 from theanine_bench.analysis.diff import Diff, diff_runs, regressions
 from theanine_bench.metrics.corpus_metrics import UNTESTED, CorpusResult
-from theanine_bench.metrics.overlap_measures import CORPUS_BLEU
+from theanine_bench.metrics.overlap import CORPUS_BLEU
 from theanine_bench.runs.saved_run import SavedRun, read_run, read_runs
 from theanine_bench.samples import SampleResult
 from theanine_bench.statistics.intervals import mcnemar_p_value, paired_bootstrap_p_value

@@ -31,13 +31,12 @@ from theanine.testing.scripted import ScriptedModel
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.judges.judge import Judge, Unjudged
-from theanine_bench.judges.registry import JUDGES, find_judge
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.runner import Runner
 from theanine_bench.runs.summary import summarize_run
 from theanine_bench.runs.task import JUDGE_SCOPE, RunModels, Task, run_settings
 from theanine_bench.samples import SampleResult
-from theanine_bench.tasks.judge import agreement_task
+from theanine_bench.tasks.judge import agreement_task, find_judge, judges
 
 pytestmark = pytest.mark.anyio
 
@@ -78,10 +77,10 @@ ORDERED = replace(
 )
 UNANSWERABLE = replace(ITEM, extra={"answerable": False}, reference="")
 FORMS = [
-    *((judge, WITH_RUBRIC if name == "points" else ITEM) for name, judge in JUDGES.items()),
-    (JUDGES["right"], WITH_RUBRIC),
-    (JUDGES["right"], ORDERED),
-    (JUDGES["right"], UNANSWERABLE),
+    *((judge, WITH_RUBRIC if name == "points" else ITEM) for name, judge in judges().items()),
+    (judges()["right"], WITH_RUBRIC),
+    (judges()["right"], ORDERED),
+    (judges()["right"], UNANSWERABLE),
 ]
 
 
@@ -116,7 +115,7 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: SampleResult) -> 
     check_fences(prompt, prompt_of(judge, attacked)[1])
 
 
-@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize("name", judges())
 async def test_a_verdict_is_kept_and_counted(name: str) -> None:
     words, values = VERDICTS[name]
     judge = find_judge(name)
@@ -186,7 +185,7 @@ async def test_nothing_to_judge_by_is_a_failure_and_never_a_score(name: str) -> 
 def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
     turns = [{"speaker": "Ana", "text": "The storm took it."}]
     _, prompt = prompt_of(
-        JUDGES["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
+        judges()["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
     )
     assert "<<<evidence\n- Ana: The storm took it.\n>>>\n<<<reference\n(nothing)\n>>>" in prompt
 
@@ -204,16 +203,16 @@ def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
     file.write_text(json.dumps([record]), "utf-8")
     (group,) = read_qa(file)
     (case,) = group.samples
-    _, prompt = prompt_of(JUDGES["gpt4score"], replace(ITEM, reference="", extra=case.extra))
+    _, prompt = prompt_of(judges()["gpt4score"], replace(ITEM, reference="", extra=case.extra))
     assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
 
 
 def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:
-    _, prompt = prompt_of(JUDGES["entailment"], ITEM)
+    _, prompt = prompt_of(judges()["entailment"], ITEM)
     assert "- (1 March 2024) Ana: I bought a boat.\n- (8 March 2024) Ana: It sank.\n>>>" in prompt
     assert "Ana's boat sank." not in prompt
     extra = {"persona": {"Ana": ["I sail."], "Bo": ["I don't."]}, "past": ["They met in May."]}
-    _, prompt = prompt_of(JUDGES["entailment"], replace(ITEM, extra=extra))
+    _, prompt = prompt_of(judges()["entailment"], replace(ITEM, extra=extra))
     assert "<<<past\n- They met in May.\n- Ana: I sail.\n- Bo: I don't.\n>>>" in prompt
 
 

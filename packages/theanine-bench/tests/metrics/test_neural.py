@@ -12,7 +12,8 @@ import pytest
 
 from support.tiny_models import library, sentence_transformer
 from theanine.errors import SettingsError
-from theanine_bench.metrics.neural import BertScore, Mauve, neural_measure
+from theanine_bench.metrics.neural import BertScore, Mauve
+from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.summary import summarize_run
 from theanine_bench.samples import SampleResult
 
@@ -21,6 +22,12 @@ PAIRS = [
     ("a quiet evening", "a quiet evening"),
     ("the day of the storm", "no boat"),
 ]
+
+
+def neural(name: str) -> BertScore | Mauve:
+    _, [metric] = find_metrics([name])
+    assert isinstance(metric, BertScore | Mauve)
+    return metric
 
 
 @pytest.fixture
@@ -62,7 +69,7 @@ def greedy(model: Path, answer: str, reference: str) -> float:
 
 
 def test_bertscore_is_what_the_paper_defines_and_bert_score_gives(model: Path) -> None:
-    measure = neural_measure(f"bertscore={model}@1")
+    measure = neural(f"bertscore={model}@1")
     found = measure.score(items(*PAIRS))
     library_scores = library("bert_score").score(
         [a for a, _ in PAIRS], [r for _, r in PAIRS], model_type=str(model), num_layers=1
@@ -92,7 +99,7 @@ def test_bertscore_of_no_answer_is_0_and_each_session_has_its_own(model: Path) -
 def test_mauve_is_what_mauve_text_gives(model: Path) -> None:
     said = [f"day {n} of the storm" for n in range(30)]
     other = [f"a quiet evening {n}" for n in range(30)]
-    measure = neural_measure(f"mauve={model}")
+    measure = neural(f"mauve={model}")
     [found] = measure.score(items(*zip(said, other, strict=True))).items()
     theirs = library("mauve").compute_mauve(
         p_text=said, q_text=other, featurize_model_name=str(model), seed=25
@@ -121,12 +128,12 @@ def test_what_a_model_lacks_is_said_in_one_line(model: Path, tmp_path: Path) -> 
     asked = items(*PAIRS * 10)
     nameless = shutil.copytree(model, tmp_path / "vectors")
     for measure, said in (
-        (neural_measure("bertscore"), r"bertscore needs the folder of a model: download roberta"),
-        (neural_measure("mauve"), r"mauve needs the folder of a model: download gpt2-large"),
-        (neural_measure(f"mauve={nameless}"), r"vectors must have gpt2 or bert in it"),
-        (neural_measure("mauve=/no/bert"), r"mauve: there is no folder /no/bert"),
-        (neural_measure(f"bertscore={model}"), r"knows no model 'bert': say which layer"),
-        (neural_measure(f"bertscore={model}@9"), r"can't be used: Invalid num_layers"),
+        (neural("bertscore"), r"bertscore needs the folder of a model: download roberta"),
+        (neural("mauve"), r"mauve needs the folder of a model: download gpt2-large"),
+        (neural(f"mauve={nameless}"), r"vectors must have gpt2 or bert in it"),
+        (neural("mauve=/no/bert"), r"mauve: there is no folder /no/bert"),
+        (neural(f"bertscore={model}"), r"knows no model 'bert': say which layer"),
+        (neural(f"bertscore={model}@9"), r"can't be used: Invalid num_layers"),
     ):
         with pytest.raises(SettingsError, match=said) as raised:
             measure.score(asked)
@@ -150,10 +157,10 @@ def test_a_torn_model_and_one_without_a_length_are_named(model: Path) -> None:
 
 
 def test_names_say_the_model_and_the_layer() -> None:
-    assert neural_measure("bertscore=/m/roberta-large").name == "bertscore:roberta-large"
-    assert neural_measure("bertscore=/m/roberta-large@17").name == "bertscore:roberta-large@17"
-    assert neural_measure("bertscore=/m/a@home").name == "bertscore:a@home"
-    assert neural_measure("mauve=/m/gpt2-large").name == "mauve:gpt2-large"
-    assert [neural_measure(name).name for name in ("bertscore", "mauve")] == ["bertscore", "mauve"]
-    with pytest.raises(SettingsError, match="unknown measure 'bleurt=x'"):
-        neural_measure("bleurt=x")
+    assert neural("bertscore=/m/roberta-large").name == "bertscore:roberta-large"
+    assert neural("bertscore=/m/roberta-large@17").name == "bertscore:roberta-large@17"
+    assert neural("bertscore=/m/a@home").name == "bertscore:a@home"
+    assert neural("mauve=/m/gpt2-large").name == "mauve:gpt2-large"
+    assert [neural(name).name for name in ("bertscore", "mauve")] == ["bertscore", "mauve"]
+    with pytest.raises(SettingsError, match="unknown metric 'bleurt=x'"):
+        neural("bleurt=x")

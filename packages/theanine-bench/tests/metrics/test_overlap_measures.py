@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from theanine.errors import SettingsError
-from theanine_bench.metrics.overlap import SacreBleu, rouge, token_f1
-from theanine_bench.metrics.overlap_measures import (
+from theanine_bench.metrics.overlap import (
     CORPUS_BLEU,
     OVERLAP,
-    corpus_bleus,
-    overlap_measures,
+    SacreBleu,
+    rouge,
+    token_f1,
 )
+from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.summary import summarize_run
 from theanine_bench.samples import SampleResult
 
@@ -29,7 +30,7 @@ def item(number: int = 1, **more: Any) -> SampleResult:
 
 
 async def test_every_measure_gives_its_own_name_and_no_more_than_1() -> None:
-    for measure in overlap_measures(list(OVERLAP)):
+    for measure in OVERLAP.values():
         scored = (await measure.score(item(), None)).values
         assert set(scored) == set(measure.worst) == {measure.name}
         assert 0 < scored[measure.name] <= 1 or measure.name == "exact"
@@ -40,29 +41,27 @@ async def test_every_measure_gives_its_own_name_and_no_more_than_1() -> None:
 
 async def test_the_names_mean_what_they_say() -> None:
     scored: dict[str, float] = {}
-    for measure in overlap_measures():
+    for name in ("f1", "exact", "bleu-1", "bleu-2", "bleu-4", "rouge-1", "rouge-2", "rouge-l"):
+        measure = OVERLAP[name]
         scored |= (await measure.score(item(), None)).values
-    assert list(scored) == [
-        "f1", "exact", "bleu-1", "bleu-2", "bleu-4", "rouge-1", "rouge-2", "rouge-l",
-    ]  # fmt: skip
     assert scored["f1"] == token_f1(ANSWER, REFERENCE)
     assert scored["bleu-2"] == SacreBleu(order=2).sentence(ANSWER, REFERENCE)
     assert scored["rouge-1"] == rouge(ANSWER, REFERENCE, "1")
     assert scored["rouge-2"] == rouge(ANSWER, REFERENCE, "2")
     assert scored["rouge-l"] == rouge(ANSWER, REFERENCE, "L")
-    stemmed = overlap_measures(["rouge-2:stemmed", "f1:parlai", "f1:locomo"])
+    stemmed = [OVERLAP[name] for name in ("rouge-2:stemmed", "f1:parlai", "f1:locomo")]
     run = item(answer="Cats ran", reference="cat ran, and's")
     found = [(await measure.score(run, None)).values[measure.name] for measure in stemmed]
     assert found == pytest.approx([2 / 4, 2 / 6, 2 * 2 / 5])
 
 
 async def test_nothing_to_compare_with_has_no_value() -> None:
-    for measure in overlap_measures(list(OVERLAP)):
+    for measure in OVERLAP.values():
         assert (await measure.score(item(reference=""), None)).values == {}
 
 
 async def test_a_question_without_an_answer_has_locomos_rule() -> None:
-    [measure] = overlap_measures(["f1:locomo"])
+    measure = OVERLAP["f1:locomo"]
     for said, right in (("That is not mentioned.", 1), ("On the mat.", 0)):
         asked = item(answer=said, reference="", extra={"answerable": False}, category="adversarial")
         assert (await measure.score(asked, None)).values == {"f1:locomo": right}
@@ -75,7 +74,7 @@ def test_over_all_over_each_category_and_their_mean() -> None:
         item(3, answer=REFERENCE, category="two"),
         item(4, reference="", category="three"),
     ]
-    [measure] = corpus_bleus(["corpus-bleu-1"])
+    measure = CORPUS_BLEU["corpus-bleu-1"]
     found, bleu = measure.score(items), SacreBleu(order=1)
     assert found == {
         "corpus-bleu-1": bleu.corpus([ANSWER, "", REFERENCE], [REFERENCE] * 3),
@@ -91,16 +90,17 @@ def test_over_all_over_each_category_and_their_mean() -> None:
 
 def test_without_smoothing_it_is_0_where_no_four_words_in_a_row_are_shared() -> None:
     items = [item(answer="On my mat, a cat.")]
-    smooth, plain = corpus_bleus(["corpus-bleu-4", "corpus-bleu-4:evaluate"])
+    smooth, plain = CORPUS_BLEU["corpus-bleu-4"], CORPUS_BLEU["corpus-bleu-4:evaluate"]
     assert plain.score(items) == {"corpus-bleu-4:evaluate": 0}
     assert smooth.score(items)["corpus-bleu-4"] > 0
 
 
-def test_unknown_names_are_told_from_known_ones() -> None:
-    with pytest.raises(SettingsError, match="unknown measure 'f2'; there are: f1, exact, bleu-1"):
-        overlap_measures(["f2"])
-    with pytest.raises(SettingsError, match="unknown measure 'f1'; there are: corpus-bleu-1"):
-        corpus_bleus(["f1"])
+def test_metrics_are_found_by_name() -> None:
+    each, corpus = find_metrics(["f1", "corpus-bleu-4", "recall@7", "right", "mauve=x", "f1"])
+    assert [metric.name for metric in each] == ["f1", "recall@7", "right"]
+    assert [metric.name for metric in corpus] == ["corpus-bleu-4", "mauve:x"]
+    with pytest.raises(SettingsError, match=r"unknown metric 'f2'; there are: .*f1, exact, bleu-1"):
+        find_metrics(["f2"])
     assert not set(OVERLAP) & set(CORPUS_BLEU)
 
 
@@ -109,9 +109,9 @@ import sys
 for package in ("bert_score", "mauve"):
     sys.modules[package] = None  # as if it were not installed
 from theanine.errors import MissingExtra
-from theanine_bench.metrics.neural import neural_measure
+from theanine_bench.metrics.neural import find_metric
 for name in ("mauve", "bertscore=x"):
-    try: neural_measure(name).score([])
+    try: find_metric(name).score([])
     except MissingExtra as error: print(error.extra)
 """
 

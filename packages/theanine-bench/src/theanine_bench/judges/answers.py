@@ -177,7 +177,7 @@ def _right_prompt(result: SampleResult) -> JudgePrompt[Any]:
     return _BY_REFERENCE if answerable(result) else _BY_ABSTENTION
 
 
-ANSWER_JUDGES = (
+_JUDGES = (
     Judge(
         name="gpt4score",
         worst={"gpt4score": 0.0},
@@ -236,3 +236,4 @@ ANSWER_JUDGES = (
         source="TeaFarm's judge (Theanine, appendix H, figure 25)",
     ),
 )
+METRICS = {judge.name: judge for judge in _JUDGES}

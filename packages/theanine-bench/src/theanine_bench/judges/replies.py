@@ -83,7 +83,7 @@ def _quality_judge(name: str) -> Judge:
     )
 
 
-REPLY_JUDGES = (
+_JUDGES = (
     *map(_quality_judge, QUALITIES),
     Judge(
         name="entailment",
@@ -132,3 +132,4 @@ REPLY_JUDGES = (
         source="the five perspectives of SeCom (appendix A.10) and COMEDY: 0 to 3 each",
     ),
 )
+METRICS = {judge.name: judge for judge in _JUDGES}

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from theanine.errors import MissingExtra
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.neural import NEURAL
-from theanine_bench.metrics.overlap import SacreBleu
-from theanine_bench.metrics.overlap_measures import CORPUS_BLEU, CorpusBleu
+from theanine_bench.metrics.overlap import CORPUS_BLEU, CorpusBleu, SacreBleu
 from theanine_bench.samples import SampleResult
 from theanine_bench.statistics.intervals import (
     RESAMPLES,

@@ -20,7 +20,7 @@ from theanine_bench.samples import SampleResult
 EXTRA = "neural"
 BERTSCORE, MAUVE = "bertscore", "mauve"
 NEURAL = (BERTSCORE, MAUVE)
-"""What :func:`neural_measure` knows; after a "=" stands the folder of a model."""
+"""Kinds of names; the folder of a model follows after "="."""
 FEWEST = 20
 """Minimum number of texts for MAUVE; even these give only a rough value."""
 _FAILURES = (
@@ -159,17 +159,19 @@ class Mauve:
         return min(1.0, float(scored.mauve))
 
 
-def neural_measure(name: str) -> BertScore | Mauve:
-    """``bertscore=FOLDER``, ``bertscore=FOLDER@LAYER`` or ``mauve=FOLDER``.
+NAMES = tuple(f"{kind}=FOLDER" for kind in NEURAL)
 
-    Without a folder it is a measure that says what is missing. Raises SettingsError for another
-    name.
+
+def find_metric(name: str) -> BertScore | Mauve | None:
+    """Return ``bertscore=FOLDER``, ``bertscore=FOLDER@LAYER`` or ``mauve=FOLDER``; else None.
+
+    Without a folder it is a metric that says what is missing.
     """
     kind, _, rest = name.partition("=")
     if kind == MAUVE:
         return Mauve(folder=Path(rest) if rest else None)
     if kind != BERTSCORE:
-        raise SettingsError(f"unknown measure {name!r}; there are bertscore=FOLDER, mauve=FOLDER")
+        return None
     folder, at, layer = rest.rpartition("@")
     if at and layer.isdecimal() and int(layer):
         return BertScore(folder=Path(folder), layer=int(layer))
@@ -194,11 +196,3 @@ def _unusable(folder: Path, error: Exception) -> SettingsError:
     if isinstance(error, OverflowError):
         said = "its tokenizer_config.json says no model_max_length"
     return SettingsError(f"the model in {folder} can't be used: {said}")
-
-
-NAMES = tuple(f"{kind}=FOLDER" for kind in NEURAL)
-
-
-def find_metric(name: str) -> BertScore | Mauve | None:
-    """Return the metric of that name, or None."""
-    return neural_measure(name) if name.partition("=")[0] in NEURAL else None

@@ -1,6 +1,8 @@
-"""Text overlap: BLEU, ROUGE, token F1, exact match. All return 0 to 1 (papers print percent).
+"""Text overlap: BLEU, ROUGE, token F1, exact match, 0 to 1 (papers print percent).
 
-BLEU is computed by sacrebleu or nltk, ROUGE by rouge-score, LoCoMo's stems by nltk.
+BLEU is computed by sacrebleu or nltk, ROUGE by rouge-score, LoCoMo's stems by nltk. A metric's bare
+name, such as ``f1``, is the common setup; a suffix after a colon, as in ``f1:locomo``, names the
+convention that it follows.
 """
 
 from __future__ import annotations
@@ -9,13 +11,19 @@ import re
 import string
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from theanine.errors import SettingsError
+from theanine.llm.chat import ScopedChat
+from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.optional_imports import library
+from theanine_bench.samples import SampleResult, Score
 
 Norm = Literal["squad", "parlai", "locomo"]
 """The script whose text normalization is applied."""
@@ -217,3 +225,138 @@ def rouge(answer: str, reference: str, kind: Literal["1", "2", "L"], stem: bool 
 @cache
 def _rouge(kind: str, stem: bool) -> Any:
     return library("rouge_score.rouge_scorer").RougeScorer([kind], use_stemmer=stem)
+
+
+Compare = Callable[[str, str], float]
+"""Scores an answer against its reference, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlapMetric:
+    """Compares an answer with its reference; a result without a reference has no score.
+
+    Attributes:
+        source: the library and settings, or the script, that it follows.
+    """
+
+    name: str
+    compute: Callable[[SampleResult], float | None]
+    source: str = ""
+
+    @property
+    def needs_judge(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """0."""
+        return {self.name: 0.0}
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
+        """Return the score under the metric's name, or none."""
+        score = self.compute(result)
+        return Score(values={} if score is None else {self.name: score})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusBleu:
+    """Corpus BLEU over all answers and over those of each category.
+
+    A missing answer counts as an empty one; results without a reference are left out.
+    """
+
+    name: str
+    bleu: SacreBleu
+    source: str = ""
+
+    def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
+        """Return the scores by name; see :func:`theanine_bench.metrics.categories.by_category`."""
+        compared = [item for item in results if item.reference]
+        answers = [item.answer or "" for item in compared]
+        references = [item.reference for item in compared]
+
+        def of(rows: Sequence[int]) -> float:
+            return self.bleu.corpus([answers[i] for i in rows], [references[i] for i in rows])
+
+        return by_category(self.name, compared, of)
+
+    def counts(self, items: Iterable[SampleResult]) -> NDArray[np.int64]:
+        """Return the n-gram counts of results with references: ``(n, k)``."""
+        return np.array([self.bleu.counts(item.answer or "", item.reference) for item in items])
+
+
+def _compared(compare: Compare) -> Callable[[SampleResult], float | None]:
+    """Return the comparison of a result, None without a reference."""
+
+    def score(item: SampleResult) -> float | None:
+        return compare(item.answer or "", item.reference) if item.reference else None
+
+    return score
+
+
+def _locomo(item: SampleResult) -> float | None:
+    """Return LoCoMo's F1; its unanswerable questions need no reference."""
+    answerable = item.extra.get("answerable", True) is not False
+    if answerable and not item.reference:
+        return None
+    return locomo_f1(item.answer or "", item.reference, item.category, answerable)
+
+
+def _metric(name: str, compare: Compare, source: str) -> OverlapMetric:
+    return OverlapMetric(name=name, compute=_compared(compare), source=source)
+
+
+OVERLAP: Mapping[str, OverlapMetric] = {
+    metric.name: metric
+    for metric in (
+        _metric("f1", token_f1, "SQuAD 2.0"),
+        _metric("exact", exact_match, "SQuAD 2.0"),
+        *(
+            _metric(
+                f"bleu-{order}",
+                SacreBleu(order=order).sentence,
+                "sacrebleu: sentence, 13a, exp, effective order",
+            )
+            for order in (1, 2, 4)
+        ),
+        *(
+            _metric(
+                f"rouge-{kind.lower()}{suffix}",
+                partial(rouge, kind=kind, stem=bool(suffix)),
+                f"rouge-score: F, {'stemming' if suffix else 'no stemming'}",
+            )
+            for kind in ("1", "2", "L")
+            for suffix in ("", ":stemmed")
+        ),
+        OverlapMetric(name="f1:locomo", compute=_locomo, source="LoCoMo, task_eval/evaluation.py"),
+        _metric("f1:parlai", partial(token_f1, norm="parlai"), "ParlAI, parlai/core/metrics.py"),
+        *(
+            _metric(
+                f"bleu-{order}:parlai",
+                NltkBleu(order=order, tokens="parlai", epsilon=1e-12).sentence,
+                "ParlAI, parlai/core/metrics.py: sentence, nltk's method 1",
+            )
+            for order in (1, 2, 4)
+        ),
+    )
+}
+"""The metrics of one result, by name."""
+CORPUS_BLEU: Mapping[str, CorpusBleu] = {
+    metric.name: metric
+    for order in (1, 2, 4)
+    for metric in (
+        CorpusBleu(
+            name=f"corpus-bleu-{order}",
+            bleu=SacreBleu(order=order),
+            source="sacrebleu: corpus, 13a, exp",
+        ),
+        CorpusBleu(
+            name=f"corpus-bleu-{order}:evaluate",
+            bleu=SacreBleu(order=order, smoothing="none"),
+            source="evaluate's bleu: corpus, 13a, no smoothing",
+        ),
+    )
+}
+"""The corpus-BLEU metrics, by name."""
+METRICS = {**OVERLAP, **CORPUS_BLEU}

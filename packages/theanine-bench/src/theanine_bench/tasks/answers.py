@@ -8,9 +8,9 @@ from pathlib import Path
 
 from theanine.types import LOCAL_MODEL
 from theanine_bench.files import hash_files
+from theanine_bench.metrics.registry import find_metrics, without_judges
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group
-from theanine_bench.tasks.metrics import find_metrics, needs_judge
 
 
 def answer_task(
@@ -28,7 +28,7 @@ def answer_task(
     """
     names = list(metrics or default)
     if not metrics and judge == LOCAL_MODEL:
-        names = [name for name in names if not needs_judge(name)]
+        names = without_judges(names)
     each, corpus = find_metrics(names)
     data, *others = map(hash_files, files)
     if others:

@@ -11,14 +11,14 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
-from theanine.errors import BadInput
+from theanine.errors import BadInput, SettingsError
 from theanine.importers.dates import DEFAULT_START
 from theanine.llm.chat import ScopedChat
 from theanine_bench.files import hash_files
 from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.pairwise import CRITERIA, LETTERS, TIE, PairwiseMetric
-from theanine_bench.judges.registry import find_judge
 from theanine_bench.judges.replies import PERSPECTIVES
+from theanine_bench.metrics.registry import registered_metrics
 from theanine_bench.runs.folder import parse_result
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import SampleResult, Score, group_of_results, limit_samples
@@ -59,6 +59,19 @@ def agreement_task(file: Path, name: str, limit: int | None = None) -> Task:
         corpus_metrics=[Agreement(judge.name)],
         answered={item.id: item for item in items if item.id in kept},
     )
+
+
+def judges() -> dict[str, Judge]:
+    """Return the judges of single results, by name."""
+    metrics = registered_metrics().items()
+    return {name: metric for name, metric in metrics if isinstance(metric, Judge)}
+
+
+def find_judge(name: str) -> Judge:
+    """Return a judge by name, such as ``gpt4score``. Raises SettingsError, listing the names."""
+    if name not in judges():
+        raise SettingsError(f"unknown judge {name!r}; there are: {', '.join(judges())}")
+    return judges()[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,11 @@ from theanine_bench.datasets.answer_key import (
     relevant_entries,
     replace_answer,
 )
-from theanine_bench.judges.registry import JUDGES
+from theanine_bench.metrics.registry import find_metrics, without_judges
 from theanine_bench.runs.folder import RunFolder, results_to_jsonl
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import ANSWER, SampleResult, group_of_results, limit_samples
 from theanine_bench.targets.target import NullTarget
-from theanine_bench.tasks.metrics import find_metrics, needs_judge
 
 BENCH = "rescore"
 NOT_ASKED = "entries of the answer key about questions that the run was not asked"
@@ -49,12 +48,12 @@ def rescore_task(
         raise BadInput("the run has answered nothing yet", str(run))
     wanted = list(names or settings["metrics"])
     if not names and judge == LOCAL_MODEL:
-        wanted = [name for name in wanted if not needs_judge(name)]
+        wanted = without_judges(wanted)
     measures, corpus = find_metrics(wanted)
     items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)
     kept = {measure.name for measure in measures}
     same = settings["config"]["judge"] == judge
-    ready = [_bare(item, kept if same else kept - set(JUDGES)) for item in items]
+    ready = [_bare(item, kept if same else set(without_judges(sorted(kept)))) for item in items]
     groups = limit_samples([group_of_results(ready, BENCH, dropped)], limit)
     asked = {case.id for group in groups for case in group.samples}
     return Task(

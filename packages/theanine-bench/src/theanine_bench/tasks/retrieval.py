@@ -20,10 +20,10 @@ from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.types import History, Turn, Utterance
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.labels import LabeledHistory
+from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, Stage
 from theanine_bench.targets.target import Output, Target, TargetContext
-from theanine_bench.tasks.metrics import find_metrics
 
 BENCH = "retrieval"
 UNITS = {

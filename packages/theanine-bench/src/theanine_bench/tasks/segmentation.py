@@ -28,11 +28,11 @@ from theanine.store import open_store
 from theanine.types import LOCAL_MODEL, Scope, Utterance
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue
+from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.task import Task, open_models
 from theanine_bench.samples import Group, Sample, SampleResult, Stage
 from theanine_bench.targets.target import Output, Target, TargetContext
-from theanine_bench.tasks.metrics import find_metrics
 
 BENCH = "segmentation"
 METRICS = ("Pk", "WD", "F1", "score")

@@ -1,4 +1,4 @@
-"""Metrics and judges by name.
+"""Metrics by name, judges among them.
 
 A module of ``theanine_bench.metrics`` or ``theanine_bench.judges`` registers its metrics by a
 mapping ``METRICS`` of names to metrics; or, for names with parameters such as ``recall@10``, by a
@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine_bench import judges, metrics
-from theanine_bench.judges.judge import Judge
 from theanine_bench.metrics.base import CorpusMetric, Metric
+
+PACKAGES = ("theanine_bench.metrics", "theanine_bench.judges")
 
 
 def find_metrics(names: Sequence[str]) -> tuple[list[Metric], list[CorpusMetric]]:
@@ -25,35 +25,20 @@ def find_metrics(names: Sequence[str]) -> tuple[list[Metric], list[CorpusMetric]
 
     Raises SettingsError for an unknown name, and MissingExtra if a metric's library is missing.
     """
-    each: list[Metric] = []
-    corpus: list[CorpusMetric] = []
-    for name in dict.fromkeys(names):
-        metric = _find(name)
-        if hasattr(metric, "needs_judge"):
-            each.append(metric)
-        else:
-            corpus.append(metric)
-    return each, corpus
+    metrics = [_find(name) for name in dict.fromkeys(names)]
+    each = [metric for metric in metrics if hasattr(metric, "needs_judge")]
+    return each, [metric for metric in metrics if not hasattr(metric, "needs_judge")]
 
 
-def needs_judge(name: str) -> bool:
-    """Whether the metric of that name is a judge."""
-    return isinstance(_registered().get(name), Judge)
-
-
-def _find(name: str) -> Any:
-    if metric := _registered().get(name):
-        return metric
-    for module in _modules():
-        if (find := getattr(module, "find_metric", None)) and (metric := find(name)):
-            return metric
-    families = (name for module in _modules() for name in getattr(module, "NAMES", ()))
-    known = ", ".join((*_registered(), *families))
-    raise SettingsError(f"unknown metric {name!r}; there are: {known}")
+def without_judges(names: Sequence[str]) -> list[str]:
+    """Return the names that are no judge's."""
+    known = registered_metrics()
+    return [name for name in names if not getattr(known.get(name), "needs_judge", False)]
 
 
 @cache
-def _registered() -> Mapping[str, Any]:
+def registered_metrics() -> Mapping[str, Any]:
+    """Return all metrics, judges and corpus metrics whose names have no parameters."""
     return {
         name: metric
         for module in _modules()
@@ -61,10 +46,21 @@ def _registered() -> Mapping[str, Any]:
     }
 
 
+def _find(name: str) -> Any:
+    if metric := registered_metrics().get(name):
+        return metric
+    for module in _modules():
+        if (find := getattr(module, "find_metric", None)) and (metric := find(name)):
+            return metric
+    families = (name for module in _modules() for name in getattr(module, "NAMES", ()))
+    known = ", ".join((*registered_metrics(), *families))
+    raise SettingsError(f"unknown metric {name!r}; there are: {known}")
+
+
 @cache
 def _modules() -> list[ModuleType]:
     return [
-        import_module(f"{package.__name__}.{module.name}")
-        for package in (metrics, judges)
-        for module in iter_modules(package.__path__)
+        import_module(f"{package}.{module.name}")
+        for package in PACKAGES
+        for module in iter_modules(import_module(package).__path__)
     ]
