@@ -87,7 +87,7 @@ def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
     assert row
     assert row.values[:2] == pytest.approx((4.0, 4.0))  # not 90 over all, and not 50
     assert row.values[2:] == (None, None)
-    assert missing_inputs(table, *run) == ["BertScore comes with --measure bertscore=FOLDER"]
+    assert missing_inputs(table, *run) == ["BertScore comes with --metric bertscore=FOLDER"]
     alone = responses("3", ["rouge-l"], {"corpus-bleu-4": 0.03})
     row = run_row(table, *alone)
     assert row

@@ -153,7 +153,7 @@ def test_files_of_version_0_1_become_pages_and_are_compared(run: Terminal, tmp_p
     run.bare("bench", "report", str(file), "--against", str(other))
     shown = page_data(page.read_text("utf-8"))
     assert [one["name"] for one in shown["runs"]] == ["turn, hybrid", "turn, lexical"]
-    assert (len(shown["items"]), shown["left"]) == (36, 14)
+    assert (len(shown["items"]), shown["leftOut"]) == (36, 14)
     assert {one["n"] for one in shown["compared"]} == {36}
     found = run.bare("bench", "diff", str(file), str(other), "--json").json
     assert (found["samples"], found["metrics"]["recall@1"]["means"][0]["n"]) == (36, 36)

@@ -34,7 +34,7 @@ def test_every_segmenter_is_measured(run: Terminal, data: str, tmp_path: Path) -
     assert "turns per second" in run.bare("bench", "segmentation", data, "--html", str(page)).out
     shown = page_data(page.read_text("utf-8"))
     assert dict(shown["about"])["Segmenter"] == "local"
-    assert [item[2] for item in shown["items"]] == [[3, 3]] * 3
+    assert [item["gold"] for item in shown["items"]] == [[3, 3]] * 3
 
 
 def test_a_run_is_kept_resumed_compared_exported_and_scored_again(

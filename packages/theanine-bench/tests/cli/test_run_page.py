@@ -74,7 +74,7 @@ def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> No
     folder = sample_run(tmp_path / "a", [sample_item(1)], samples=7, finished=False)
     assert run.bare("bench", "report", str(folder)).out.strip() == str(folder / REPORT)
     told = page_data((folder / REPORT).read_text("utf-8"))
-    assert (told["finished"], told["done"], told["cases"]) == (False, 1, 7)
+    assert (told["finished"], told["done"], told["total"]) == (False, 1, 7)
     assert told["stopped"] == "it was interrupted"
 
 

@@ -95,7 +95,7 @@ def test_a_measure_that_is_not_known_is_named_with_those_there_are(
     wrong = run.bare("bench", "qa", str(data), "--measure", "fluff", fine=False)
     assert wrong.code == 2
     assert "unknown metric 'fluff'; there are: " in wrong.err
-    judged = run.bare("bench", "qa", str(data), "--measure", "gpt4score", fine=False)
+    judged = run.bare("bench", "qa", str(data), "--metric", "gpt4score", fine=False)
     assert "gpt4score needs a judging model: name one with --judge" in judged.err
 
 
@@ -136,7 +136,7 @@ def test_the_answer_is_never_remembered_before_it_is_asked_for(
     file, folder = episode(tmp_path), tmp_path / "run"
     run.bare(
         "bench", "responses", str(file), "--sessions", "2-3", "--out", str(folder),
-        "--method", "full-history", "--measure", "f1",
+        "--method", "full-history", "--metric", "f1",
     )  # fmt: skip
     items = RunFolder(folder).results()
     assert sorted(item.category for item in items.values()) == ["session 2"] + ["session 3"] * 2
@@ -163,7 +163,7 @@ def test_questions_of_ones_own_are_asked_of_any_history(
     assert group.samples[0].extra["gold"] == [["", "D2:1"]]
     assert group.dropped == {"labels of no turn": 1}  # those without evidence are asked
     folder = tmp_path / "own"
-    qa = ["bench", "qa", str(data), "--measure", "f1", "--measure", "evidence"]
+    qa = ["bench", "qa", str(data), "--metric", "f1", "--metric", "evidence"]
     run.bare(*qa, "--questions", str(file), "--out", str(folder))
     measured = RunFolder(folder).results()["pair/1"].scores
     assert measured["evidence"] == 1

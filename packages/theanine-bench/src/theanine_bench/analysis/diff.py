@@ -1,4 +1,4 @@
-"""Runs over the same cases, held against the first of them, case by case."""
+"""Comparison of runs with the first of them, over their common samples."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from theanine_bench.statistics.paired import PairedComparison, compare_paired
 LESS_IS_BETTER = frozenset(
     {"contradicts", "duplicate", "empty", "partly", "unsupported", "Pk", "WD"}
 )
-"""Last parts of the names of measures of which less is better."""
-_ABOUT = ("method", "settings", "model", "embedder", "budget", "judge", "seed")
+"""Last parts of the names of metrics for which lower is better."""
+_CONFIG = ("method", "settings", "model", "embedder", "budget", "judge", "seed")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSample:
-    """A common case's items, a run each, with the measures that every run has of it."""
+    """A common sample: each run's result, and its scores of the metrics that every run has."""
 
     id: str
     results: tuple[SampleResult, ...]
@@ -37,7 +37,7 @@ class _Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A case of which a measure changed, and by how much; above 0 is better."""
+    """A sample whose score changed; ``gain`` above 0 is an improvement."""
 
     sample: ComparedSample
     before: float
@@ -47,16 +47,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """Runs side by side.
+    """Runs compared with the first.
 
     Attributes:
-        cases: those that all have.
-        left: how many were left out, by reason.
+        samples: the samples that all runs have.
+        left_out: number of other samples, by reason.
         warnings: why the runs may not be comparable.
-        means: by measure, each run's mean over the common cases.
-        comparisons: of each run after the first with the first.
-        failing: measures that no case has of every run, as they failed: how often in each run.
-        wholes: measures over all answers together.
+        means: by metric, each run's mean over the samples that have it in every run.
+        comparisons: each run after the first, compared with the first.
+        failing: metrics that no sample has in every run, as they failed: failures in each run.
+        corpus: metrics over all results.
     """
 
     runs: Sequence[SavedRun]
@@ -69,193 +69,181 @@ class Diff:
     corpus: Mapping[str, CorpusResult]
 
     def categories(self) -> dict[str, dict[str, list[Interval]]]:
-        """The means of each category, by measure; empty where there is one alone."""
-        names = sorted({case.results[0].category for case in self.samples})
-        if len(names) < 2:
+        """Return the means of each category, by metric; empty if there is only one category."""
+        by_category: dict[str, list[ComparedSample]] = {}
+        for sample in sorted(self.samples, key=lambda sample: sample.results[0].category):
+            by_category.setdefault(sample.results[0].category, []).append(sample)
+        if len(by_category) < 2:
             return {}
-        return {
-            name: means([case for case in self.samples if case.results[0].category == name])
-            for name in names
-        }
+        return {name: _means(samples) for name, samples in by_category.items()}
 
-    def changes(self, measure: str, run: int = 1) -> list[Change]:
-        """The cases that a run answered better or worse than the first, the best gain first."""
-        sign = -1 if less_is_better(measure) else 1
-        found: list[Change] = []
-        for case in self.samples:
-            if measure in case.scores[0]:
-                before, after = case.scores[0][measure], case.scores[run][measure]
-                gain = sign * (after - before)
-                found.append(Change(sample=case, before=before, after=after, gain=gain))
-        changed = [change for change in found if change.gain]
-        return sorted(changed, key=lambda change: (-change.gain, change.sample.id))
+    def changes(self, metric: str, run: int = 1) -> list[Change]:
+        """Return the samples that a run scores better or worse than the first, best gain first."""
+        sign = -1 if less_is_better(metric) else 1
+        changes: list[Change] = []
+        for sample in self.samples:
+            if metric in sample.scores[0]:
+                before, after = sample.scores[0][metric], sample.scores[run][metric]
+                if gain := sign * (after - before):
+                    changes.append(Change(sample=sample, before=before, after=after, gain=gain))
+        return sorted(changes, key=lambda change: (-change.gain, change.sample.id))
 
     def record(self) -> dict[str, Any]:
-        """JSON-ready: all but the items."""
+        """Return all but the samples, JSON-ready."""
         return {
-            "runs": [
-                {**describe_run(run), **run_costs(run, self.samples, i)}
-                for i, run in enumerate(self.runs)
-            ],
+            "runs": [_run_record(run, self.samples, i) for i, run in enumerate(self.runs)],
             "samples": len(self.samples),
             "left_out": dict(self.left_out),
             "warnings": list(self.warnings),
             "metrics": {
                 name: {
-                    "means": [asdict(one) for one in means],
+                    "means": [asdict(mean) for mean in means],
                     "against_first": [
-                        {"difference": asdict(one.difference), "p": one.p}
+                        {"difference": asdict(paired.difference), "p": paired.p}
                         for comparison in self.comparisons
-                        for one in comparison
-                        if one.measure == name
+                        for paired in comparison
+                        if paired.measure == name
                     ],
                 }
                 for name, means in self.means.items()
             },
             "failing": {name: list(counts) for name, counts in self.failing.items()},
-            "corpus": {name: one.record() for name, one in self.corpus.items()},
+            "corpus": {name: result.record() for name, result in self.corpus.items()},
         }
 
 
 def diff_runs(runs: Sequence[SavedRun]) -> Diff:
-    """Compare the runs with the first. Raises SettingsError where they share no case."""
-    found, left = common_samples([run.results for run in runs])
-    if not found:
-        raise SettingsError(f"these runs share no case: {', '.join(run.name for run in runs)}")
-    cases = [_case(items) for items in found]
-    average, measures = means(cases), runs[0].settings["metrics"]
-    failing = _failing(found, average)
+    """Compare the runs with the first. Raises SettingsError if they have no common sample."""
+    common, left_out = common_samples([run.results for run in runs])
+    if not common:
+        raise SettingsError(f"these runs share no sample: {', '.join(run.name for run in runs)}")
+    samples = [_compared_sample(results) for results in common]
+    means, metrics = _means(samples), runs[0].settings["metrics"]
+    failing = _failing(common, means)
     first, *others = (
-        [_Scored(case.id, case.scores[i]) for case in cases] for i in range(len(runs))
+        [_Scored(sample.id, sample.scores[i]) for sample in samples] for i in range(len(runs))
     )
     return Diff(
         runs=runs,
-        samples=cases,
-        left_out=left,
+        samples=samples,
+        left_out=left_out,
         warnings=_warnings(runs),
-        means={name: average[name] for name in sort_names(average, measures)},
+        means={name: means[name] for name in sort_names(means, metrics)},
         comparisons=[compare_paired(other, first) for other in others],
-        failing={name: failing[name] for name in sort_names(failing, measures)},
-        corpus=compare_corpus_metrics(runs, found),
+        failing={name: failing[name] for name in sort_names(failing, metrics)},
+        corpus=compare_corpus_metrics(runs, common),
     )
 
 
-def means(cases: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
-    """Each measure's mean, a run each, over the cases that have it."""
-    names = dict.fromkeys(name for case in cases for name in case.scores[0])
-    return {
-        name: [
-            bootstrap_interval([case.scores[run][name] for case in cases if name in case.scores[0]])
-            for run in range(len(cases[0].results))
-        ]
-        for name in names
-    }
+def _compared_sample(results: tuple[SampleResult, ...]) -> ComparedSample:
+    first, *others = (result.scores for result in results)
+    names = [name for name in first if all(name in other for other in others)]
+    scores = tuple({name: result.scores[name] for name in names} for result in results)
+    return ComparedSample(results[0].id, results, scores)
+
+
+def _means(samples: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
+    """Return each run's mean by metric, over the samples that have the metric."""
+    values: dict[str, list[list[float]]] = {}
+    for sample in samples:
+        for name in sample.scores[0]:
+            by_run = values.setdefault(name, [[] for _ in sample.scores])
+            for run, scores in enumerate(sample.scores):
+                by_run[run].append(scores[name])
+    return {name: list(map(bootstrap_interval, by_run)) for name, by_run in values.items()}
 
 
 def _failing(
-    cases: Sequence[tuple[SampleResult, ...]], known: Container[str]
+    samples: Sequence[tuple[SampleResult, ...]], compared: Container[str]
 ) -> dict[str, Sequence[int]]:
-    """How often each measure failed in each run that every run was asked for and none compares."""
-    runs = list(zip(*cases, strict=True))
+    """Return each run's failures by metric, for metrics that all runs have but none compares."""
+    runs = list(zip(*samples, strict=True))
     return {
-        name: [sum(item.failed(name) for item in run) for run in runs]
-        for name in score_names(item for run in runs for item in run)
-        if name not in known
-        and all(any(name in one.scores or one.failed(name) for one in run) for run in runs)
+        name: [sum(result.failed(name) for result in run) for run in runs]
+        for name in score_names(result for run in runs for result in run)
+        if name not in compared
+        and all(any(name in result.scores or result.failed(name) for result in run) for run in runs)
     }
 
 
-def less_is_better(measure: str) -> bool:
-    """Whether less of a measure is better."""
-    return measure.split("/")[-1] in LESS_IS_BETTER
+def less_is_better(metric: str) -> bool:
+    """Return whether lower is better for a metric."""
+    return metric.split("/")[-1] in LESS_IS_BETTER
 
 
-def regressions(diff: Diff, bounds: Mapping[str, float]) -> list[str]:
-    """Where a run is worse than the first by more than the measure's bound, in words.
+def regressions(diff: Diff, limits: Mapping[str, float]) -> list[str]:
+    """Describe where a run is worse than the first by more than the metric's limit.
 
-    Raises SettingsError for a measure that not every run has: then nothing was checked.
+    Raises SettingsError for a metric that not every run has.
     """
-    found: list[str] = []
-    for measure, bound in bounds.items():
-        before, *after = _values(diff, measure)
-        sign = 1 if less_is_better(measure) else -1
+    described: list[str] = []
+    for metric, limit in limits.items():
+        before, *after = _values(diff, metric)
+        sign = 1 if less_is_better(metric) else -1
         for run, mean in zip(diff.runs[1:], after, strict=True):
-            if sign * (mean - before) > bound:
-                found.append(f"{run.name}: {measure} went from {before:.3f} to {mean:.3f}")
-    return found
+            if sign * (mean - before) > limit:
+                described.append(f"{run.name}: {metric} went from {before:.3f} to {mean:.3f}")
+    return described
 
 
-def _values(diff: Diff, measure: str) -> list[float]:
-    if measure in diff.means:
-        return [one.mean for one in diff.means[measure]]
-    if measure in diff.failing:
-        failed = zip(diff.runs, diff.failing[measure], strict=True)
-        told = ", ".join(f"{count} times in {run.name}" for run, count in failed)
-        raise SettingsError(f"no case has {measure!r} of every run: it failed {told}")
-    values = diff.corpus[measure].values if measure in diff.corpus else ()
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
+def _values(diff: Diff, metric: str) -> list[float]:
+    if metric in diff.means:
+        return [interval.mean for interval in diff.means[metric]]
+    if metric in diff.failing:
+        counts = zip(diff.runs, diff.failing[metric], strict=True)
+        failures = ", ".join(f"{count} times in {run.name}" for run, count in counts)
+        raise SettingsError(f"no sample has {metric!r} in every run: it failed {failures}")
+    all_values = diff.corpus[metric].values if metric in diff.corpus else ()
+    values = [value for value in all_values if value is not None]
+    if not values or len(values) < len(all_values):
         shared = ", ".join((*diff.means, *diff.corpus)) or "none"
-        raise SettingsError(f"the runs don't share a metric {measure!r}; they share: {shared}")
-    return known
+        raise SettingsError(f"the runs don't share a metric {metric!r}; they share: {shared}")
+    return values
 
 
-def describe_run(run: SavedRun) -> dict[str, Any]:
-    """What was run, JSON-ready."""
-    settings, setup = run.settings, run.settings["config"]
+def _run_record(run: SavedRun, samples: Sequence[ComparedSample], index: int) -> dict[str, Any]:
+    """Return a run's settings and costs; recall and reply times are of the common samples.
+
+    ``cost`` is the target's own per sample, in dollars; None if a price is unknown.
+    """
+    settings, config, summary = run.settings, run.settings["config"], run.summary
+    results = [sample.results[index] for sample in samples]
+    seconds = sorted(run.seconds[result.id] for result in results if result.id in run.seconds)
+    spent = summary["spent"]
+    costs = [spent[purpose]["cost"] for purpose in ("remembering", "answering") if purpose in spent]
     return {
         "name": run.name,
         "path": str(run.path),
         "bench": settings["bench"],
         "data": settings["data"],
         "theanine": settings["theanine"],
-        **{name: setup.get(name) for name in _ABOUT},
-        "done": run.summary["done"],
-        "samples": run.summary["samples"],
-    }
-
-
-def run_costs(run: SavedRun, cases: Sequence[ComparedSample], place: int) -> dict[str, Any]:
-    """What the run took, and of the common cases what was recalled and how long answers took.
-
-    ``cost`` is of the agent's own calls, for a case; None where a price is unknown.
-    """
-    items = [case.results[place] for case in cases]
-    seconds = sorted(run.seconds[case.id] for case in cases if case.id in run.seconds)
-    spent = run.summary["spent"]
-    costs = [spent[what]["cost"] for what in ("remembering", "answering") if what in spent]
-    done = max(1, run.summary["done"])
-    return {
-        "unanswered": sum(item.answer is None for item in items),
-        "recalled_tokens": sum(item.recalled_tokens for item in items) / len(items),
+        **{name: config.get(name) for name in _CONFIG},
+        "done": summary["done"],
+        "samples": summary["samples"],
+        "unanswered": sum(result.answer is None for result in results),
+        "recalled_tokens": sum(result.recalled_tokens for result in results) / len(results),
         "seconds": seconds[len(seconds) // 2] if seconds else None,
-        "cost": None if None in costs else sum(costs) / done,
+        "cost": None if None in costs else sum(costs) / max(1, summary["done"]),
         "spent": spent,
     }
 
 
-def _case(items: tuple[SampleResult, ...]) -> ComparedSample:
-    first, *others = (item.scores for item in items)
-    names = [name for name in first if all(name in other for other in others)]
-    measures = tuple({name: item.scores[name] for name in names} for item in items)
-    return ComparedSample(items[0].id, items, measures)
-
-
 def _warnings(runs: Sequence[SavedRun]) -> list[str]:
-    found: list[str] = []
-    judged = [run for run in runs if run.settings["models"]["judge"]]
-    for what, told in (("bench", "benches"), ("data", "data"), ("theanine", "versions")):
-        if len({run.settings[what] for run in runs}) > 1:
-            values = ", ".join(f"{run.name}: {str(run.settings[what])[:12]}" for run in runs)
-            found.append(f"the runs are of different {told} ({values})")
-    if len({str(run.settings["models"]["judge"]) for run in judged}) > 1:
-        found.append("different models judged them: what judges say can't be compared")
+    warnings: list[str] = []
+    for key, plural in (("bench", "benches"), ("data", "data"), ("theanine", "versions")):
+        if len({run.settings[key] for run in runs}) > 1:
+            values = ", ".join(f"{run.name}: {str(run.settings[key])[:12]}" for run in runs)
+            warnings.append(f"the runs are of different {plural} ({values})")
+    judges = {str(judge) for run in runs if (judge := run.settings["models"]["judge"])}
+    if len(judges) > 1:
+        warnings.append("they were judged by different models: verdicts can't be compared")
     for run in runs:
         done, total = run.summary["done"], run.summary["samples"]
         if not run.finished:
-            found.append(f"{run.name} is not finished: {done} of {total} cases")
-        if failed := sum(bool(set(item.failures) - {ANSWER}) for item in run.results.values()):
-            found.append(
-                f"{run.name}: measures failed in {failed} cases, which are left out of them in all"
+            warnings.append(f"{run.name} is not finished: {done} of {total} samples")
+        if failed := sum(bool(set(r.failures) - {ANSWER}) for r in run.results.values()):
+            warnings.append(
+                f"{run.name}: a metric failed for {failed} of {len(run.results)} samples; they are "
+                "left out of it in all runs"
             )
-    return found
+    return warnings

@@ -18,7 +18,7 @@ FOLDER = "papers"
 TOKENS = "recalled_tokens"
 """The metric that every run has."""
 OPTIONS = {"pairwise": "--criteria {}", "teafarm": "--judge NAME"}
-"""The option that adds a metric to these benches; the others use ``--measure``."""
+"""The option that adds a metric to these benches; the others use ``--metric``."""
 PAPERS = ("theanine", "theanine-first", "secom", "conditional-memory", "llm-rsum")
 
 
@@ -72,7 +72,12 @@ class Table:
 
 def load_tables(names: Sequence[str] = ()) -> list[Table]:
     """Return all tables, or those of these ids. Raises SettingsError for an unknown id."""
-    tables = {entry["id"]: _parse_table(entry) for paper in PAPERS for entry in _load(paper)}
+    folder = files("theanine_bench.analysis") / FOLDER
+    tables = {
+        entry["id"]: _parse_table(entry)
+        for paper in PAPERS
+        for entry in tomllib.loads((folder / f"{paper}.toml").read_text("utf-8"))["table"]
+    }
     if unknown := [name for name in names if name not in tables]:
         raise SettingsError(f"no table {unknown[0]!r}; there are: {', '.join(tables)}")
     return [tables[name] for name in names] if names else list(tables.values())
@@ -106,10 +111,10 @@ def missing_inputs(
     for column in table.columns:
         name = column.measure.partition("/")[0]
         neural = name in NEURAL
-        if any(one == name or (neural and one.startswith(f"{name}:")) for one in metrics):
+        if any(m == name or (neural and m.startswith(f"{name}:")) for m in metrics):
             continue
         if name and name != TOKENS:
-            option = OPTIONS.get(table.bench, f"--measure {name}{'=FOLDER' if neural else ''}")
+            option = OPTIONS.get(table.bench, f"--metric {name}{'=FOLDER' if neural else ''}")
             missing.append(f"{column.name} comes with {option.format(name)}")
     return missing
 
@@ -146,11 +151,6 @@ def _score(name: str, category: str, summary: Mapping[str, Any]) -> float | None
     return float(value) if isinstance(value, int | float) else None
 
 
-def _load(paper: str) -> list[dict[str, Any]]:
-    file = files("theanine_bench.analysis") / FOLDER / f"{paper}.toml"
-    return tomllib.loads(file.read_text("utf-8"))["table"]
-
-
 def _parse_table(entry: Mapping[str, Any]) -> Table:
     return Table(
         id=entry["id"],
@@ -159,12 +159,14 @@ def _parse_table(entry: Mapping[str, Any]) -> Table:
         description=entry["what"],
         bench=entry["bench"],
         category=entry["category"],
-        columns=tuple(Column(**one) for one in entry["columns"]),
-        rows=tuple(_parse_row(one) for one in entry["rows"]),
+        columns=tuple(Column(**column) for column in entry["columns"]),
+        rows=tuple(
+            Row(
+                row["label"],
+                row["method"],
+                tuple(None if isnan(value) else float(value) for value in row["values"]),
+            )
+            for row in entry["rows"]
+        ),
         mean_of=tuple(entry.get("mean_of", ())),
     )
-
-
-def _parse_row(entry: Mapping[str, Any]) -> Row:
-    values = tuple(None if isnan(value) else float(value) for value in entry["values"])
-    return Row(entry["label"], entry["method"], values)

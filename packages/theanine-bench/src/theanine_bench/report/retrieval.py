@@ -26,13 +26,11 @@ def retrieval_page(run: SavedRun, other: SavedRun | None = None) -> str:
         "title": run.name,
         "command": run.command,
         "names": names,
-        "runs": [_run(one, label) for one, label in zip(runs, _labels(runs), strict=True)],
-        "compared": [
-            asdict(one) for one in compare_paired(runs[0].results.values(), theirs.values())
-        ],
-        "left": left_out,
-        "sameData": all(one.settings["data"] == run.settings["data"] for one in runs),
-        "parts": run.summary.get("ablations", {}),
+        "runs": [_run(each, label) for each, label in zip(runs, _labels(runs), strict=True)],
+        "compared": list(map(asdict, compare_paired(runs[0].results.values(), theirs.values()))),
+        "leftOut": left_out,
+        "sameData": len({each.settings["data"] for each in runs}) == 1,
+        "ablations": run.summary.get("ablations", {}),
         "items": [
             _item(result, theirs.get(id), run.seconds.get(id), names)
             for id, result in runs[0].results.items()
@@ -47,8 +45,8 @@ def _common(run: SavedRun, other: SavedRun) -> tuple[list[SavedRun], int]:
     if not ids:
         raise BadInput("the two runs have no question in common: they can't be drawn together")
     runs = [
-        replace(one, results={id: result for id, result in one.results.items() if id in ids})
-        for one in (run, other)
+        replace(each, results={id: result for id, result in each.results.items() if id in ids})
+        for each in (run, other)
     ]
     return runs, len(run.results) + len(other.results) - 2 * len(ids)
 
@@ -57,13 +55,19 @@ def _labels(runs: Sequence[SavedRun]) -> list[str]:
     """Name each run by its unit and settings, if these tell the runs apart."""
     labels: list[str] = []
     for run in runs:
-        settings = dict(run.settings["config"]["settings"])
-        unit, retriever = settings.pop("unit", ""), settings.pop("retrieval", "")
-        reranker = settings.pop("reranker", None)
-        settings.pop("rerank_depth", None)
-        parts = [unit, retriever, f"reranked by {reranker}" if reranker else ""]
-        labels.append(", ".join(filter(None, [*parts, *(f"{k}={v}" for k, v in settings.items())])))
+        unit, retriever, reranker, settings = _split_settings(run)
+        reranked = f"reranked by {reranker}" if reranker else ""
+        labels.append(", ".join(filter(None, [unit, retriever, reranked, settings])))
     return ["this run", "that run"] if len(set(labels)) < len(labels) else labels
+
+
+def _split_settings(run: SavedRun) -> tuple[str, str, str, str]:
+    """Return unit, retriever, reranker and the other settings of a run."""
+    settings = dict(run.settings["config"]["settings"])
+    unit, retriever = settings.pop("unit", ""), settings.pop("retrieval", "")
+    reranker = settings.pop("reranker", None) or ""
+    settings.pop("rerank_depth", None)
+    return unit, retriever, reranker, ", ".join(f"{k}={v}" for k, v in settings.items())
 
 
 def _run(run: SavedRun, label: str) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def _run(run: SavedRun, label: str) -> dict[str, Any]:
         "remembered": facts.get("remember_seconds", 0),
         "index": facts.get("index_bytes", 0),
         "dropped": run.summary["dropped"],
-        "measures": _intervals(mean_scores(results)),
+        "metrics": _intervals(mean_scores(results)),
         "categories": {
             category: _intervals(mean_scores([r for r in results if r.category == category]))
             for category in sorted({result.category for result in results})
@@ -90,16 +94,13 @@ def _run(run: SavedRun, label: str) -> dict[str, Any]:
 def _about(run: SavedRun) -> list[tuple[str, str]]:
     """Return what was run, as names and values."""
     config, facts = run.settings["config"], run.summary.get("facts", {})
-    settings = dict(config["settings"])
-    unit, retriever = settings.pop("unit", ""), settings.pop("retrieval", "")
-    reranker = settings.pop("reranker", None) or ""
-    settings.pop("rerank_depth", None)
+    unit, retriever, reranker, settings = _split_settings(run)
     return [
         ("Unit", unit),
         ("Retriever", retriever),
         ("Embedder", facts.get("embedder", config["embedder"])),
         ("Reranker", facts.get("reranker", reranker)),
-        ("Settings", ", ".join(f"{name}={value}" for name, value in settings.items())),
+        ("Settings", settings),
         ("Conversations", f"{facts.get('conversations', 0):,}"),
         ("Turns", f"{facts.get('turns', 0):,}"),
         ("Data, SHA-256", run.settings["data"][:16]),
@@ -121,17 +122,17 @@ def _item(
     return {
         "id": result.id,
         "category": result.category,
-        "asked": result.question,
+        "question": result.question,
         "evidence": [
             (
-                turn["speaker"],
-                turn["text"],
+                speaker := turn["speaker"],
+                text := turn["text"],
                 turn["rank"],
-                ranks.get((turn["speaker"], turn["text"])),
+                ranks.get((speaker, text)),
             )
             for turn in result.output.get("evidence", ())
         ],
-        "measures": [result.scores.get(name) for name in names],
-        "other": None if other is None else [other.scores.get(name) for name in names],
+        "scores": [result.scores.get(name) for name in names],
+        "otherScores": None if other is None else [other.scores.get(name) for name in names],
         "seconds": seconds or 0,
     }

@@ -1,4 +1,4 @@
-"""The page of a run: what was run, what came of it, what it took, and every item."""
+"""The page of a run: settings, metrics, cost, failures and every result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from theanine.types import LOCAL_MODEL
 from theanine_bench.analysis.diff import less_is_better
 from theanine_bench.config import NO_METHOD
 from theanine_bench.report.page import render_page
-from theanine_bench.report.run_items import Packed
+from theanine_bench.report.run_items import SharedRows
 from theanine_bench.samples import sort_names
 
 if TYPE_CHECKING:
@@ -18,71 +18,73 @@ if TYPE_CHECKING:
 
 
 def run_page(run: SavedRun) -> str:
-    """The whole page as one HTML text that reaches for nothing outside itself."""
-    summary, packed = run.summary, Packed(run.undated)
-    items = [_item(item, run.seconds.get(id), packed) for id, item in run.results.items()]
+    """Return the page as one HTML text."""
+    summary, rows = run.summary, SharedRows(run.undated)
+    copied = (
+        *("done", "stopped", "unanswered", "categories"),
+        *("corpus", "spent", "seconds", "failures", "dropped"),
+    )
     data = {
+        **{name: summary[name] for name in copied},
         "title": run.name,
         "about": about(run.settings),
         "command": run.command,
         "finished": run.finished,
-        "asks": run.settings["config"]["method"] != NO_METHOD,
-        "cases": summary["samples"],
-        "measures": summary["metrics"],
-        **{name: summary[name] for name in ("done", "stopped", "unanswered")},
-        **{name: summary[name] for name in ("categories", "corpus", "spent")},
-        **{name: summary[name] for name in ("seconds", "failures", "dropped")},
-        "recalled": summary["recalled_tokens"],
+        "hasTarget": run.settings["config"]["method"] != NO_METHOD,
+        "total": summary["samples"],
+        "metrics": summary["metrics"],
+        "recalledTokens": summary["recalled_tokens"],
         "names": sort_names(summary["metrics"], run.settings["metrics"]),
-        "less": [name for name in summary["metrics"] if less_is_better(name)],
-        "items": items,
-        **packed.rows(),
+        "lowerIsBetter": [name for name in summary["metrics"] if less_is_better(name)],
+        "items": [_item(result, run.seconds.get(id), rows) for id, result in run.results.items()],
+        **rows.record(),
     }
     return render_page("run.html", title=run.name, data=data, scripts=["run.js"])
 
 
 def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a run was begun with, as names and values for people."""
-    setup = settings["config"]
-    own = ", ".join(f"{name}={value}" for name, value in setup["settings"].items())
-    asks = setup["method"] != NO_METHOD
+    """Return a run's settings as names and values, always the same names."""
+    config = settings["config"]
+    has_target = config["method"] != NO_METHOD
+    own = ", ".join(f"{name}={value}" for name, value in config["settings"].items())
+    model = _model(config["model"], config["base_url"], "none: local versions")
     return [
         ("Bench", settings["bench"]),
-        ("Method", setup["method"] if asks else ""),
+        ("Method", config["method"] if has_target else ""),
         ("Settings", own),
-        ("Model", _model(setup["model"], setup["base_url"]) if asks else ""),
-        ("Judge", _model(setup["judge"], setup["judge_base_url"], "none")),
-        ("Embedder", setup["embedder"] if asks else ""),
-        ("Tokens of a recollection", "" if setup["budget"] is None else f"{setup['budget']:,}"),
-        ("Seed", str(setup["seed"])),
+        ("Model", model if has_target else ""),
+        ("Judge", _model(config["judge"], config["judge_base_url"], "none")),
+        ("Embedder", config["embedder"] if has_target else ""),
+        ("Tokens of a recollection", "" if config["budget"] is None else f"{config['budget']:,}"),
+        ("Seed", str(config["seed"])),
         ("Data, SHA-256", settings["data"][:16]),
         ("theanine", settings["theanine"]),
     ]
 
 
-def _model(name: str, base_url: str | None, none: str = "none: local versions") -> str:
+def _model(name: str, base_url: str | None, none: str) -> str:
     if name == LOCAL_MODEL and not base_url:
         return none
     return f"{name} at {base_url}" if base_url else name
 
 
-def _item(item: SampleResult, seconds: float | None, packed: Packed) -> dict[str, Any]:
-    extra = {name: value for name, value in item.extra.items() if value not in (None, "", [], {})}
+def _item(result: SampleResult, seconds: float | None, rows: SharedRows) -> dict[str, Any]:
+    extra = {name: value for name, value in result.extra.items() if value not in (None, "", [], {})}
     return {
-        "id": item.id,
-        "group": item.group,
-        "category": item.category,
-        "asked": item.question,
-        "dialogue": packed.dialogue(item),
-        "reference": item.reference,
-        "answer": item.answer,
-        "rationale": item.rationale,
-        "by": item.made_by,
-        "recalled": packed.recalled(item),
-        "tokens": item.recalled_tokens,
+        "id": result.id,
+        "group": result.group,
+        "category": result.category,
+        "question": result.question,
+        "dialogue": rows.dialogue(result),
+        "reference": result.reference,
+        "answer": result.answer,
+        "rationale": result.rationale,
+        "madeBy": result.made_by,
+        "recalled": rows.recalled(result),
+        "tokens": result.recalled_tokens,
         "seconds": seconds,
-        "measures": item.scores,
-        "verdicts": item.verdicts,
-        "failures": item.failures or None,
+        "scores": result.scores,
+        "verdicts": result.verdicts,
+        "failures": result.failures or None,
         "extra": extra or None,
     }

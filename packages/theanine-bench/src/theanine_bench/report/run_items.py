@@ -1,4 +1,4 @@
-"""Items for a page, each thing that several of them show held once."""
+"""Turns and recalled parts of results for a page, each stored once."""
 
 from __future__ import annotations
 
@@ -10,60 +10,70 @@ from theanine.text.words import format_date
 from theanine_bench.samples import SampleResult
 
 
-class Packed:
-    """What was said, source turns and recalled parts as numbered rows, for items to point to.
+class SharedRows:
+    """Numbered rows that results of a page refer to.
 
     Args:
-        undated: by group, numbers of the sessions whose times only keep their order.
+        undated: by group, ids of the sessions whose times only give their order.
     """
 
     def __init__(self, undated: Mapping[str, frozenset[int]]) -> None:
         self._undated = undated
-        self._said, self._turns, self._parts = _Rows(), _Rows(), _Rows()
+        self._utterances, self._turns, self._parts = _Rows(), _Rows(), _Rows()
 
-    def rows(self) -> dict[str, list[Any]]:
-        """The rows: ``said`` (speaker, time, words), ``turns`` and ``parts``."""
-        return {"utterances": self._said.rows, "turns": self._turns.rows, "parts": self._parts.rows}
+    def record(self) -> dict[str, list[Sequence[Any]]]:
+        """Return all rows.
 
-    def dialogue(self, item: SampleResult) -> list[int]:
-        """Where the dialogue's turns are; their times are left out where sessions have no dates."""
-        dated = not self._undated.get(item.group)
+        ``utterances`` are (speaker, time, text); ``turns`` are (id, session, speaker, time, text);
+        ``parts`` are (text, memory ids, indexes of source turns).
+        """
+        return {
+            "utterances": self._utterances.rows,
+            "turns": self._turns.rows,
+            "parts": self._parts.rows,
+        }
+
+    def dialogue(self, result: SampleResult) -> list[int]:
+        """Return the indexes of the dialogue's utterances; without times if a session has none."""
+        dated = not self._undated.get(result.group)
         return [
-            self._said.place((one["speaker"], _when(one["at"]) if dated else "", one["text"]))
-            for one in item.dialogue
+            self._utterances.index(
+                (turn["speaker"], _format_time(turn["at"]) if dated else "", turn["text"])
+            )
+            for turn in result.dialogue
         ]
 
-    def recalled(self, item: SampleResult) -> list[int]:
-        """Where the recalled parts are: words, numbers of memories, places of source turns."""
+    def recalled(self, result: SampleResult) -> list[int]:
+        """Return the indexes of the recalled parts."""
         return [
-            self._parts.place(
-                (part["text"], tuple(part["memories"]), tuple(self._sources(item.group, part)))
+            self._parts.index(
+                (part["text"], tuple(part["memories"]), tuple(self._sources(result.group, part)))
             )
-            for part in item.recalled
+            for part in result.recalled
         ]
 
     def _sources(self, group: str, part: Mapping[str, Any]) -> Iterable[int]:
         undated = self._undated.get(group, frozenset())
-        for one in part["sources"]:
-            when = "" if one["session"] in undated else _when(one["at"])
-            yield self._turns.place(
-                (one["turn"], one["session"], one["speaker"], when, one["text"])
+        for turn in part["sources"]:
+            time = "" if turn["session"] in undated else _format_time(turn["at"])
+            yield self._turns.index(
+                (turn["turn"], turn["session"], turn["speaker"], time, turn["text"])
             )
 
 
 class _Rows:
     def __init__(self) -> None:
         self.rows: list[Sequence[Any]] = []
-        self._places: dict[Hashable, int] = {}
+        self._indexes: dict[Hashable, int] = {}
 
-    def place(self, row: tuple[Any, ...]) -> int:
-        """Where the row stands; it is added where it isn't there yet."""
-        if row not in self._places:
-            self._places[row] = len(self.rows)
+    def index(self, row: tuple[Any, ...]) -> int:
+        """Return the index of a row; add it if it is new."""
+        if row not in self._indexes:
+            self._indexes[row] = len(self.rows)
             self.rows.append(row)
-        return self._places[row]
+        return self._indexes[row]
 
 
-def _when(at: str) -> str:
+def _format_time(at: str) -> str:
     time = datetime.fromisoformat(at)
     return f"{format_date(time)}, {time:%H:%M}"

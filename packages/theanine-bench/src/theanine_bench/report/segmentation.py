@@ -9,6 +9,8 @@ from theanine_bench.report.page import render_page
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.samples import SampleResult
 
+_CALLS = {"Calls": "calls", "Input tokens": "input_tokens", "Output tokens": "output_tokens"}
+
 
 def segmentation_page(run: SavedRun) -> str:
     """Return the page as one HTML text.
@@ -16,33 +18,33 @@ def segmentation_page(run: SavedRun) -> str:
     Published figures of the data set that the run's name or command names come first.
     """
     published = [table for table in load_tables() if table.bench == "segmentation"]
-    title = f"{run.name} {run.command}"
+    title = f"{run.name} {run.command}".lower()
     data = {
         "title": run.name,
         "about": _about(run),
         "command": run.command,
         "speed": turns_per_second(run),
-        "measures": segmentation_figures(run),
+        "metrics": _metrics(run),
         "published": [_table(table) for table in published],
-        "named": next((table.id for table in published if _names(title, table)), ""),
+        "named": next((t.id for t in published if t.id.partition("-")[2] in title), ""),
         "items": [_item(result) for result in run.results.values() if result.output],
     }
     return render_page("segmentation.html", title=run.name, data=data, scripts=["segmentation.js"])
 
 
-def segmentation_figures(run: SavedRun) -> dict[str, dict[str, float]]:
-    """Return Pk, WD, F1 and the score as ``{mean, low, high, n}``; those that the run has."""
+def _metrics(run: SavedRun) -> dict[str, dict[str, float]]:
+    """Return ``{mean, low, high, n}`` of Pk, WD, F1 and the score, as far as the run has them."""
     summary = run.summary
-    figures = {
-        name: summary["metrics"][name] for name in ("Pk", "WD") if name in summary["metrics"]
+    means = {name: summary["metrics"][name] for name in ("Pk", "WD") if name in summary["metrics"]}
+    corpus = {
+        name: {"mean": summary["corpus"][name], **interval}
+        for name, interval in summary.get("corpus_intervals", {}).items()
     }
-    for name, interval in summary.get("corpus_intervals", {}).items():
-        figures[name] = {"mean": summary["corpus"][name], **interval}
-    return figures
+    return {**means, **corpus}
 
 
 def turns_per_second(run: SavedRun) -> float:
-    """Return the speed of the segmenter, one dialogue after the other."""
+    """Return the speed of the segmenter, run on one dialogue after the other."""
     turns = sum(len(run.results[id].dialogue) for id in run.seconds if id in run.results)
     return turns / max(sum(run.seconds.values()), 1e-9)
 
@@ -63,27 +65,20 @@ def _about(run: SavedRun) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in about.items()]
 
 
-_CALLS = {"Calls": "calls", "Input tokens": "input_tokens", "Output tokens": "output_tokens"}
-
-
-def _item(result: SampleResult) -> tuple[Any, ...]:
-    texts = [turn["text"] for turn in result.dialogue]
-    scores = result.scores
-    return (
-        result.id, texts, result.extra["gold"], result.output["segments"],
-        scores["Pk"], scores["WD"],
-    )  # fmt: skip
-
-
-def _names(title: str, table: Table) -> bool:
-    """Whether a file or set is called as the data of a table."""
-    return table.id.removeprefix(f"{table.bench}-") in title.lower()
-
-
-def _table(one: Table) -> dict[str, Any]:
+def _item(result: SampleResult) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "name": f"{one.description.rpartition(', ')[2]} ({one.paper}, {one.location})",
-        "columns": [column.measure for column in one.columns],
-        "rows": [(row.label, row.values) for row in one.rows],
+        "id": result.id,
+        "texts": [turn["text"] for turn in result.dialogue],
+        "gold": result.extra["gold"],
+        "predicted": result.output["segments"],
+        "scores": {name: result.scores[name] for name in ("Pk", "WD")},
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "id": table.id,
+        "name": f"{table.description.rpartition(', ')[2]} ({table.paper}, {table.location})",
+        "columns": [column.measure for column in table.columns],
+        "rows": [(row.label, row.values) for row in table.rows],
     }

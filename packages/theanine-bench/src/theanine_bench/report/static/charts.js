@@ -3,6 +3,16 @@
    histograms are plain elements, so that they can be focused, read aloud and clicked. */
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const seriesColor = (index) => `--s${index % 8}`;
+const runColor = (index) => `var(${seriesColor(index)})`;
+
+/** A colored patch with the name of a run. */
+function legendKey(index, name) {
+  const key = make("span", undefined, "key"), patch = make("i");
+  patch.style.background = runColor(index);
+  key.append(patch, name);
+  return key;
+}
+
 const drawnCharts = new Set();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawnCharts.forEach((redraw) => redraw()));
 
@@ -233,6 +243,17 @@ function differenceBars(rows) {
     box.append(make("span", row.name, "name"), track, value);
   }
   return box;
+}
+
+/** A metric's mean with its interval, notes and, if there are values, their distribution. */
+function metricCard(name, interval, { top = 1, notes = [], values, pick }) {
+  const card = make("article", undefined, "card"), note = make("p", `n ${number(interval.n)}`);
+  const value = make("div", interval.n ? figure(interval.mean, top) : "–", "mean");
+  if (interval.n) value.append(make("small", `${figure(interval.low, top)} – ${figure(interval.high, top)}`));
+  for (const each of notes) note.append(" · ", each);
+  card.append(make("h3", name), value, note);
+  if (interval.n && values) card.append(histogram(values, pick, top));
+  return card;
 }
 
 /** The values of a chart as a table that can be opened. */

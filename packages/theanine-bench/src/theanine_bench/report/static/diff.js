@@ -1,66 +1,64 @@
 "use strict";
-const color = (index) => `var(${seriesColor(index)})`;
-const names = data.names;
-const tops = Object.fromEntries(names.map((name) => [name, nice(most([...data.cases.flatMap((one) => one.runs.map((run) => run.measures[name] ?? 0)), 0.001]))]));
+const { names, samples } = data;
+const tops = Object.fromEntries(names.map((name) => [name, nice(most([...samples.flatMap((sample) => sample.runs.map((run) => run.scores[name] ?? 0)), 0.001]))]));
 const runNames = data.runs.map((run) => run.name);
-const first = runNames[0];
-const sign = (name) => (data.less.includes(name) ? -1 : 1);
+const sign = (name) => (data.lowerIsBetter.includes(name) ? -1 : 1);
 
-element("state").textContent = plural(data.cases.length, "common sample");
-const left = Object.entries(data.left).map(([reason, count]) => `left out: ${number(count)} ${reason}`);
-element("warnings").append(...[...data.warnings, ...left].map((words) => make("li", words, "bad")));
+element("state").textContent = plural(samples.length, "common sample");
+const leftOut = Object.entries(data.leftOut).map(([reason, count]) => `left out: ${number(count)} ${reason}`);
+element("warnings").append(...[...data.warnings, ...leftOut].map((warning) => make("li", warning, "bad")));
 
 // The runs
-const spent = (run, what) => {
-  const one = run.spent[what];
-  return one ? [`${number(one.input_tokens)} in, ${number(one.output_tokens)} out`, `${plural(one.calls, "call")}, ${money(one.cost)}`] : "–";
+const usageCell = (run, purpose) => {
+  const usage = run.spent[purpose];
+  return usage ? [`${number(usage.input_tokens)} in, ${number(usage.output_tokens)} out`, `${plural(usage.calls, "call")}, ${money(usage.cost)}`] : "–";
 };
 const ROWS = [
   ["Recalled tokens per sample", (run) => number(run.recalled_tokens)],
   ["Reply time, median", (run) => time(run.seconds)],
   ["Cost per sample", (run) => money(run.cost)],
-  ["Tokens, remembering", (run) => spent(run, "remembering")],
-  ["Tokens, answering", (run) => spent(run, "answering")],
-  ["Tokens, judging", (run) => spent(run, "judging")],
+  ["Tokens, remembering", (run) => usageCell(run, "remembering")],
+  ["Tokens, answering", (run) => usageCell(run, "answering")],
+  ["Tokens, judging", (run) => usageCell(run, "judging")],
   ["Samples done", (run) => (run.done < run.samples ? `${number(run.done)} of ${number(run.samples)}` : number(run.done))],
   ["Common samples without an answer", (run) => number(run.unanswered)],
 ];
 facts(element("same"), data.settings.filter(([, values]) => new Set(values).size === 1).map(([name, values]) => [name, values[0]]));
 element("about").append(table(["", ...runNames], [
   ...data.settings.filter(([, values]) => new Set(values).size > 1).map(([name, values]) => [name, ...values]),
-  ...ROWS.map(([name, of]) => [name, ...data.runs.map(of)]).filter(([, ...values]) => values.some((value) => value !== "–")),
+  ...ROWS.map(([name, format]) => [name, ...data.runs.map(format)]).filter(([, ...values]) => values.some((value) => value !== "–")),
 ]));
 
-// Measures
+// Metrics
 const tested = (difference, p, top) => `${signed(difference, top)}, p ${p.toFixed(3)}`;
 element("means").append(table(["", "n", ...runNames], [
   ...names.map((name) => [
-    data.less.includes(name) ? [name, "lower is better"] : name,
+    data.lowerIsBetter.includes(name) ? [name, "lower is better"] : name,
     number(data.means[name][0].n),
-    ...data.means[name].map((one, place) => {
-      const range = `${figure(one.low, tops[name])} – ${figure(one.high, tops[name])}`;
-      const test = place ? data.against[place - 1][name] : null;
-      return [figure(one.mean, tops[name]), test ? `${range}; ${tested(test.difference, test.p, tops[name])}` : range];
+    ...data.means[name].map((interval, run) => {
+      const range = `${figure(interval.low, tops[name])} – ${figure(interval.high, tops[name])}`;
+      const test = run ? data.comparisons[run - 1][name] : null;
+      return [figure(interval.mean, tops[name]), test ? `${range}; ${tested(test.difference, test.p, tops[name])}` : range];
     }),
   ]),
   ...Object.entries(data.failing).map(([name, counts]) => [name, "0", ...counts.map((count) => ["–", `${number(count)} failed`])]),
 ]));
-element("means").querySelectorAll("tbody tr").forEach((row, place) => {
+element("means").querySelectorAll("tbody tr").forEach((row, metric) => {
   [...row.querySelectorAll("td")].slice(2).forEach((cell, run) => {
-    const test = data.against[run][names[place]];
+    const test = data.comparisons[run][names[metric]];
     if (!test || test.p >= 0.05) return;
-    cell.classList.add("sure", test.difference * sign(names[place]) > 0 ? "good" : "bad");
+    cell.classList.add("sure", test.difference * sign(names[metric]) > 0 ? "good" : "bad");
   });
 });
-if (!names.length && !Object.keys(data.failing).length) element("means").replaceChildren(make("p", "The runs share no metric.", "dim"));
+if (!names.length && !Object.keys(data.failing).length) showNote("means", "The runs share no metric.");
 
 const corpus = Object.entries(data.corpus);
-element("corpus").append(table(["", "n", ...runNames], corpus.map(([name, one]) => [
+element("corpus").append(table(["", "n", ...runNames], corpus.map(([name, { against_first: tests, values }]) => [
   name,
-  one.against_first.length ? number(one.against_first[0].difference.n) : "–",
-  ...one.values.map((value, place) => {
+  tests.length ? number(tests[0].difference.n) : "–",
+  ...values.map((value, run) => {
     if (value === null) return "–";
-    const test = place ? one.against_first[place - 1] : null;
+    const test = run ? tests[run - 1] : null;
     return [figure(value, value), test ? tested(test.difference.mean, test.p, value) : ""];
   }),
 ])));
@@ -75,18 +73,13 @@ const COSTS = [
   ["cost", "cost per sample, dollars"],
   ["seconds", "reply time in seconds, median"],
 ].filter(([key]) => data.runs.some((run) => run[key]));
-element("quality").append(...names.map((name) => option(name, name)));
-element("cost").append(...COSTS.map(([key, words]) => option(key, words)));
-element("legend").append(...data.runs.map((run, place) => {
-  const key = make("span", undefined, "key"), patch = make("i");
-  patch.style.background = color(place);
-  key.append(patch, run.name);
-  return key;
-}));
+fillSelect("quality", names);
+fillSelect("cost", COSTS);
+element("legend").append(...runNames.map((name, index) => legendKey(index, name)));
 
-function scatter(name, key, words) {
+function scatter(name, key, label) {
   const points = data.runs.map((run, index) => ({ name: run.name, color: seriesColor(index), x: run[key], ...data.means[name][index] }));
-  return scatterChart(points.filter((point) => point.x !== null), words, name);
+  return scatterChart(points.filter((point) => point.x !== null), label, name);
 }
 
 function plots() {
@@ -94,8 +87,8 @@ function plots() {
   const chosen = COSTS.find(([key]) => key === element("cost").value);
   element("scatter-title").textContent = chosen ? "Quality and cost" : "Quality";
   if (chosen) element("scatter").replaceChildren(scatter(name, ...chosen));
-  else element("scatter").replaceChildren(make("p", "No run recorded recalled tokens, cost or time.", "dim"));
-  const rows = Object.entries(data.categories).map(([category, of]) => ({ name: category || "–", values: of[name] ?? [] })).filter((row) => row.values.length);
+  else showNote("scatter", "No run recorded recalled tokens, cost or time.");
+  const rows = Object.entries(data.categories).map(([category, means]) => ({ name: category || "–", values: means[name] ?? [] })).filter((row) => row.values.length);
   const sessions = rows.length > 1 && rows.every((row) => session(row.name));
   element("by").hidden = rows.length < 2;
   if (sessions) {
@@ -103,30 +96,29 @@ function plots() {
       name: run.name, color: seriesColor(index), points: rows.map((row) => ({ x: Number(session(row.name)), ...row.values[index] })),
     }));
     element("bars").replaceChildren(lineChart(series, { across: "session", up: name, height: 240 }));
-  } else element("bars").replaceChildren(bars(rows, tops[name], color));
+  } else element("bars").replaceChildren(bars(rows, tops[name], runColor));
 }
 for (const id of ["quality", "cost"]) element(id).addEventListener("change", plots);
 if (names.length) plots();
 else element("plots").hidden = true;
 
 // Samples
-const categories = [...new Set(data.cases.map((one) => one.category))].filter(Boolean).sort();
-element("category").append(option("", "All categories"), ...categories.map((name) => option(name, name)));
-element("category").hidden = categories.length < 2;
-element("measure").append(...names.map((name) => option(name, name)));
-element("run").append(...data.runs.slice(1).map((run, place) => option(place + 1, `${run.name} vs. ${first}`)));
+fillFilter("category", "All categories", [...new Set(samples.map((sample) => sample.category))].filter(Boolean).sort());
+fillSelect("measure", names);
+fillSelect("run", runNames.slice(1).map((name, index) => [index + 1, `${name} vs. ${runNames[0]}`]));
 element("run").hidden = data.runs.length < 3;
-element("only").append(option("", "All samples"), option("better", "Better"), option("worse", "Worse"), option("same", "Unchanged"));
-const words = data.cases.map((one) => [one.id, one.asked, one.reference, ...one.runs.map((run) => run.answer)].filter(Boolean).join("\n").toLowerCase());
+fillSelect("only", [["", "All samples"], ["better", "Better"], ["worse", "Worse"], ["same", "Unchanged"]]);
+const texts = searchTexts(samples, (sample) => [sample.id, sample.question, sample.reference, ...sample.runs.map((run) => run.answer)]);
 
-function column(run, place) {
-  const made = make("div"), title = make("h3", data.runs[place].name), answer = run.answer;
-  const values = Object.entries(run.measures).map(([name, value]) => `${name} ${figure(value, tops[name] ?? 1)}`).join(" · ");
-  const key = make("span", undefined, "key"), patch = make("i");
-  patch.style.background = color(place);
-  key.append(patch, title);
-  made.append(key, make("p", answer === null ? "No answer." : answer || "(empty)", answer === null ? "quoted bad" : "quoted"), make("p", values, "dim"));
-  for (const [name, why] of Object.entries(run.failures ?? {})) made.append(make("p", `${name}: ${why}`, "quoted bad"));
+function column(run, index) {
+  const made = make("div"), answer = run.answer;
+  const scores = Object.entries(run.scores).map(([name, value]) => `${name} ${figure(value, tops[name] ?? 1)}`).join(" · ");
+  made.append(
+    legendKey(index, make("h3", runNames[index])),
+    make("p", answer === null ? "No answer." : answer || "(empty)", answer === null ? "quoted bad" : "quoted"),
+    make("p", scores, "dim"),
+    ...Object.entries(run.failures ?? {}).map(([name, reason]) => make("p", `${name}: ${reason}`, "quoted bad")),
+  );
   const parts = make("details", undefined, "part");
   parts.append(make("summary", `Recollection: ${plural(run.tokens, "token")}`));
   parts.addEventListener("toggle", () => {
@@ -136,44 +128,38 @@ function column(run, place) {
   return made;
 }
 
-function inside(one) {
+function details(sample) {
   const pair = make("div", undefined, "pair");
-  pair.append(...one.runs.map(column));
-  const parts = [titled("Dialogue", ...dialogue(one.dialogue))];
-  if (one.reference) parts.push(titled("Reference", make("p", one.reference, "quoted good")));
-  return [...parts, pair, make("p", [one.id, one.group].join(" · "), "dim")];
+  pair.append(...sample.runs.map(column));
+  const parts = [titled("Dialogue", ...dialogue(sample.dialogue))];
+  if (sample.reference) parts.push(titled("Reference", make("p", sample.reference, "quoted good")));
+  return [...parts, pair, make("p", [sample.id, sample.group].join(" · "), "dim")];
 }
 
-const gain = (one, name, run) => {
-  const [before, after] = [one.runs[0].measures[name], one.runs[run].measures[name]];
+/** How much better a run is for a sample than the first; null if one of them lacks the metric. */
+const gain = (sample, name, run) => {
+  const [before, after] = [sample.runs[0].scores[name], sample.runs[run].scores[name]];
   return before === undefined || after === undefined ? null : sign(name) * (after - before);
 };
-function row(one) {
-  const name = element("measure").value, run = Number(element("run").value), change = gain(one, name, run);
-  const chips = make("span", undefined, "chips");
+function row(sample, { measure, run }) {
+  const change = gain(sample, measure, run), chips = make("span", undefined, "chips");
   if (change !== null) {
-    const [before, after] = [one.runs[0].measures[name], one.runs[run].measures[name]].map((value) => figure(value, tops[name]));
+    const [before, after] = [0, run].map((index) => figure(sample.runs[index].scores[measure], tops[measure]));
     chips.append(make("span", change === 0 ? before : `${before} → ${after}`, change > 0 ? "gain good" : change < 0 ? "gain bad" : "gain"));
   }
-  if (one.runs.some((each) => each.failures)) chips.append(make("span", "failed", "bad"));
-  return expandable([make("span", one.category, "category"), make("span", one.asked, "asked"), chips], () => inside(one));
+  if (sample.runs.some((each) => each.failures)) chips.append(make("span", "failed", "bad"));
+  return expandable([make("span", sample.category, "category"), make("span", sample.question, "asked"), chips], () => details(sample));
 }
 
 const ONLY = { "": () => true, better: (change) => change > 0, worse: (change) => change !== null && change < 0, same: (change) => change === 0 };
-const show = lazyList(element("list"));
-function filtered() {
-  const wanted = element("search").value.trim().toLowerCase();
-  const [category, name, run, only] = ["category", "measure", "run", "only"].map((id) => element(id).value);
-  const found = data.cases
-    .map((one, place) => ({ one, place, change: gain(one, name, Number(run)) }))
-    .filter(({ one, place, change }) => (!category || one.category === category) && ONLY[only](change) && (!wanted || words[place].includes(wanted)));
-  const count = (kind) => found.filter(({ change }) => ONLY[kind](change)).length;
-  element("count").textContent = `${number(found.length)} of ${plural(data.cases.length, "sample")} · ${number(count("better"))} better, ${number(count("worse"))} worse, ${number(count("same"))} unchanged`;
+filteredList((query, { category, measure, run, only }) => {
+  const shown = samples
+    .map((sample, index) => ({ sample, index, change: gain(sample, measure, run) }))
+    .filter(({ sample, index, change }) => (!category || sample.category === category) && ONLY[only](change) && (!query || texts[index].includes(query)));
+  const count = (kind) => number(shown.filter(({ change }) => ONLY[kind](change)).length);
   const size = (change) => Math.abs(change ?? 0);
-  show(found.sort((a, b) => size(b.change) - size(a.change) || a.place - b.place).map(({ one }) => one), row);
-}
-const filter = element("filter");
-filter.addEventListener("input", filtered);
-filter.addEventListener("reset", () => setTimeout(filtered));
-filter.addEventListener("submit", (event) => event.preventDefault());
-filtered();
+  return {
+    rows: shown.sort((a, b) => size(b.change) - size(a.change) || a.index - b.index).map(({ sample }) => sample),
+    count: `${number(shown.length)} of ${plural(samples.length, "sample")} · ${count("better")} better, ${count("worse")} worse, ${count("same")} unchanged`,
+  };
+}, row);

@@ -31,6 +31,36 @@ function option(value, text) {
   return made;
 }
 
+/** Fill a select with values, or [value, text] pairs. */
+function fillSelect(id, options) {
+  element(id).append(...options.map((each) => (Array.isArray(each) ? option(...each) : option(each, each))));
+}
+
+/** Fill a select that filters by one of these values; hidden if there is nothing to choose. */
+function fillFilter(id, all, values) {
+  fillSelect(id, [["", all], ...values]);
+  element(id).hidden = values.length < 2;
+}
+
+/** Show the parts that pages of single runs have in common. */
+function showRun(state) {
+  element("title").textContent = data.title;
+  element("state").textContent = state;
+  element("command").textContent = data.command;
+  element("command").hidden = !data.command;
+}
+
+/** Show a short note in a section that has nothing else. */
+const showNote = (id, text) => element(id).replaceChildren(make("p", text, "dim"));
+
+function tiles(pairs) {
+  for (const [name, value] of pairs) {
+    const tile = make("div", name, "tile");
+    tile.prepend(make("b", value));
+    element("tiles").append(tile);
+  }
+}
+
 function facts(list, pairs) {
   for (const [name, value] of pairs) {
     if (value === "" || value === null || value === undefined) continue;
@@ -85,6 +115,38 @@ function lazyList(list, chunk = 60) {
     if (left.length) observer.observe(end);
   };
 }
+
+const searchTexts = (items, parts) => items.map((item) => parts(item).filter(Boolean).join("\n").toLowerCase());
+
+/** Connect the filter form with the list. `select(query, values)` gets the search text in lower case
+    and the values of the form's controls by id, and returns the rows and the text above them. */
+function filteredList(select, build) {
+  const form = element("filter"), show = lazyList(element("list"));
+  const update = () => {
+    const values = Object.fromEntries([...form.querySelectorAll("select, input")].map((control) =>
+      [control.id, control.type === "number" ? control.valueAsNumber : control.value]));
+    const { rows, count } = select(values.search.trim().toLowerCase(), values);
+    element("count").textContent = count;
+    show(rows, (row) => build(row, values));
+  };
+  form.addEventListener("input", update);
+  form.addEventListener("reset", () => setTimeout(update));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  update();
+  return update;
+}
+
+/** Reset the filter form, set these controls and show the list. */
+function showFiltered(values, update) {
+  element("filter").reset();
+  for (const [id, value] of Object.entries(values)) element(id).value = value;
+  update();
+  element("items").scrollIntoView();
+}
+
+/** "3 of 20 samples", or "20 samples" if all are shown. */
+const countOf = (shown, total, noun) => (shown === total ? plural(total, noun) : `${number(shown)} of ${plural(total, noun)}`);
+const isWithin = (value, { low, high }) => !(value < low) && !(value > high);
 
 /** A row of the sample list; its details are built when it is first opened. */
 function expandable(row, fill) {

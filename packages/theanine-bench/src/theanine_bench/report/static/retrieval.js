@@ -2,15 +2,15 @@
 const { names, runs } = data;
 const [ours, theirs] = runs;
 const categories = Object.keys(ours.categories).filter(Boolean);
-const cell = (one) => (one ? [figure(one.mean), `${figure(one.low)} – ${figure(one.high)}`] : "–");
+const runNames = runs.map((run) => run.name);
+const cell = (interval) => (interval ? [figure(interval.mean), `${figure(interval.low)} – ${figure(interval.high)}`] : "–");
 
 // The run
-element("title").textContent = data.title;
-element("state").textContent = plural(ours.questions, "question");
+showRun(plural(ours.questions, "question"));
 element("warnings").append(...[
   data.sameData ? "" : "the runs read different data",
-  data.left ? `left out: ${plural(data.left, "question")} that only one run has` : "",
-].filter(Boolean).map((words) => make("li", words, "bad")));
+  data.leftOut ? `left out: ${plural(data.leftOut, "question")} that only one run has` : "",
+].filter(Boolean).map((warning) => make("li", warning, "bad")));
 const COSTS = [
   ["recall time, median", (run) => time(run.p50)],
   ["recall time, 95th percentile", (run) => time(run.p95)],
@@ -18,155 +18,148 @@ const COSTS = [
   ["index size", (run) => `${number(run.index / 1e6, 1)} MB`],
 ];
 const HEAD = ["within 1000", "recall@10", "session hit@10"].filter((name) => names.includes(name));
-const called = (name) => name.replace(/^within (\d+)$/, (_, tokens) => `within ${number(+tokens)} tokens`);
-for (const [name, value] of [...HEAD.map((name) => [called(name), figure(ours.measures[name].mean)]), ...COSTS.map(([name, of]) => [name, of(ours)])]) {
-  const tile = make("div", name, "tile");
-  tile.prepend(make("b", value));
-  element("tiles").append(tile);
-}
+const label = (name) => name.replace(/^within (\d+)$/, (_, tokens) => `within ${number(+tokens)} tokens`);
+tiles([
+  ...HEAD.map((name) => [label(name), figure(ours.metrics[name].mean)]),
+  ...COSTS.map(([name, format]) => [name, format(ours)]),
+]);
 const dropped = (run) => Object.entries(run.dropped).map(([reason, count]) => `${number(count)} ${reason}`).join(", ") || "nothing";
-const rows = [...ours.about.map(([name], place) => [name, ...runs.map((run) => run.about[place][1])]), ["Dropped", ...runs.map(dropped)]];
+const rows = [...ours.about.map(([name], index) => [name, ...runs.map((run) => run.about[index][1])]), ["Dropped", ...runs.map(dropped)]];
 const alike = ([, ...values]) => new Set(values).size === 1;
 facts(element("about"), rows.filter(alike));
-if (theirs) element("differing").append(table(["", ...runs.map((run) => run.name)], [...rows.filter((row) => !alike(row)), ...COSTS.map(([name, of]) => [name, ...runs.map(of)])]));
+if (theirs) element("differing").append(table(["", ...runNames], [...rows.filter((row) => !alike(row)), ...COSTS.map(([name, format]) => [name, ...runs.map(format)])]));
 else element("differing").remove();
-element("command").textContent = data.command;
-element("command").hidden = !data.command;
 
 for (const legend of document.querySelectorAll(".legend")) {
   if (!theirs) legend.remove();
-  legend.append(...runs.map((run, place) => {
-    const key = make("span", undefined, "key"), patch = make("i");
-    patch.style.background = `var(${seriesColor(place)})`;
-    key.append(patch, run.name);
-    return key;
-  }));
+  legend.append(...runNames.map((name, index) => legendKey(index, name)));
 }
 
 // Curves
 const WITHIN = /^within (\d+)$/, RECALL = /^recall@(\d+)$/;
-const points = (measures, form) => Object.entries(measures).filter(([name]) => form.test(name))
-  .map(([name, one]) => ({ x: Number(form.exec(name)[1]), ...one })).sort((a, b) => a.x - b.x);
+/** The metrics of a family, such as recall@k, as points of a curve. */
+const points = (metrics, family) => Object.entries(metrics).filter(([name]) => family.test(name))
+  .map(([name, interval]) => ({ x: Number(family.exec(name)[1]), ...interval })).sort((a, b) => a.x - b.x);
 
 /** The runs' curves over all questions, or over one category with all questions in the background. */
-function curve(form, across, category, from, height) {
-  const of = (run) => (category ? run.categories[category] : run.measures);
-  const series = runs.filter(of).map((run) => ({ name: run.name, points: points(of(run), form), color: seriesColor(runs.indexOf(run)) }));
-  const background = category ? [{ name: "all questions", points: points(ours.measures, form), quiet: true }] : [];
-  const ticks = [...new Set(series.flatMap((one) => one.points.map((point) => point.x)))].sort((a, b) => a - b);
+function curve(family, across, category, from, height) {
+  const metricsOf = (run) => (category ? run.categories[category] : run.metrics);
+  const series = runs.filter(metricsOf).map((run) => ({ name: run.name, points: points(metricsOf(run), family), color: seriesColor(runs.indexOf(run)) }));
+  const background = category ? [{ name: "all questions", points: points(ours.metrics, family), quiet: true }] : [];
+  const ticks = [...new Set(series.flatMap((each) => each.points.map((point) => point.x)))].sort((a, b) => a - b);
   const title = category || "All questions";
   const drawing = lineChart([...background, ...series], { across, up: `${title}: share of the evidence`, ticks, log: true, from, to: 1, height });
-  const cells = ticks.map((x) => [number(x), ...series.map((one) => cell(one.points.find((point) => point.x === x)))]);
-  return chartCard(title, `n ${number(series[0].points[0].n)}`, drawing, [across, ...series.map((one) => one.name)], cells);
+  const cells = ticks.map((x) => [number(x), ...series.map((each) => cell(each.points.find((point) => point.x === x)))]);
+  return chartCard(title, `n ${number(series[0].points[0].n)}`, drawing, [across, ...series.map((each) => each.name)], cells);
 }
 
 /** The start of the upper axis, below everything that is drawn. */
-function begin(form) {
-  const all = runs.flatMap((run) => [run.measures, ...Object.values(run.categories)]).flatMap((measures) => points(measures, form));
-  return Math.floor(5 * least([...all.map((point) => point.low), 0.8])) / 5;
+function axisStart(family, metrics) {
+  return Math.floor(5 * least([...metrics.flatMap((each) => points(each, family)).map((point) => point.low), 0.8])) / 5;
 }
-if (points(ours.measures, WITHIN).length > 1) {
-  const from = begin(WITHIN);
+if (points(ours.metrics, WITHIN).length > 1) {
+  const from = axisStart(WITHIN, runs.flatMap((run) => [run.metrics, ...Object.values(run.categories)]));
   element("within").append(curve(WITHIN, "tokens", "", from, 320));
   if (categories.length > 1) element("within-each").append(...categories.map((name) => curve(WITHIN, "tokens", name, from, 200)));
 } else element("tokens").remove();
-element("recall").append(curve(RECALL, "k", "", Math.floor(5 * least(runs.flatMap((run) => points(run.measures, RECALL)).map((point) => point.low))) / 5, 280));
+element("recall").append(curve(RECALL, "k", "", axisStart(RECALL, runs.map((run) => run.metrics)), 280));
 
-// Measures
-const all = (of) => [...categories.map((name) => [name, (run) => run.categories[name]?.[of]]), ["all", (run) => run.measures[of]]];
+// Metrics
 function byCategory() {
   const name = element("by-measure").value;
-  const shown = all(name).map(([category, of]) => ({ name: category, values: runs.map(of) }));
-  element("bars").replaceChildren(
-    bars(shown, 1, theirs ? (place) => `var(--s${place})` : undefined),
-    ...(theirs ? [valueTable(`${called(name)} by category`, ["", ...runs.map((run) => run.name)], shown.map((row) => [row.name, ...row.values.map(cell)]))] : []),
-  );
+  const rows = [
+    ...categories.map((category) => ({ name: category, values: runs.map((run) => run.categories[category]?.[name]) })),
+    { name: "all", values: runs.map((run) => run.metrics[name]) },
+  ];
+  const values = () => valueTable(`${label(name)} by category`, ["", ...runNames], rows.map((row) => [row.name, ...row.values.map(cell)]));
+  element("bars").replaceChildren(bars(rows, 1, theirs ? runColor : undefined), ...(theirs ? [values()] : []));
 }
-element("by-measure").append(...names.map((name) => option(name, called(name))));
+const metricOptions = names.map((name) => [name, label(name)]);
+fillSelect("by-measure", metricOptions);
 element("by-measure").value = HEAD.includes("recall@10") ? "recall@10" : names[0];
 element("by-measure").addEventListener("change", byCategory);
 byCategory();
-const n = (name) => number(ours.categories[name][names[0]].n);
-element("means").append(table(["", "all", ...categories.map((name) => [name, `n ${n(name)}`])], names.map((name) =>
-  [called(name), cell(ours.measures[name]), ...categories.map((category) => cell(ours.categories[category][name]))])));
+const categoryHeadings = categories.map((name) => [name, `n ${number(ours.categories[name][names[0]].n)}`]);
+element("means").append(table(["", "all", ...categoryHeadings], names.map((name) =>
+  [label(name), cell(ours.metrics[name]), ...categories.map((category) => cell(ours.categories[category][name]))])));
 
-// Against the other run
-const markSignificant = (row, one, place) => one.p < 0.05 && row.children[place].classList.add("sure", one.difference.mean > 0 ? "good" : "bad");
+// Comparison with the other run
 if (theirs) {
-  element("compared").append(table(["", ...runs.map((run) => run.name), "difference", "p", "n"], data.compared.map((one) =>
-    [called(one.measure), figure(one.ours), figure(one.theirs), [signed(one.difference.mean), `${signed(one.difference.low)} to ${signed(one.difference.high)}`], one.p.toFixed(4), number(one.n)])));
-  element("compared").querySelectorAll("tbody tr").forEach((row, place) => markSignificant(row, data.compared[place], 3));
+  element("compared").append(table(["", ...runNames, "difference", "p", "n"], data.compared.map(({ measure, ours, theirs, difference, p, n }) =>
+    [label(measure), figure(ours), figure(theirs), [signed(difference.mean), `${signed(difference.low)} to ${signed(difference.high)}`], p.toFixed(4), number(n)])));
+  element("compared").querySelectorAll("tbody tr").forEach((row, index) => {
+    const { difference, p } = data.compared[index];
+    if (p < 0.05) row.children[3].classList.add("sure", difference.mean > 0 ? "good" : "bad");
+  });
 }
 
-// Parts
-function parts() {
+// Ablation
+function ablation() {
   const name = element("part-measure").value;
-  const shown = Object.entries(data.parts).map(([part, found]) => {
-    const { difference, p } = found.find((one) => one.measure === name);
+  const rows = Object.entries(data.ablations).map(([part, compared]) => {
+    const { difference, p } = compared.find((row) => row.measure === name);
     return { name: part, mean: -difference.mean, low: -difference.high, high: -difference.low, significant: p < 0.05, note: `p ${p.toFixed(3)}` };
   }).sort((a, b) => b.mean - a.mean);
-  element("part-bars").replaceChildren(differenceBars(shown), valueTable("each part", ["part", "worth", "95 %", "p"],
-    shown.map((row) => [row.name, signed(row.mean), `${signed(row.low)} to ${signed(row.high)}`, row.note.slice(2)])));
+  element("part-bars").replaceChildren(differenceBars(rows), valueTable("each part", ["part", "worth", "95 %", "p"],
+    rows.map((row) => [row.name, signed(row.mean), `${signed(row.low)} to ${signed(row.high)}`, row.note.slice(2)])));
 }
-const [first] = Object.values(data.parts);
-if (first) {
-  element("part-measure").append(...first.map((one) => option(one.measure, called(one.measure))));
-  if (first.some((one) => one.measure === "recall@10")) element("part-measure").value = "recall@10";
-  element("part-measure").addEventListener("change", parts);
-  parts();
+const [firstPart] = Object.values(data.ablations);
+if (firstPart) {
+  const measured = firstPart.map((row) => row.measure);
+  fillSelect("part-measure", measured.map((name) => [name, label(name)]));
+  if (measured.includes("recall@10")) element("part-measure").value = "recall@10";
+  element("part-measure").addEventListener("change", ablation);
+  ablation();
 }
-for (const [id, there] of [["against", theirs], ["parts", first], ["tokens", element("tokens")]]) {
-  if (there) continue;
+for (const [id, present] of [["against", theirs], ["parts", firstPart], ["tokens", element("tokens")]]) {
+  if (present) continue;
   element(id)?.remove();
   document.querySelector(`nav a[href="#${id}"]`).remove();
 }
 
 // Questions
-element("category").append(option("", "All categories"), ...categories.map((name) => option(name, name)));
-element("category").hidden = categories.length < 2;
-element("measure").append(...names.map((name) => option(name, called(name))));
+fillFilter("category", "All categories", categories);
+fillSelect("measure", metricOptions);
 element("measure").value = element("by-measure").value;
-element("only").append(option("", "All questions"), option("missed", "Evidence missed"), ...(theirs ? [option("better", "Better"), option("worse", "Worse")] : []));
-element("order").append(option("", "Original order"), option("worst", "Lowest first"), ...(theirs ? [option("change", "Most changed first")] : []), option("slow", "Slowest first"));
-const words = data.items.map((item) => [item.id, item.asked, ...item.evidence.map(([, text]) => text)].join("\n").toLowerCase());
-const change = (item, place) => (item.other ? item.measures[place] - item.other[place] : 0);
-const ONLY = { "": () => true, missed: (item, place) => item.measures[place] < 1, better: (item, place) => change(item, place) > 0, worse: (item, place) => change(item, place) < 0 };
+fillSelect("only", [["", "All questions"], ["missed", "Evidence missed"], ...(theirs ? [["better", "Better"], ["worse", "Worse"]] : [])]);
+fillSelect("order", [["", "Original order"], ["worst", "Lowest first"], ...(theirs ? [["change", "Most changed first"]] : []), ["slow", "Slowest first"]]);
+const texts = searchTexts(data.items, (item) => [item.id, item.question, ...item.evidence.map(([, text]) => text)]);
+const change = (item, metric) => (item.otherScores ? item.scores[metric] - item.otherScores[metric] : 0);
+const ONLY = {
+  "": () => true,
+  missed: (item, metric) => item.scores[metric] < 1,
+  better: (item, metric) => change(item, metric) > 0,
+  worse: (item, metric) => change(item, metric) < 0,
+};
 const ORDERS = {
-  worst: (place) => (a, b) => a.measures[place] - b.measures[place],
-  change: (place) => (a, b) => Math.abs(change(b, place)) - Math.abs(change(a, place)),
+  worst: (metric) => (a, b) => a.scores[metric] - b.scores[metric],
+  change: (metric) => (a, b) => Math.abs(change(b, metric)) - Math.abs(change(a, metric)),
   slow: () => (a, b) => b.seconds - a.seconds,
 };
-const ranked = (rank) => (rank === null ? "not found" : `rank ${number(rank)}`);
+const rankText = (rank) => (rank === null ? "not found" : `rank ${number(rank)}`);
+const changeText = (item, metric) => `${figure(item.otherScores[metric])} → ${figure(item.scores[metric])}`;
 
-function inside(item) {
-  const parts = item.evidence.map(([speaker, text, rank, other]) => {
+function details(item) {
+  const parts = item.evidence.map(([speaker, text, rank, otherRank]) => {
     const made = make("blockquote"), about = make("small", `${speaker} · `);
-    about.append(make("span", ranked(rank), rank === null ? "bad" : "good"), theirs ? ` · ${theirs.name}: ${ranked(other)}` : "");
+    about.append(make("span", rankText(rank), rank === null ? "bad" : "good"), theirs ? ` · ${theirs.name}: ${rankText(otherRank)}` : "");
     made.append(about, document.createElement("br"), text);
     return made;
   });
-  const values = names.map((name, place) => [called(name), item.other ? `${figure(item.other[place])} → ${figure(item.measures[place])}` : figure(item.measures[place])]);
   const list = make("dl", undefined, "facts");
-  facts(list, values);
-  return [titled("Evidence", ...parts), titled(item.other ? `Metrics: ${theirs.name} → ${ours.name}` : "Metrics", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
+  facts(list, names.map((name, metric) => [label(name), item.otherScores ? changeText(item, metric) : figure(item.scores[metric])]));
+  return [titled("Evidence", ...parts), titled(item.otherScores ? `Metrics: ${theirs.name} → ${ours.name}` : "Metrics", list), make("p", `${item.id} · ${time(item.seconds)}`, "dim")];
 }
 
-const show = lazyList(element("list"));
-function filtered() {
-  const wanted = element("search").value.trim().toLowerCase(), category = element("category").value;
-  const place = names.indexOf(element("measure").value), order = element("order").value;
-  const left = data.items.filter((item, number) =>
-    (!category || item.category === category) && ONLY[element("only").value](item, place) && (!wanted || words[number].includes(wanted)));
-  const value = left.length ? ` · ${called(names[place])} ${figure(mean(left.map((item) => item.measures[place])))}` : "";
-  element("count").textContent = `${left.length === data.items.length ? "" : `${number(left.length)} of `}${plural(data.items.length, "question")}${value}`;
-  show(order ? [...left].sort(ORDERS[order](place)) : left, (item) => {
-    const chips = make("span", undefined, "chips"), now = figure(item.measures[place]), moved = change(item, place);
-    chips.append(make("span", moved ? `${figure(item.other[place])} → ${now}` : now, moved > 0 ? "good" : moved < 0 ? "bad" : ""));
-    return expandable([make("span", item.category, "category"), make("span", item.asked, "asked"), chips], () => inside(item));
-  });
-}
-const filter = element("filter");
-filter.addEventListener("input", filtered);
-filter.addEventListener("reset", () => setTimeout(filtered));
-filter.addEventListener("submit", (event) => event.preventDefault());
-filtered();
+filteredList((query, { category, measure, only, order }) => {
+  const metric = names.indexOf(measure);
+  const rows = data.items.filter((item, index) =>
+    (!category || item.category === category) && ONLY[only](item, metric) && (!query || texts[index].includes(query)));
+  const value = rows.length ? ` · ${label(measure)} ${figure(mean(rows.map((item) => item.scores[metric])))}` : "";
+  return { rows: order ? rows.sort(ORDERS[order](metric)) : rows, count: countOf(rows.length, data.items.length, "question") + value };
+}, (item, { measure }) => {
+  const metric = names.indexOf(measure), moved = change(item, metric);
+  const chips = make("span", undefined, "chips");
+  chips.append(make("span", moved ? changeText(item, metric) : figure(item.scores[metric]), moved > 0 ? "good" : moved < 0 ? "bad" : ""));
+  return expandable([make("span", item.category, "category"), make("span", item.question, "asked"), chips], () => details(item));
+});

@@ -1,42 +1,26 @@
 "use strict";
-const names = data.names;
-const tops = Object.fromEntries(names.map((name) => [name, nice(most([...data.items.map((item) => item.measures[name] ?? 0), 0.001]))]));
+const { names, items } = data;
+const hasScore = (item, name) => item.scores[name] !== undefined;
+const scoresOf = (name, among = items) => among.filter((item) => hasScore(item, name)).map((item) => item.scores[name]);
+const tops = Object.fromEntries(names.map((name) => [name, nice(most([...scoresOf(name), 0.001]))]));
 const categories = Object.keys(data.categories).filter(Boolean);
-const has = (item, name) => item.measures[name] !== undefined;
 
 // The run
-element("title").textContent = data.title;
-const state = element("state");
-state.textContent = data.finished ? plural(data.done, "sample") : `unfinished: ${number(data.done)} of ${plural(data.cases, "sample")}`;
+showRun(data.finished ? plural(data.done, "sample") : `unfinished: ${number(data.done)} of ${plural(data.total, "sample")}`);
 if (!data.finished) {
-  state.classList.add("bad");
-  state.title = data.stopped;
+  element("state").classList.add("bad");
+  element("state").title = data.stopped;
 }
 facts(element("about"), [...data.about, ["Stopped", data.stopped]]);
-element("command").textContent = data.command;
-element("command").hidden = !data.command;
 
-// Measures
-const filter = element("filter");
-function pick(name, low, high) {
-  filter.reset();
-  element("measure").value = name;
-  element("low").value = low;
-  element("high").value = high;
-  filtered();
-  element("items").scrollIntoView();
-}
-
+// Metrics
 function card(name) {
-  const one = data.measures[name], top = tops[name];
-  const made = make("article", undefined, "card"), about = make("p"), value = make("div", one.n ? figure(one.mean, top) : "–", "mean");
-  if (one.n) value.append(make("small", `${figure(one.low, top)} – ${figure(one.high, top)}`));
-  about.append(`n ${number(one.n)}`);
-  if (data.less.includes(name)) about.append(" · lower is better");
-  if (one.failed) about.append(" · ", make("span", `${number(one.failed)} failed`, "bad"));
-  made.append(make("h3", name), value, about);
-  const values = data.items.filter((item) => has(item, name)).map((item) => item.measures[name]);
-  if (one.n) made.append(histogram(values, (low, high) => pick(name, low, high), top));
+  const interval = data.metrics[name], top = tops[name];
+  const notes = [];
+  if (data.lowerIsBetter.includes(name)) notes.push("lower is better");
+  if (interval.failed) notes.push(make("span", `${number(interval.failed)} failed`, "bad"));
+  const pick = (low, high) => showFiltered({ measure: name, low, high }, updateList);
+  const made = metricCard(name, interval, { top, notes, values: scoresOf(name), pick });
   const rows = categories.map((category) => ({ name: category, values: [data.categories[category][name]] })).filter((row) => row.values[0]?.n);
   if (rows.length > 1) {
     const sessions = categories.every(session);
@@ -46,57 +30,53 @@ function card(name) {
   return made;
 }
 element("cards").append(...names.map(card));
-if (!names.length) element("cards").append(make("p", "No metrics yet.", "dim"));
+if (!names.length) showNote("cards", "No metrics yet.");
 element("corpus-title").hidden = !Object.keys(data.corpus).length;
 facts(element("corpus"), Object.entries(data.corpus).map(([name, value]) => [name, typeof value === "number" ? figure(value, value) : value]));
 
 // Cost
-const calls = Object.values(data.spent);
-const cost = calls.some((one) => one.cost === null) ? null : calls.reduce((sum, one) => sum + one.cost, 0);
-for (const [name, value] of [
-  ["recalled tokens per sample", data.recalled === null ? "–" : number(data.recalled)],
+const usages = Object.values(data.spent);
+const cost = usages.some((usage) => usage.cost === null) ? null : usages.reduce((sum, usage) => sum + usage.cost, 0);
+tiles([
+  ["recalled tokens per sample", data.recalledTokens === null ? "–" : number(data.recalledTokens)],
   ["reply time, median", time(data.seconds.p50)],
   ["reply time, 95th percentile", time(data.seconds.p95)],
-  ["model calls", number(calls.reduce((sum, one) => sum + one.calls, 0))],
+  ["model calls", number(usages.reduce((sum, usage) => sum + usage.calls, 0))],
   ["cost", money(cost)],
   ["cost per sample", cost === null ? "unknown" : money(cost / Math.max(1, data.done))],
-]) {
-  const tile = make("div", name, "tile");
-  tile.prepend(make("b", value));
-  element("tiles").append(tile);
-}
-if (calls.length) {
-  element("spent").append(table(["", "calls", "failed", "tokens in", "tokens out", "cost"], Object.entries(data.spent).map(([what, one]) =>
-    [what, number(one.calls), number(one.failed), number(one.input_tokens), number(one.output_tokens), money(one.cost)])));
+]);
+if (usages.length) {
+  element("spent").append(table(["", "calls", "failed", "tokens in", "tokens out", "cost"], Object.entries(data.spent).map(([purpose, usage]) =>
+    [purpose, number(usage.calls), number(usage.failed), number(usage.input_tokens), number(usage.output_tokens), money(usage.cost)])));
 } else element("spent").replaceWith(make("p", "No language model was called.", "dim"));
 
 const shownNames = names.slice(0, 8);
-const average = (items, of) => {
-  const values = items.map(of).filter((value) => value !== null && value !== undefined);
-  return values.length ? mean(values) : null;
+const average = (values) => {
+  const present = values.filter((value) => value !== null && value !== undefined);
+  return present.length ? mean(present) : null;
 };
-function byCategory(name, items) {
-  const values = shownNames.map((one) => {
-    const found = average(items, (item) => item.measures[one]);
-    return found === null ? "–" : figure(found, tops[one]);
+function categoryRow(category, samples) {
+  const means = shownNames.map((name) => {
+    const value = average(scoresOf(name, samples));
+    return value === null ? "–" : figure(value, tops[name]);
   });
-  return [name, number(items.length), ...values, number(average(items, (item) => item.tokens) ?? 0), time(average(items, (item) => item.seconds))];
+  const [tokens, seconds] = ["tokens", "seconds"].map((key) => average(samples.map((item) => item[key])));
+  return [category, number(samples.length), ...means, number(tokens ?? 0), time(seconds)];
 }
-if (data.items.length) {
-  const rows = categories.length > 1 ? categories.map((name) => byCategory(name, data.items.filter((item) => item.category === name))) : [];
-  element("by-category").append(table(["", "samples", ...shownNames, "recalled tokens", "reply time"], [...rows, byCategory("all", data.items)]));
+if (items.length) {
+  const rows = categories.length > 1 ? categories.map((name) => categoryRow(name, items.filter((item) => item.category === name))) : [];
+  element("by-category").append(table(["", "samples", ...shownNames, "recalled tokens", "reply time"], [...rows, categoryRow("all", items)]));
 } else element("by-category").remove();
 
 function drawTrend() {
-  const name = element("against-measure").value, what = element("against-cost").value;
-  const points = data.items.filter((item) => has(item, name) && item[what] !== null).map((item) => ({ x: item[what], y: item.measures[name] }));
-  const box = element("against-plot");
-  if (points.length) box.replaceChildren(trendChart(points, what === "tokens" ? "recalled tokens" : "seconds per reply", name));
-  else box.replaceChildren(make("p", "No values recorded.", "dim"));
+  const name = element("against-measure").value, cost = element("against-cost").value;
+  const points = items.filter((item) => hasScore(item, name) && item[cost] !== null).map((item) => ({ x: item[cost], y: item.scores[name] }));
+  if (points.length) element("against-plot").replaceChildren(trendChart(points, cost === "tokens" ? "recalled tokens" : "seconds per reply", name));
+  else showNote("against-plot", "No values recorded.");
 }
-element("against-measure").append(...names.map((name) => option(name, name)));
+fillSelect("against-measure", names);
 for (const id of ["against-measure", "against-cost"]) element(id).addEventListener("change", drawTrend);
-const varied = names.find((name) => new Set(data.items.map((item) => item.measures[name])).size > 2);
+const varied = names.find((name) => new Set(items.map((item) => item.scores[name])).size > 2);
 if (varied) element("against-measure").value = varied;
 if (names.length) drawTrend();
 else element("against").remove();
@@ -113,32 +93,24 @@ function reasons(list, counts, choose) {
     list.append(row);
   }
 }
-reasons(element("failures"), data.failures, (reason) => {
-  filter.reset();
-  element("search").value = reason.slice(reason.indexOf(": ") + 2);
-  filtered();
-  element("items").scrollIntoView();
-});
+reasons(element("failures"), data.failures, (reason) => showFiltered({ search: reason.slice(reason.indexOf(": ") + 2) }, updateList));
 if (data.unanswered) element("failures").prepend(make("li", `${plural(data.unanswered, "sample")} without an answer`, "bad"));
 if (!element("failures").childElementCount) element("failures").append(make("li", "Nothing failed.", "good"));
-if (Object.keys(data.failures).length) element("to-failed").textContent = `Failures (${number(data.items.filter((item) => item.failures).length)})`;
+if (Object.keys(data.failures).length) {
+  document.querySelector('nav a[href="#failed"]').textContent = `Failures (${number(items.filter((item) => item.failures).length)})`;
+}
 reasons(element("dropped"), data.dropped);
 element("dropped-title").hidden = !element("dropped").childElementCount;
 
 // Samples
-const groups = [...new Set(data.items.map((item) => item.group))];
-element("category").append(option("", "All categories"), ...categories.map((name) => option(name, name)));
-element("category").hidden = categories.length < 2;
-element("group").append(option("", "All users"), ...groups.map((name) => option(name, name)));
-element("group").hidden = groups.length < 2;
-element("only").append(option("", "All samples"), option("failed", "Failed"), option("unanswered", "Without an answer"), option("nothing", "Nothing recalled"));
-element("measure").append(...names.map((name) => option(name, name)));
-element("order").append(option("", "Original order"), option("worst", "Lowest first"), option("best", "Highest first"), option("tokens", "Most recalled tokens first"), option("seconds", "Slowest first"));
+fillFilter("category", "All categories", categories);
+fillFilter("group", "All users", [...new Set(items.map((item) => item.group))]);
+fillSelect("only", [["", "All samples"], ["failed", "Failed"], ["unanswered", "Without an answer"], ["nothing", "Nothing recalled"]]);
+fillSelect("measure", names);
+fillSelect("order", [["", "Original order"], ["worst", "Lowest first"], ["best", "Highest first"], ["tokens", "Most recalled tokens first"], ["seconds", "Slowest first"]]);
 
-const words = data.items.map((item) => {
-  const utterances = item.dialogue.map((place) => data.utterances[place][2]);
-  return [item.id, item.answer, item.reference, item.asked, ...utterances, ...Object.values(item.failures ?? {})].filter(Boolean).join("\n").toLowerCase();
-});
+const texts = searchTexts(items, (item) =>
+  [item.id, item.answer, item.reference, item.question, ...item.dialogue.map((index) => data.utterances[index][2]), ...Object.values(item.failures ?? {})]);
 const ONLY = {
   "": () => true,
   failed: (item) => item.failures,
@@ -147,8 +119,8 @@ const ONLY = {
 };
 const ORDERS = {
   "": () => 0,
-  worst: (a, b, name) => (a.measures[name] ?? Infinity) - (b.measures[name] ?? Infinity),
-  best: (a, b, name) => (b.measures[name] ?? -Infinity) - (a.measures[name] ?? -Infinity),
+  worst: (a, b, name) => (a.scores[name] ?? Infinity) - (b.scores[name] ?? Infinity),
+  best: (a, b, name) => (b.scores[name] ?? -Infinity) - (a.scores[name] ?? -Infinity),
   tokens: (a, b) => b.tokens - a.tokens,
   seconds: (a, b) => (b.seconds ?? 0) - (a.seconds ?? 0),
 };
@@ -156,8 +128,8 @@ const ORDERS = {
 function chips(item) {
   const row = make("span", undefined, "chips");
   for (const name of names.slice(0, 4)) {
-    if (!has(item, name)) continue;
-    const value = item.measures[name], chip = make("span", `${name} ${figure(value, tops[name])}`);
+    if (!hasScore(item, name)) continue;
+    const value = item.scores[name], chip = make("span", `${name} ${figure(value, tops[name])}`);
     const share = Math.min(1, Math.max(0, value / tops[name]));
     chip.style.background = `color-mix(in srgb, var(--bar) ${Math.round(75 * share)}%, var(--soft))`;
     row.append(chip);
@@ -167,56 +139,37 @@ function chips(item) {
 }
 
 function verdicts(item) {
-  return Object.entries(item.verdicts ?? {}).map(([name, { model, prompt, ...judgment }]) => {
-    const block = titled(`${model ? "Judge" : "Verdict"}: ${[name, model, prompt].filter(Boolean).join(", ")}`);
-    block.append(jsonValue(judgment));
-    return block;
-  });
+  return Object.entries(item.verdicts ?? {}).map(([name, { model, prompt, ...judgment }]) =>
+    titled(`${model ? "Judge" : "Verdict"}: ${[name, model, prompt].filter(Boolean).join(", ")}`, jsonValue(judgment)));
 }
 
-function inside(item) {
+function details(item) {
   const answer = item.answer === null ? make("p", "No answer.", "quoted bad") : make("p", item.answer || "(empty)", "quoted");
   const pair = make("div", undefined, "pair");
-  if (data.asks) pair.append(titled(`Answer, by ${item.by}`, answer));
+  if (data.hasTarget) pair.append(titled(`Answer, by ${item.madeBy}`, answer));
   if (item.reference) pair.append(titled("Reference", make("p", item.reference, "quoted good")));
   const parts = [titled("Dialogue", ...dialogue(item.dialogue)), pair];
-  if (item.failures) parts.push(titled("Failed", ...Object.entries(item.failures).map(([name, why]) => make("p", `${name}: ${why}`, "quoted bad"))));
+  if (item.failures) parts.push(titled("Failed", ...Object.entries(item.failures).map(([name, reason]) => make("p", `${name}: ${reason}`, "quoted bad"))));
   if (item.rationale) parts.push(titled("Rationale", make("p", item.rationale, "quoted")));
   parts.push(...verdicts(item));
-  const measures = Object.entries(item.measures).map(([name, value]) => [name, figure(value, tops[name])]);
-  if (measures.length) parts.push(titled("Metrics", jsonValue(Object.fromEntries(measures))));
-  if (data.asks) parts.push(titled(`Recollection: ${plural(item.tokens, "token")}`, ...recollection(item.recalled)));
+  const scores = Object.entries(item.scores).map(([name, value]) => [name, figure(value, tops[name])]);
+  if (scores.length) parts.push(titled("Metrics", jsonValue(Object.fromEntries(scores))));
+  if (data.hasTarget) parts.push(titled(`Recollection: ${plural(item.tokens, "token")}`, ...recollection(item.recalled)));
   if (item.extra) parts.push(titled("Additional data", jsonValue(item.extra)));
   const about = [item.id, item.group, item.seconds === null ? "" : time(item.seconds)].filter(Boolean).join(" · ");
-  parts.push(make("p", about, "dim"));
-  return parts;
+  return [...parts, make("p", about, "dim")];
 }
 
-function row(item) {
-  const asked = make("span", item.asked, "asked");
-  return expandable([make("span", item.category, "category"), asked, chips(item)], () => inside(item));
-}
-
-const show = lazyList(element("list"));
-function filtered() {
-  const wanted = element("search").value.trim().toLowerCase();
-  const [category, group, name, order] = ["category", "group", "measure", "order"].map((id) => element(id).value);
-  const [low, high] = ["low", "high"].map((id) => element(id).valueAsNumber);
-  const only = ONLY[element("only").value];
-  const within = (item) => (Number.isNaN(low) && Number.isNaN(high))
-    || (has(item, name) && !(item.measures[name] < low) && !(item.measures[name] > high));
-  const left = data.items.filter((item, place) =>
-    (!category || item.category === category) && (!group || item.group === group) && only(item) && within(item)
-    && (!wanted || words[place].includes(wanted)));
-  const means = names.slice(0, 4).map((one) => [one, average(left, (item) => item.measures[one])]).filter(([, value]) => value !== null);
-  const all = left.length === data.items.length;
-  element("count").textContent = [
-    all ? plural(left.length, "sample") : `${number(left.length)} of ${plural(data.items.length, "sample")}`,
-    ...(all ? [] : means.map(([one, value]) => `${one} ${figure(value, tops[one])}`)),
-  ].join(" · ");
-  show(order ? [...left].sort((a, b) => ORDERS[order](a, b, name)) : left, row);
-}
-filter.addEventListener("input", filtered);
-filter.addEventListener("reset", () => setTimeout(filtered));
-filter.addEventListener("submit", (event) => event.preventDefault());
-filtered();
+const updateList = filteredList((query, { category, group, only, measure, order, low, high }) => {
+  const unlimited = Number.isNaN(low) && Number.isNaN(high);
+  const rows = items.filter((item, index) =>
+    (!category || item.category === category) && (!group || item.group === group) && ONLY[only](item)
+    && (unlimited || (hasScore(item, measure) && isWithin(item.scores[measure], { low, high })))
+    && (!query || texts[index].includes(query)));
+  const means = rows.length === items.length ? [] : names.slice(0, 4).map((name) => [name, average(scoresOf(name, rows))]);
+  const shownMeans = means.filter(([, value]) => value !== null).map(([name, value]) => `${name} ${figure(value, tops[name])}`);
+  return {
+    rows: order ? rows.sort((a, b) => ORDERS[order](a, b, measure)) : rows,
+    count: [countOf(rows.length, items.length, "sample"), ...shownMeans].join(" · "),
+  };
+}, (item) => expandable([make("span", item.category, "category"), make("span", item.question, "asked"), chips(item)], () => details(item)));
