@@ -239,7 +239,7 @@ class SqliteStore(SqlStore):
             sidecar_files.write_file(self._sidecar_folder, version.scope_id, name, parts)
             return True
 
-        return await self._write(write)
+        return await self.write(write)
 
     async def read_sidecar(self, scope: Scope, name: str) -> bytes | None:
         """Return the content of a file next to the store, or None."""

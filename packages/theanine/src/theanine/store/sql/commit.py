@@ -27,10 +27,11 @@ from theanine.store.sql.rows import (
     offset_minutes,
     require_session,
     take_numbers,
+    values_of,
 )
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, MemoryBatch, Scope
+from theanine.types import Memory, MemoryBatch, NewLink, NewMark, Scope
 
 
 def commit_batch(
@@ -39,15 +40,16 @@ def commit_batch(
     session: int,
     method: str,
     batch: MemoryBatch,
+    *,
     embedder: str,
     holder: str,
     at: datetime,
-    seen: tuple[int, int] | None,
+    seen: tuple[int, int] | None = None,
 ) -> list[Memory]:
     """Insert the batch and advance the method's progress; a second call returns nothing."""
     row = db.execute(
         sa.select(t.scope.c.id, t.scope.c.lease_holder)
-        .where(t.scope.c.id == (find_scope(db, scope) or 0))
+        .where(t.scope.c.id == find_scope(db, scope))
         .with_for_update()
     ).one_or_none()
     if row is None:
@@ -197,13 +199,10 @@ def _insert_batch(
     links = [
         {
             **common,
+            **values_of(NewLink, link),
             "newer": memories[link.newer].id,
-            "older": link.older,
-            "relation": None if link.relation is None else link.relation.value,
-            "explanation": link.explanation,
+            "relation": link.relation and link.relation.value,
             "similarity": float(link.similarity),
-            "made_by": link.made_by,
-            "prompt": link.prompt,
         }
         for link in batch.links
     ]
@@ -213,14 +212,10 @@ def _insert_batch(
         marks = [
             {
                 **common,
+                **values_of(NewMark, mark),
                 "id": first_mark + i,
-                "memory": mark.memory,
-                "kind": mark.kind,
                 "by": None if mark.by is None else memories[mark.by].id,
                 "session": session.id,
-                "reason": mark.reason,
-                "made_by": mark.made_by,
-                "prompt": mark.prompt,
             }
             for i, mark in enumerate(batch.marks)
         ]

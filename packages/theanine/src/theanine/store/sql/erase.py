@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,7 +69,7 @@ def forget(
     if session is not None and memory is not None:
         raise BadInput("name a session or a memory to forget, not both")
     scope_id = find_scope(db, scope)
-    if scope_id is None:
+    if not scope_id:
         raise NotFound(f"nothing is stored for {scope}")
     erasure = _Erasure(db, scope_id)
     if session is not None:
@@ -172,7 +173,7 @@ class _Erasure:
 
     db: sa.Connection
     scope_id: int
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    counts: Counter[str] = field(default_factory=Counter[str])
     texts: set[str] = field(default_factory=set[str])
     kept: list[str] = field(default_factory=list[str])
     again: set[int] = field(default_factory=set[int])
@@ -182,8 +183,7 @@ class _Erasure:
         owner = table.c.id if table is t.scope else table.c.scope
         match = (owner == self.scope_id, *where)
         self._collect_texts(match, [column for column in TEXT_COLUMNS if column.table is table])
-        deleted = self.db.execute(table.delete().where(*match)).rowcount
-        self.counts[table.name] = self.counts.get(table.name, 0) + deleted
+        self.counts[table.name] += self.db.execute(table.delete().where(*match)).rowcount
 
     def delete_with_derived(
         self,
@@ -276,7 +276,7 @@ class _Erasure:
         for key in keys:
             match = (j.scope == self.scope_id, j.key == key)
             self.db.execute(t.journal.update().where(*match).values(erased_columns()))
-        self.counts["journal"] = self.counts.get("journal", 0) + len(keys)
+        self.counts["journal"] += len(keys)
 
     def finish(self) -> None:
         """Invalidate caches and the lease, and erase the reasons of failures."""
@@ -289,15 +289,14 @@ class _Erasure:
 
     def report(self, scope: Scope) -> ForgetReport:
         """Return what was erased, not verified yet."""
-        count = self.counts.get
         return ForgetReport(
             scope=scope,
-            sessions=count("session", 0),
-            turns=count("turn", 0),
-            memories=count("memory", 0),
-            links=count("link", 0),
-            vectors=count("vector", 0),
-            journal=count("journal", 0),
+            sessions=self.counts["session"],
+            turns=self.counts["turn"],
+            memories=self.counts["memory"],
+            links=self.counts["link"],
+            vectors=self.counts["vector"],
+            journal=self.counts["journal"],
             kept=tuple(dict.fromkeys(self.kept)),
             anew=len(self.again),
         )

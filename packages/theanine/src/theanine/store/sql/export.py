@@ -22,12 +22,15 @@ from sqlalchemy import exc
 from theanine.clock import micros, moment
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
+from theanine.store.sql.memories import load_by_memory
 from theanine.store.sql.remembering import init_default_method, load_default_method
 from theanine.store.sql.rows import (
+    SCOPE_NAMES,
     chunks,
     dumps,
     ensure_scope,
     find_scope,
+    in_scope,
     insert_rows,
     local_time,
     offset_minutes,
@@ -110,10 +113,8 @@ _COUNTERS = {
 def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
     """Yield a header, then each scope's records by type and number, reading as it goes."""
     yield {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
-    query = sa.select(t.scope).order_by(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
-    if scope is not None:
-        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
-    for row in db.execute(query).all():
+    query = sa.select(t.scope).order_by(*SCOPE_NAMES)
+    for row in db.execute(in_scope(db, query, scope)).all():
         owner = _encode_scope(scope_from_row(row))
         counters = {name: getattr(row, name) for name in _COUNTERS.values()}
         yield {"type": "scope", "scope": owner, **counters}
@@ -125,26 +126,13 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str,
 
 def _export_rows(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[dict[str, Any]]:
     query = sa.select(table).where(table.c.scope == scope_id).order_by(*table.primary_key.columns)
-    provenance: dict[str, dict[int, list[int]]] = {}
+    provenance: dict[str, dict[int, tuple[int, ...]]] = {}
     if table is t.memory:
-        provenance = {
-            "sources": _numbers_by_memory(db, scope_id, t.source.c.turn),
-            "origins": _numbers_by_memory(db, scope_id, t.origin.c.origin),
-        }
+        for name, column in (("sources", t.source.c.turn), ("origins", t.origin.c.origin)):
+            provenance[name] = load_by_memory(db, column, scope_id, lambda _: sa.true())
     for row in db.execute(query).mappings():
-        lists = {name: numbers.get(row["id"], []) for name, numbers in provenance.items()}
+        lists = {name: list(numbers.get(row["id"], ())) for name, numbers in provenance.items()}
         yield {**_encode_row(row), **lists}
-
-
-def _numbers_by_memory(
-    db: sa.Connection, scope_id: int, column: sa.Column[int]
-) -> dict[int, list[int]]:
-    c = column.table.c
-    query = sa.select(c.memory, column).where(c.scope == scope_id).order_by(column)
-    numbers: defaultdict[int, list[int]] = defaultdict(list)
-    for memory, number in db.execute(query):
-        numbers[memory].append(number)
-    return numbers
 
 
 def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[dict[str, Any]]:
@@ -400,7 +388,7 @@ def restore_records(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> 
 def _restore_scope(db: sa.Connection, record: Mapping[str, Any], where: str) -> int:
     """Create the scope and raise its counters; return 1 if it is new."""
     scope = _decode_scope(record.get("scope"), where)
-    new = find_scope(db, scope) is None
+    new = not find_scope(db, scope)
     fields = {"next_mark": 1, **record}  # early exports have no marks
     counters = {name: _read_number(fields.get(name), name, where) for name in _COUNTERS.values()}
     _raise_counters(db, ensure_scope(db, scope), counters)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from secrets import token_hex
 from typing import Any
 
@@ -17,11 +18,13 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
+    SCOPE_NAMES,
     chunks,
     dumps,
     erased_since,
     escape_unstorable,
     find_scope,
+    in_scope,
     insert_rows,
     scope_from_row,
 )
@@ -39,60 +42,23 @@ def erased_columns() -> dict[str, str]:
     return {"key": f"erased~{token_hex(16)}", "prompt": "", "reply": "", "error": ""}
 
 
-def _entry_from_row(row: Any) -> JournalEntry:
-    return JournalEntry(
-        key=row.key,
-        step=row.step,
-        version=row.version,
-        model=row.model,
-        settings=json.loads(row.settings),
-        prompt=row.prompt,
-        reply=row.reply,
-        error=row.error,
-        rejected=bool(row.rejected),
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        cost=row.cost,
-        seconds=row.seconds,
-        at=moment(row.at),
-        session=row.session,
-        touches=tuple(json.loads(row.touches)),
-    )
-
-
-def _entry_row(scope_id: int, entry: JournalEntry) -> dict[str, Any]:
-    return {
-        "scope": scope_id,
-        "key": entry.key,
-        "step": entry.step,
-        "version": entry.version,
-        "model": entry.model,
-        "settings": dumps(dict(entry.settings)),
-        "prompt": escape_unstorable(entry.prompt),
-        "reply": escape_unstorable(entry.reply),
-        "error": escape_unstorable(entry.error),
-        "rejected": entry.rejected,
-        "input_tokens": entry.input_tokens,
-        "output_tokens": entry.output_tokens,
-        "cost": entry.cost,
-        "seconds": entry.seconds,
-        "at": micros(entry.at),
-        "session": entry.session,
-        "touches": dumps(sorted(set(entry.touches))),
-    }
+_COLUMNS = tuple(field.name for field in fields(JournalEntry) if field.name in t.journal.c)
 
 
 def find_entry(db: sa.Connection, scope: Scope, key: str) -> JournalEntry | None:
     """Return the usable entry with this key."""
-    scope_id = find_scope(db, scope)
-    if scope_id is None:
+    j = t.journal.c
+    query = sa.select(*(j[name] for name in _COLUMNS)).where(j.scope == find_scope(db, scope))
+    row = db.execute(query.where(j.key == key, j.rejected.is_(sa.false()))).mappings().one_or_none()
+    if row is None:
         return None
-    row = db.execute(
-        sa.select(t.journal)
-        .where(t.journal.c.scope == scope_id, t.journal.c.key == key)
-        .where(t.journal.c.rejected.is_(sa.false()))
-    ).one_or_none()
-    return None if row is None else _entry_from_row(row)
+    values: dict[str, Any] = {
+        **row,
+        "settings": json.loads(row["settings"]),
+        "at": moment(row["at"]),
+        "touches": tuple(json.loads(row["touches"])),
+    }
+    return JournalEntry(**values)
 
 
 def add_entry(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
@@ -102,12 +68,20 @@ def add_entry(db: sa.Connection, scope: Scope, entry: JournalEntry) -> None:
     only the accounting is kept, without text.
     """
     scope_id = find_scope(db, scope)
-    if scope_id is None:
+    if not scope_id:
         return
     sessions = _load_existing_sessions(db, scope_id, entry)
     if entry.session is not None and entry.session not in sessions:
         return
-    row = _entry_row(scope_id, entry)
+    row = {name: getattr(entry, name) for name in _COLUMNS} | {
+        "scope": scope_id,
+        "settings": dumps(dict(entry.settings)),
+        "prompt": escape_unstorable(entry.prompt),
+        "reply": escape_unstorable(entry.reply),
+        "error": escape_unstorable(entry.error),
+        "at": micros(entry.at),
+        "touches": dumps(sorted(set(entry.touches))),
+    }
     if not sessions.issuperset(entry.touches) or erased_since(db, scope_id, entry.epoch):
         row |= erased_columns()
     elif entry.rejected:
@@ -137,8 +111,6 @@ def _load_existing_sessions(db: sa.Connection, scope_id: int, entry: JournalEntr
 def reject_entries(db: sa.Connection, scope: Scope, keys: Sequence[str], error: str) -> None:
     """Mark entries as failures, which are never replayed."""
     scope_id = find_scope(db, scope)
-    if scope_id is None:
-        return
     for key in keys:
         db.execute(
             t.journal.update()
@@ -147,10 +119,10 @@ def reject_entries(db: sa.Connection, scope: Scope, keys: Sequence[str], error: 
         )
 
 
-def sum_costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
+def sum_costs(db: sa.Connection, scope: Scope | None = None) -> list[CostLine]:
     """Sum calls by scope, session, step and model; the cost is None if any answer has none."""
     j = t.journal.c
-    group = (*(t.scope.c[name] for name in ("tenant", "agent", "user")), j.session, j.step, j.model)
+    group = (*SCOPE_NAMES, j.session, j.step, j.model)
     answered = j.input_tokens + j.output_tokens > 0  # an unanswered call costs nothing
     unpriced = sa.case((sa.and_(j.cost.is_(None), answered), 1), else_=0)
     query = (
@@ -167,8 +139,6 @@ def sum_costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
         .group_by(*group)
         .order_by(*group)
     )
-    if scope is not None:
-        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     return [
         CostLine(
             scope=scope_from_row(row),
@@ -182,5 +152,5 @@ def sum_costs(db: sa.Connection, scope: Scope | None) -> list[CostLine]:
             cost=row.cost,
             seconds=row.seconds,
         )
-        for row in db.execute(query)
+        for row in db.execute(in_scope(db, query, scope))
     ]

@@ -14,33 +14,37 @@ import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
 from theanine.store.sql.remembering import load_pending, replace_default_method
-from theanine.store.sql.rows import dumps, find_scope, invalidate_scope, select_scope_ids
+from theanine.store.sql.rows import dumps, find_scope, invalidate_scope, load_scope_ids
 from theanine.types import Scope
 
 _TABLES = (t.link, t.mark, t.memory, t.remembering)
 """Tables with a column ``method``."""
 
 
-def count_memories(db: sa.Connection, scope: Scope | None) -> dict[str, int]:
+def count_memories(db: sa.Connection, scope: Scope | None = None) -> dict[str, int]:
     """Return how many memories each method has, 0 for those that only have pending sessions."""
     r, m = t.remembering.c, t.memory.c
     methods = sa.select(r.method).distinct()
     counts = sa.select(m.method, sa.func.count().label("memories")).group_by(m.method)
     if scope is not None:
-        number = find_scope(db, scope) or 0
+        number = find_scope(db, scope)
         methods, counts = methods.where(r.scope == number), counts.where(m.scope == number)
     none = dict.fromkeys(db.execute(methods.order_by(r.method)).scalars(), 0)
     return none | {row.method: row.memories for row in db.execute(counts.order_by(m.method))}
 
 
 def delete_method_data(
-    db: sa.Connection, methods: Sequence[str], scope: Scope | None, replacement: str | None
+    db: sa.Connection,
+    methods: Sequence[str],
+    scope: Scope | None = None,
+    *,
+    replacement: str | None = None,
 ) -> int | None:
     """Delete the methods' data; None, with nothing deleted, while ``replacement`` is pending."""
     if replacement is not None and load_pending(db, replacement, scope):
         return None
     deleted = 0
-    for number in select_scope_ids(db, scope):
+    for number in load_scope_ids(db, scope):
         if replacement is not None:
             _replace_recalled(db, number, methods, replacement)
         deleted += _delete_data(db, number, methods)
@@ -49,12 +53,14 @@ def delete_method_data(
     return deleted
 
 
-def promote_stage(db: sa.Connection, stage: str, method: str, scope: Scope | None) -> int | None:
+def promote_stage(
+    db: sa.Connection, stage: str, method: str, scope: Scope | None = None
+) -> int | None:
     """Replace the method's data by that of ``stage``; None, with no change, while it is pending."""
     if load_pending(db, stage, scope):
         return None
     deleted = 0
-    for number in select_scope_ids(db, scope):
+    for number in load_scope_ids(db, scope):
         _replace_recalled(db, number, [method], stage)
         deleted += _delete_data(db, number, [method])
         moved = [

@@ -12,11 +12,13 @@ from theanine.clock import micros
 from theanine.store.processes import is_dead
 from theanine.store.sql import schema as t
 from theanine.store.sql.rows import (
+    SCOPE_NAMES,
     SELECT_TURNS,
     erased_since,
     escape_unstorable,
     find_scope,
     imported_memory_from_row,
+    in_scope,
     insert_rows,
     require_session,
     scope_from_row,
@@ -133,7 +135,7 @@ def mark_pending(db: sa.Connection, scope_id: int, session: int, method: str) ->
         init_default_method(db, method)
 
 
-def load_pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pending]:
+def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> list[Pending]:
     """Return ended sessions that the method has not remembered, per scope in time order."""
     progress = sa.and_(
         t.remembering.c.scope == t.session.c.scope,
@@ -141,15 +143,12 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pe
         t.remembering.c.method == method,
     )
     query = (
-        sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
-        .add_columns(t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
+        sa.select(*SCOPE_NAMES, t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
         .outerjoin(t.remembering, progress)
         .where(t.session.c.ended_at.is_not(None), t.remembering.c.remembered_at.is_(None))
         .order_by(t.scope.c.id, t.session.c.started_at, t.session.c.id)
     )
-    if scope is not None:
-        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     return [
         Pending(
             scope=scope_from_row(row),
@@ -158,7 +157,7 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None) -> list[Pe
             attempts=row.attempts or 0,
             failure=row.failure,
         )
-        for row in db.execute(query)
+        for row in db.execute(in_scope(db, query, scope))
     ]
 
 
@@ -194,12 +193,16 @@ def select_imported_after(scope_id: int, session: int, position: int) -> sa.Sele
 
 
 def record_failure(
-    db: sa.Connection, scope: Scope, session: int, method: str, reason: str, epoch: int | None
+    db: sa.Connection,
+    scope: Scope,
+    session: int,
+    method: str,
+    reason: str,
+    *,
+    epoch: int | None = None,
 ) -> None:
     """Count the attempt and store the reason, unless the session is gone or remembered."""
     scope_id = find_scope(db, scope)
-    if scope_id is None:
-        return
     same = (t.session.c.scope == scope_id, t.session.c.id == session)
     if db.execute(sa.select(t.session.c.id).where(*same)).one_or_none() is None:
         return

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
 from theanine.clock import micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
-from theanine.types import (
-    ImportedMemory,
-    Link,
-    Mark,
-    Memory,
-    Relation,
-    Scope,
-    Session,
-    Turn,
-    Utterance,
-)
+from theanine.types import ImportedMemory, Scope, Session, Turn, Utterance
 
 _CHUNK = 5_000  # below every database's limit of bound values
 
 T = TypeVar("T")
+Columns = TypeVarTuple("Columns")
 
 
 # columns
@@ -80,9 +72,20 @@ def scope_params(scope: Scope) -> dict[str, str]:
     return {"tenant": scope.tenant, "agent": scope.agent, "user": scope.user}
 
 
-def find_scope(db: sa.Connection, scope: Scope) -> int | None:
-    """Return the scope's number; None when nothing was ever written to it."""
-    return db.execute(SELECT_SCOPE_ID, scope_params(scope)).scalar_one_or_none()
+SCOPE_NAMES = (t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
+"""The columns of which :func:`scope_from_row` makes a scope."""
+
+
+def find_scope(db: sa.Connection, scope: Scope) -> int:
+    """Return the scope's number; 0, which no row has, if nothing was ever written to it."""
+    return db.execute(SELECT_SCOPE_ID, scope_params(scope)).scalar_one_or_none() or 0
+
+
+def in_scope(
+    db: sa.Connection, query: sa.Select[*Columns], scope: Scope | None
+) -> sa.Select[*Columns]:
+    """Restrict a query over the table ``scope`` to one scope, if one is named."""
+    return query if scope is None else query.where(t.scope.c.id == find_scope(db, scope))
 
 
 def ensure_scope(db: sa.Connection, scope: Scope) -> int:
@@ -94,12 +97,10 @@ def ensure_scope(db: sa.Connection, scope: Scope) -> int:
     return int(number)
 
 
-def select_scope_ids(db: sa.Connection, scope: Scope | None) -> list[int]:
+def load_scope_ids(db: sa.Connection, scope: Scope | None) -> list[int]:
     """Return the number of one scope (none if it is unknown), or those of all scopes."""
-    if scope is None:
-        return list(db.execute(sa.select(t.scope.c.id).order_by(t.scope.c.id)).scalars())
-    number = find_scope(db, scope)
-    return [] if number is None else [number]
+    query = in_scope(db, sa.select(t.scope.c.id), scope)
+    return list(db.execute(query.order_by(t.scope.c.id)).scalars())
 
 
 def erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
@@ -127,21 +128,29 @@ def take_numbers(db: sa.Connection, scope_id: int, counter: str, count: int) -> 
     return int(first)
 
 
-def require_session(db: sa.Connection, scope_id: int | None, session: int) -> sa.Row[Any]:
+def require_session(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any]:
     """Return the session's row. Raises NotFound."""
-    row = None
-    if scope_id is not None:
-        query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == session)
-        row = db.execute(query).one_or_none()
+    query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == session)
+    row = db.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"no session {session} for this user; see the list of sessions")
     return row
 
 
+def numbered(column: sa.Column[int], after: int, upto: int | None) -> sa.ColumnElement[bool]:
+    """Select numbers above ``after``, up to ``upto`` (None: all)."""
+    return column > after if upto is None else sa.and_(column > after, column <= upto)
+
+
+def values_of(kind: Any, item: object) -> dict[str, Any]:
+    """Return the fields that a dataclass declares, with their values in an object."""
+    return {field.name: getattr(item, field.name) for field in fields(kind)}
+
+
 # rows to values
 
 
-def scope_from_row(row: sa.Row[Any]) -> Scope:
+def scope_from_row(row: Any) -> Scope:
     """Return the scope of a row with its three names."""
     return Scope(user=row.user, agent=row.agent, tenant=row.tenant)
 
@@ -192,36 +201,13 @@ def turn_from_row(row: Any) -> Turn:
 
 def number_turn(utterance: Utterance, session: int, number: int) -> Turn:
     """Return the utterance as a turn, equal to what :func:`turn_from_row` will read."""
-    return Turn(
-        id=number,
-        session=session,
-        key=utterance.key,
-        speaker=utterance.speaker,
-        role=utterance.role,
-        at=local_time(micros(utterance.at), offset_minutes(utterance.at)),
-        text=utterance.text,
-        attachment=utterance.attachment,
-        recalled=tuple(utterance.recalled),
-        notes=dict(utterance.notes),
-    )
-
-
-def turn_row(scope_id: int, turn: Turn) -> dict[str, Any]:
-    """Return the row of a turn."""
-    return {
-        "scope": scope_id,
-        "id": turn.id,
-        "session": turn.session,
-        "key": turn.key,
-        "speaker": turn.speaker,
-        "role": turn.role,
-        "at": micros(turn.at),
-        "zone": offset_minutes(turn.at),
-        "text": turn.text,
-        "shared": turn.attachment,
-        "recalled": dumps(turn.recalled),
-        "notes": dumps(turn.notes),
+    values: dict[str, Any] = {
+        **values_of(Utterance, utterance),
+        "at": local_time(micros(utterance.at), offset_minutes(utterance.at)),
+        "recalled": tuple(utterance.recalled),
+        "notes": dict(utterance.notes),
     }
+    return Turn(id=number, session=session, **values)
 
 
 def imported_memory_from_row(row: Any) -> ImportedMemory:
@@ -230,51 +216,4 @@ def imported_memory_from_row(row: Any) -> ImportedMemory:
         text=row.text,
         speakers=tuple(json.loads(row.speakers)),
         source_keys=tuple(json.loads(row.source_keys)),
-    )
-
-
-def memory_from_row(row: Any, source_turns: Iterable[int], derived_from: Iterable[int]) -> Memory:
-    """Return a memory from a row of ``SELECT_MEMORIES``."""
-    return Memory(
-        id=row.id,
-        session=row.session,
-        text=row.text,
-        at=local_time(row.at, row.zone),
-        session_ended_at=moment(row.made_at),
-        kind=row.kind,
-        speakers=tuple(json.loads(row.speakers)),
-        source_turns=tuple(source_turns),
-        derived_from=tuple(derived_from),
-        method=row.method,
-        made_by=row.made_by,
-        prompt=row.prompt,
-        dated=bool(row.dated),
-    )
-
-
-def mark_from_row(row: Any) -> Mark:
-    """Return a mark from its row."""
-    return Mark(
-        id=row.id,
-        memory=row.memory,
-        kind=row.kind,
-        by=row.by,
-        session=row.session,
-        reason=row.reason,
-        method=row.method,
-        made_by=row.made_by,
-        prompt=row.prompt,
-    )
-
-
-def link_from_row(row: Any) -> Link:
-    """Return a link from its row."""
-    return Link(
-        older=row.older,
-        newer=row.newer,
-        relation=None if row.relation is None else Relation(row.relation),
-        explanation=row.explanation,
-        similarity=row.similarity,
-        made_by=row.made_by,
-        prompt=row.prompt,
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime
+from functools import wraps
 from itertools import islice
+from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
@@ -19,40 +20,12 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from theanine.errors import StoreError
-from theanine.store import validate
-from theanine.store.sql import (
-    commit,
-    erase,
-    export,
-    integrity,
-    journal,
-    memories,
-    method_data,
-    remembering,
-    turns,
-)
+from theanine.store.sql import commit, erase, integrity, journal, method_data, remembering, turns
+from theanine.store.sql import export as export_rows
+from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import vectors as vector_rows
-from theanine.store.sql.vectors import Vectors
-from theanine.store.values import (
-    CostLine,
-    ForgetReport,
-    JournalEntry,
-    Logged,
-    Pending,
-    ScopeVersion,
-)
-from theanine.types import (
-    ImportedMemory,
-    Link,
-    Mark,
-    Memory,
-    MemoryBatch,
-    Scope,
-    Session,
-    Transcript,
-    Turn,
-    Utterance,
-)
+from theanine.store.values import ForgetReport, ScopeVersion
+from theanine.types import Scope, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,6 +35,30 @@ _EXPORT_BATCH = 500
 
 _QUICK_IDS = 64
 """Rows that can be read in the time that a change of thread takes."""
+
+
+def _reading(
+    work: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
+    """Return the store's method that calls a function in a read transaction."""
+
+    @wraps(work)
+    async def method(self: SqlStore, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
+
+    return method
+
+
+def _writing(
+    work: Callable[Concatenate[sa.Connection, P], T],
+) -> Callable[Concatenate[SqlStore, P], CoroutineType[Any, Any, T]]:
+    """Return the store's method that calls a function in a write transaction."""
+
+    @wraps(work)
+    async def method(self: SqlStore, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.write(work, *args, **kwargs)
+
+    return method
 
 
 class SqlStore:
@@ -136,7 +133,8 @@ class SqlStore:
         except (exc.DBAPIError, exc.TimeoutError, OSError) as error:
             raise self._translate_error(error) from error
 
-    async def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in a read transaction, in a worker thread."""
         engine = self.engine
 
         def run() -> T:
@@ -147,9 +145,10 @@ class SqlStore:
 
     async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Read a few rows with one select; an adapter may do so in the calling thread."""
-        return await self._read(work, *args, **kwargs)
+        return await self.read(work, *args, **kwargs)
 
-    async def _write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in a write transaction, in a worker thread."""
         engine = self.engine
 
         def run() -> T:
@@ -160,47 +159,14 @@ class SqlStore:
 
     # the log
 
-    async def start_session(
-        self, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
-    ) -> int:
-        validate.check_scope(scope)
-        validate.check_time(at, "the session's time")
-        if key is not None:
-            validate.check_name(key, "the session's key", "")
-        return await self._write(turns.start_session, scope, at, key, holder)
-
-    async def append_turns(
-        self,
-        scope: Scope,
-        session: int,
-        utterances: Sequence[Utterance],
-        *,
-        epoch: int | None = None,
-    ) -> list[Turn]:
-        validate.check_utterances(utterances)
-        return await self._write(turns.append_turns, scope, session, utterances, epoch)
-
-    async def end_session(self, scope: Scope, session: int, at: datetime, method: str) -> bool:
-        validate.check_time(at, "the session's end")
-        return await self._write(turns.end_session, scope, session, at, method)
-
-    async def log_transcript(self, scope: Scope, transcript: Transcript, method: str) -> Logged:
-        validate.check_scope(scope)
-        validate.check_transcript(transcript)
-        return await self._write(turns.log_transcript, scope, transcript, method)
-
-    async def orphaned_sessions(
-        self, scope: Scope | None = None, *, remote: bool = False
-    ) -> list[tuple[Scope, Session]]:
-        return await self._read(turns.load_orphaned_sessions, scope, remote)
-
-    async def scopes(self) -> list[Scope]:
-        return await self._read(turns.load_scopes)
-
-    async def sessions(
-        self, scope: Scope, method: str, *, after: int = 0, only: int | None = None
-    ) -> list[Session]:
-        return await self._read(turns.load_sessions, scope, method, after, only)
+    start_session = _writing(turns.start_session)
+    append_turns = _writing(turns.append_turns)
+    end_session = _writing(turns.end_session)
+    log_transcript = _writing(turns.log_transcript)
+    orphaned_sessions = _reading(turns.load_orphaned_sessions)
+    scopes = _reading(turns.load_scopes)
+    sessions = _reading(turns.load_sessions)
+    turns_with_recalls = _reading(turns.load_turns_with_recalls)
 
     async def turns(
         self,
@@ -211,141 +177,44 @@ class SqlStore:
         last: int | None = None,
     ) -> list[Turn]:
         quick = ids is not None and len(ids) <= _QUICK_IDS
-        read = self._read_quickly if quick else self._read
-        return await read(turns.load_turns, scope, session, ids, last)
-
-    async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
-        return await self._read(turns.load_turns_with_recalls, scope, after)
+        read = self._read_quickly if quick else self.read
+        return await read(turns.load_turns, scope, session=session, ids=ids, last=last)
 
     # remembering
 
-    async def pending(self, method: str, scope: Scope | None = None) -> list[Pending]:
-        return await self._read(remembering.load_pending, method, scope)
-
-    async def pending_input(
-        self, scope: Scope, session: int, method: str
-    ) -> tuple[list[Turn], list[ImportedMemory]]:
-        return await self._read(remembering.load_pending_input, scope, session, method)
-
-    async def acquire_lease(
-        self, scope: Scope, holder: str, until: datetime, now: datetime
-    ) -> bool:
-        return await self._write(remembering.acquire_lease, scope, holder, until, now)
-
-    async def renew_lease(self, scope: Scope, holder: str, until: datetime) -> bool:
-        return await self._write(remembering.renew_lease, scope, holder, until)
-
-    async def release_lease(self, scope: Scope, holder: str) -> None:
-        await self._write(remembering.release_lease, scope, holder)
-
-    async def commit_batch(
-        self,
-        scope: Scope,
-        session: int,
-        method: str,
-        batch: MemoryBatch,
-        *,
-        embedder: str,
-        holder: str,
-        at: datetime,
-        seen: tuple[int, int] | None = None,
-    ) -> list[Memory]:
-        return await self._write(
-            commit.commit_batch,
-            scope,
-            session,
-            method,
-            batch,
-            embedder=embedder,
-            holder=holder,
-            at=at,
-            seen=seen,
-        )
-
-    async def record_failure(
-        self,
-        scope: Scope,
-        session: int,
-        method: str,
-        reason: str,
-        *,
-        epoch: int | None = None,
-    ) -> None:
-        await self._write(remembering.record_failure, scope, session, method, reason, epoch)
-
-    async def methods(self, scope: Scope | None = None) -> dict[str, int]:
-        return await self._read(method_data.count_memories, scope)
-
-    async def default_method(self) -> str:
-        return await self._read(remembering.load_default_method)
-
-    async def delete_method_data(
-        self, methods: Sequence[str], scope: Scope | None = None, *, replacement: str | None = None
-    ) -> int | None:
-        return await self._write(method_data.delete_method_data, methods, scope, replacement)
-
-    async def promote(self, stage: str, method: str, scope: Scope | None = None) -> int | None:
-        return await self._write(method_data.promote_stage, stage, method, scope)
+    pending = _reading(remembering.load_pending)
+    pending_input = _reading(remembering.load_pending_input)
+    acquire_lease = _writing(remembering.acquire_lease)
+    renew_lease = _writing(remembering.renew_lease)
+    release_lease = _writing(remembering.release_lease)
+    commit_batch = _writing(commit.commit_batch)
+    record_failure = _writing(remembering.record_failure)
+    methods = _reading(method_data.count_memories)
+    default_method = _reading(remembering.load_default_method)
+    delete_method_data = _writing(method_data.delete_method_data)
+    promote = _writing(method_data.promote_stage)
 
     # memories
 
+    memories = _reading(memory_rows.load_memories)
+    vectors = _reading(vector_rows.load_vectors)
+    links = _reading(memory_rows.load_links)
+    marks = _reading(memory_rows.load_marks)
+
     async def scope_version(self, scope: Scope) -> ScopeVersion:
-        return await self._read_quickly(memories.load_scope_version, scope)
-
-    async def memories(
-        self,
-        scope: Scope,
-        *,
-        method: str | None = None,
-        after: int = 0,
-        upto: int | None = None,
-        ids: Sequence[int] | None = None,
-    ) -> list[Memory]:
-        return await self._read(
-            memories.load_memories, scope, method, after, _or_unlimited(upto), ids
-        )
-
-    async def vectors(
-        self,
-        scope: Scope,
-        *,
-        method: str | None = None,
-        after: int = 0,
-        upto: int | None = None,
-    ) -> tuple[list[int], Vectors]:
-        return await self._read(vector_rows.load_vectors, scope, method, after, _or_unlimited(upto))
-
-    async def links(
-        self,
-        scope: Scope,
-        *,
-        method: str | None = None,
-        after: int = 0,
-        upto: int | None = None,
-    ) -> list[Link]:
-        return await self._read(memories.load_links, scope, method, after, _or_unlimited(upto))
-
-    async def marks(self, scope: Scope, *, method: str | None = None, after: int = 0) -> list[Mark]:
-        return await self._read(memories.load_marks, scope, method, after)
+        return await self._read_quickly(memory_rows.load_scope_version, scope)
 
     # the journal
 
-    async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:
-        return await self._read(journal.find_entry, scope, key)
-
-    async def add_journal_entry(self, scope: Scope, entry: JournalEntry) -> None:
-        await self._write(journal.add_entry, scope, entry)
-
-    async def reject_journal_entries(self, scope: Scope, keys: Sequence[str], error: str) -> None:
-        await self._write(journal.reject_entries, scope, keys, error)
-
-    async def costs(self, scope: Scope | None = None) -> list[CostLine]:
-        return await self._read(journal.sum_costs, scope)
+    find_journal_entry = _reading(journal.find_entry)
+    add_journal_entry = _writing(journal.add_entry)
+    reject_journal_entries = _writing(journal.reject_entries)
+    costs = _reading(journal.sum_costs)
 
     # maintenance
 
     async def check_integrity(self) -> str:
-        return await self._read(
+        return await self.read(
             lambda db: "; ".join(self._find_damage(db) or integrity.find_dangling_references(db))
         )
 
@@ -376,21 +245,13 @@ class SqlStore:
         return None
 
     async def active_embedder(self) -> tuple[str, int] | None:
-        row = await self._read(vector_rows.load_active_embedder)
+        row = await self.read(vector_rows.load_active_embedder)
         return None if row is None else (row.name, row.dimension)
 
-    async def unembedded_memories(
-        self, name: str, limit: int
-    ) -> tuple[list[tuple[Scope, int, str]], int]:
-        return await self._read(vector_rows.load_unembedded, name, limit)
-
-    async def add_vectors(
-        self, name: str, owners: Sequence[tuple[Scope, int]], vectors: Any
-    ) -> None:
-        await self._write(vector_rows.add_vectors, name, owners, vectors)
-
-    async def switch_embedder(self, name: str, dimension: int) -> bool:
-        return await self._write(vector_rows.switch_embedder, name, dimension)
+    unembedded_memories = _reading(vector_rows.load_unembedded)
+    add_vectors = _writing(vector_rows.add_vectors)
+    switch_embedder = _writing(vector_rows.switch_embedder)
+    restore = _writing(export_rows.restore_records)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """Yield all records of one state of the database, however long the consumer takes."""
@@ -404,17 +265,10 @@ class SqlStore:
 
         db = await run(self._run, transaction.__enter__)
         try:
-            records = export.export_records(db, scope)
+            records = export_rows.export_records(db, scope)
             while batch := await run(self._run, lambda: list(islice(records, _EXPORT_BATCH))):
                 for record in batch:
                     yield record
         finally:
             with anyio.CancelScope(shield=True):
                 await run(self._run, end)
-
-    async def restore(self, records: Sequence[dict[str, Any]]) -> int:
-        return await self._write(export.restore_records, records)
-
-
-def _or_unlimited(upto: int | None) -> int:
-    return 2**31 - 1 if upto is None else upto

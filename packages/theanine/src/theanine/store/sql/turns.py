@@ -15,6 +15,7 @@ from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
+    SCOPE_NAMES,
     SELECT_SCOPE_ID,
     SELECT_TURNS,
     chunks,
@@ -23,19 +24,27 @@ from theanine.store.sql.rows import (
     erased_since,
     find_scope,
     imported_memory_from_row,
+    in_scope,
     insert_rows,
     local_time,
     number_turn,
+    offset_minutes,
     require_session,
     scope_from_row,
     scope_params,
     session_from_row,
     take_numbers,
     turn_from_row,
-    turn_row,
 )
 from theanine.store.sql.tombstones import Tombstones
-from theanine.store.validate import turn_position
+from theanine.store.validate import (
+    check_name,
+    check_scope,
+    check_time,
+    check_transcript,
+    check_utterances,
+    turn_position,
+)
 from theanine.store.values import Logged
 from theanine.types import ImportedMemory, Scope, Session, Transcript, Turn, Utterance
 
@@ -43,9 +52,13 @@ from theanine.types import ImportedMemory, Scope, Session, Transcript, Turn, Utt
 
 
 def start_session(
-    db: sa.Connection, scope: Scope, at: datetime, key: str | None, holder: str
+    db: sa.Connection, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
 ) -> int:
     """Insert a session, or take over the open one with this key; return its number."""
+    check_scope(scope)
+    check_time(at, "the session's time")
+    if key is not None:
+        check_name(key, "the session's key", "")
     scope_id = ensure_scope(db, scope)
     if key is not None and (row := _find_session(db, scope_id, key)) is not None:
         if row.ended_at is not None:
@@ -94,9 +107,11 @@ def append_turns(
     scope: Scope,
     session: int,
     utterances: Sequence[Utterance],
-    epoch: int | None,
+    *,
+    epoch: int | None = None,
 ) -> list[Turn]:
     """Append to an open session; an utterance with a logged key returns the logged turn."""
+    check_utterances(utterances)
     row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         raise NotFound(f"session {session} has ended; start a new one")
@@ -121,7 +136,7 @@ def append_turns(
         db.execute(t.session.update().where(*_is_session(row)).values(started_at=started_at))
     logged |= {turn.key: turn for turn in inserted if turn.key is not None}
     unkeyed = (turn for turn in inserted if turn.key is None)
-    return [next(unkeyed) if said.key is None else logged[said.key] for said in utterances]
+    return [next(unkeyed) if new.key is None else logged[new.key] for new in utterances]
 
 
 def _load_keyed_turns(
@@ -172,13 +187,31 @@ def _insert_turns(
     if not utterances:
         return []
     first = take_numbers(db, scope_id, "next_turn", len(utterances))
-    turns = [number_turn(said, session, number) for number, said in enumerate(utterances, first)]
-    insert_rows(db, t.turn, [turn_row(scope_id, turn) for turn in turns])
+    turns = [number_turn(new, session, number) for number, new in enumerate(utterances, first)]
+    rows = [
+        {
+            "scope": scope_id,
+            "id": turn.id,
+            "session": session,
+            "key": turn.key,
+            "speaker": turn.speaker,
+            "role": turn.role,
+            "at": micros(turn.at),
+            "zone": offset_minutes(turn.at),
+            "text": turn.text,
+            "shared": turn.attachment,
+            "recalled": dumps(turn.recalled),
+            "notes": dumps(turn.notes),
+        }
+        for turn in turns
+    ]
+    insert_rows(db, t.turn, rows)
     return turns
 
 
 def end_session(db: sa.Connection, scope: Scope, session: int, at: datetime, method: str) -> bool:
     """End the session no earlier than its last turn; delete it if it is empty."""
+    check_time(at, "the session's end")
     row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         return False
@@ -197,6 +230,8 @@ def end_session(db: sa.Connection, scope: Scope, session: int, at: datetime, met
 
 def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, method: str) -> Logged:
     """Log the part of a transcript that is new, which can only be its end."""
+    check_scope(scope)
+    check_transcript(transcript)
     scope_id = ensure_scope(db, scope)
     where = f"session {transcript.key!r}"
     turns = [  # a turn without a key gets one by its position, so that the next import matches it
@@ -346,12 +381,10 @@ def load_scopes(db: sa.Connection) -> list[Scope]:
 
 
 def load_sessions(
-    db: sa.Connection, scope: Scope, method: str, after: int, only: int | None
+    db: sa.Connection, scope: Scope, method: str, *, after: int = 0, only: int | None = None
 ) -> list[Session]:
     """Return sessions in time order, with their turn counts and the method's progress."""
     scope_id = find_scope(db, scope)
-    if scope_id is None:
-        return []
 
     def selected(number: sa.Column[int]) -> sa.ColumnElement[bool]:
         return number > after if only is None else number == only
@@ -387,7 +420,7 @@ def load_sessions(
 
 
 def load_orphaned_sessions(
-    db: sa.Connection, scope: Scope | None, remote: bool
+    db: sa.Connection, scope: Scope | None = None, *, remote: bool = False
 ) -> list[tuple[Scope, Session]]:
     """Return open sessions whose process has died or, if ``remote``, is on another machine."""
     count = (
@@ -396,20 +429,15 @@ def load_orphaned_sessions(
         .scalar_subquery()
     )
     query = (
-        sa.select(t.scope.c.tenant, t.scope.c.agent, t.scope.c.user, t.session)
-        .add_columns(count.label("turn_count"))
-        .add_columns(
-            sa.null().label("zone"), sa.null().label("remembered_at"), sa.null().label("failure")
-        )
+        sa.select(*SCOPE_NAMES, t.session, count.label("turn_count"))
+        .add_columns(*(sa.null().label(name) for name in ("zone", "remembered_at", "failure")))
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
         .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")
         .order_by(t.session.c.scope, t.session.c.id)
     )
-    if scope is not None:
-        query = query.where(t.scope.c.id == (find_scope(db, scope) or 0))
     return [
         (scope_from_row(row), session_from_row(row))
-        for row in db.execute(query).all()
+        for row in db.execute(in_scope(db, query, scope)).all()
         if is_dead(row.holder) or (remote and not is_local(row.holder))
     ]
 
@@ -424,9 +452,10 @@ _SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
 def load_turns(
     db: sa.Connection,
     scope: Scope,
-    session: int | None,
-    ids: Sequence[int] | None,
-    last: int | None,
+    *,
+    session: int | None = None,
+    ids: Sequence[int] | None = None,
+    last: int | None = None,
 ) -> list[Turn]:
     """Return turns by number; the three filters can be combined."""
     if last == 0:
@@ -449,7 +478,7 @@ def load_turns(
     return turns if last is None else turns[-last:]
 
 
-def load_turns_with_recalls(db: sa.Connection, scope: Scope, after: int) -> list[Turn]:
+def load_turns_with_recalls(db: sa.Connection, scope: Scope, *, after: int = 0) -> list[Turn]:
     """Return turns above a number whose speaker was shown memories."""
     query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after, t.turn.c.recalled != "[]")
     rows = db.execute(query.order_by(t.turn.c.id), scope_params(scope))

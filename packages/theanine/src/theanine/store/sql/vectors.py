@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from theanine.errors import BadInput, EmbedderMismatch
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import chunks, find_scope, insert_rows, scope_from_row
+from theanine.store.sql.rows import (
+    SCOPE_NAMES,
+    chunks,
+    find_scope,
+    insert_rows,
+    numbered,
+    scope_from_row,
+)
 from theanine.types import Scope
 
 Vectors = NDArray[np.float32]
@@ -53,16 +60,6 @@ def _ensure_embedder(db: sa.Connection, name: str, dimension: int, *, active: bo
     return int(created[0]) if created else 0
 
 
-def _unpack(rows: Sequence[bytes], dimension: int) -> Vectors:
-    """Decode float16 rows to ``(n, d)`` float32, normalized again; zero rows stay zero."""
-    flat = np.frombuffer(b"".join(rows), dtype="<f2").reshape(len(rows), dimension)
-    vectors = flat.astype(np.float32)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    vectors /= norms
-    return vectors
-
-
 def insert_vectors(
     db: sa.Connection,
     embedder: int,
@@ -79,23 +76,32 @@ def insert_vectors(
 
 
 def load_vectors(
-    db: sa.Connection, scope: Scope, method: str | None, after: int, upto: int
+    db: sa.Connection,
+    scope: Scope,
+    *,
+    method: str | None = None,
+    after: int = 0,
+    upto: int | None = None,
 ) -> tuple[list[int], Vectors]:
     """Return memory numbers above ``after`` and up to ``upto``, and their active vectors."""
     active, scope_id = load_active_embedder(db), find_scope(db, scope)
-    if active is None or scope_id is None:
-        return [], np.zeros((0, active.dimension if active else 0), dtype=np.float32)
+    if active is None:
+        return [], np.zeros((0, 0), dtype=np.float32)
     query = (
         sa.select(t.vector.c.memory, t.vector.c.data)
         .where(t.vector.c.scope == scope_id, t.vector.c.embedder == active.id)
-        .where(t.vector.c.memory > after, t.vector.c.memory <= upto)
+        .where(numbered(t.vector.c.memory, after, upto))
         .order_by(t.vector.c.memory)
     )
     if method is not None:
         owner = sa.and_(t.memory.c.scope == t.vector.c.scope, t.memory.c.id == t.vector.c.memory)
         query = query.join(t.memory, owner).where(t.memory.c.method == method)
     rows = db.execute(query).all()
-    return [row.memory for row in rows], _unpack([row.data for row in rows], active.dimension)
+    halves = np.frombuffer(b"".join(row.data for row in rows), dtype="<f2")
+    vectors = halves.reshape(len(rows), active.dimension).astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors /= np.where(norms == 0, 1, norms)  # normalized again after rounding; zeros stay
+    return [row.memory for row in rows], vectors
 
 
 def _select_unembedded(name: str) -> sa.Select[Any, Any]:
@@ -109,16 +115,16 @@ def _select_unembedded(name: str) -> sa.Select[Any, Any]:
 
 
 def load_unembedded(
-    db: sa.Connection, name: str, size: int
+    db: sa.Connection, name: str, limit: int
 ) -> tuple[list[tuple[Scope, int, str]], int]:
-    """Return up to ``size`` memories without a vector from ``name``, and the total of those."""
+    """Return up to ``limit`` memories without a vector from ``name``, and the total of those."""
     unembedded = _select_unembedded(name)
     total = db.execute(sa.select(sa.func.count()).select_from(unembedded.subquery())).scalar_one()
     query = (
-        unembedded.add_columns(t.memory.c.text, t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
+        unembedded.add_columns(t.memory.c.text, *SCOPE_NAMES)
         .join(t.scope, t.scope.c.id == t.memory.c.scope)
         .order_by(t.memory.c.scope, t.memory.c.id)
-        .limit(size)
+        .limit(limit)
     )
     return [(scope_from_row(row), row.id, row.text) for row in db.execute(query)], int(total)
 
@@ -132,7 +138,7 @@ def add_vectors(
     if not owners:
         return
     embedder = _ensure_embedder(db, name, np.asarray(vectors).shape[1], active=False)
-    scope_ids = {scope: find_scope(db, scope) or 0 for scope in {scope for scope, _ in owners}}
+    scope_ids = {scope: find_scope(db, scope) for scope in {scope for scope, _ in owners}}
     index = {(scope_ids[scope], memory): i for i, (scope, memory) in enumerate(owners)}
     query = _select_unembedded(name).where(t.memory.c.scope.in_(set(scope_ids.values())))
     keys = [
