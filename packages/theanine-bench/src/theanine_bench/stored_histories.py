@@ -10,7 +10,7 @@ from theanine.client.sync import Client
 from theanine.errors import BadInput
 from theanine.importers import is_store_export
 from theanine.types import History, Transcript, Turn, Utterance
-from theanine_bench.jsonl import read_lines
+from theanine_bench.files import read_lines
 
 _SQLITE = b"SQLite format 3\0"
 

@@ -281,7 +281,7 @@ def test_questions_come_in_three_forms(tmp_path: Path, text: str, asked: list[st
         ('{"question": ""}', "question 1"),
         ('{"question": "Where?", "user": "bo"}', "no history"),
         ('{"question": "Where?", "sources": "a"}', "sources"),
-        ("[", "be read as JSON"),
+        ("[", "invalid JSON"),
     ],
 )
 def test_questions_that_make_no_sense_name_their_place(

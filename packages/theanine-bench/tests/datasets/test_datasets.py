@@ -20,8 +20,9 @@ from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.formats.longmt import ONE_SIDED
 from theanine_bench.datasets.formats.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
-from theanine_bench.datasets.reading import load_json, surrounding_indices
+from theanine_bench.datasets.reading import surrounding_indices
 from theanine_bench.datasets.responses import read_responses
+from theanine_bench.files import read_json
 from theanine_bench.tasks.check_data import check_dataset
 
 
@@ -251,14 +252,14 @@ def test_the_samples_around_are_the_nearest_and_never_itself(
 
 
 def test_a_file_that_is_broken_is_named_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="line 2: can't be read as JSON"):
-        load_json(save(tmp_path, "a.jsonl", '{"a": 1}\n{"a"\n'))
-    with pytest.raises(BadInput, match="can't be read as JSON"):
-        load_json(save(tmp_path, "b.json", "words"))
+    with pytest.raises(BadInput, match="line 2: invalid JSON"):
+        read_json(save(tmp_path, "a.jsonl", '{"a": 1}\n{"a"\n'))
+    with pytest.raises(BadInput, match="invalid JSON"):
+        read_json(save(tmp_path, "b.json", "words"))
     with pytest.raises(BadInput, match="nested too deeply"):
-        load_json(save(tmp_path, "deep.json", "[" * 100_000))
+        read_json(save(tmp_path, "deep.json", "[" * 100_000))
     with pytest.raises(BadInput, match="can't be read: "):
-        load_json(tmp_path / "missing.json")
+        read_json(tmp_path / "missing.json")
 
 
 EMPTY: list[tuple[object, str]] = [

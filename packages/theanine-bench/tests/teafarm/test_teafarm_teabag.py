@@ -143,7 +143,7 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
         ([{**listed(), "questions": {"Ana": 3}}], "the question of Ana: it is no JSON object"),
         ([{**listed(), "time interval": True}], "its time interval is no list"),
         ([listed(), 3], "episode 2: it is no JSON object"),
-        ("{ no", "be read as JSON"),
+        ("{ no", "invalid JSON"),
     ],
 )
 def test_what_is_missing_is_named(tmp_path: Path, value: Any, said: str) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine_bench.datasets.reading import load_json
+from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Sample, Stage
 
 REJECTED = "questions that the answer key rejects"
@@ -61,7 +61,7 @@ class KeyEntry:
 
 def read_answer_key(file: Path) -> list[KeyEntry]:
     """Read the entries of a key. Raises BadInput with the place of an invalid one."""
-    document = load_json(file)
+    document = read_json(file)
     if isinstance(document, dict) and not {"id", "question"} & document.keys():
         answers = cast("dict[str, Any]", document)
         rows = [_row(id, value) for id, value in answers.items()]

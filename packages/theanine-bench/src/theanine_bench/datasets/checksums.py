@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from theanine.errors import BadInput
+from theanine_bench.files import read_json, write_atomically
 
 FILE_NAME = "checksums.json"
 
@@ -28,9 +29,9 @@ class Checksums:
         if not file.exists():
             return cls()
         try:
-            record = json.loads(file.read_text("utf-8"))
+            record = read_json(file)
             return cls(files=dict(record["files"]), archives=dict(record["archives"]))
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (BadInput, ValueError, TypeError, KeyError) as error:
             raise BadInput(
                 f"the checksums can't be read ({error}); remove the folder and fetch again",
                 str(file),
@@ -38,9 +39,7 @@ class Checksums:
 
     def save(self, folder: Path) -> None:
         """Write the checksums into the folder, atomically."""
-        temporary = folder / f"{FILE_NAME}.part"
-        temporary.write_text(json.dumps(asdict(self), indent=1, sort_keys=True), "utf-8")
-        temporary.replace(folder / FILE_NAME)
+        write_atomically(folder / FILE_NAME, json.dumps(asdict(self), indent=1, sort_keys=True))
 
     def changed_files(self, folder: Path) -> list[str]:
         """Return the paths of files that are missing or differ, sorted."""

@@ -8,7 +8,7 @@ from typing import Any
 from theanine.errors import BadInput
 from theanine_bench.datasets.formats import LabeledFormat, load_formats
 from theanine_bench.datasets.labels import LabeledHistory
-from theanine_bench.datasets.reading import load_json
+from theanine_bench.files import read_json
 
 
 def read_evidence(path: Path) -> list[LabeledHistory]:
@@ -16,7 +16,7 @@ def read_evidence(path: Path) -> list[LabeledHistory]:
 
     Raises BadInput if it has none of the known formats, or with the place of a fault.
     """
-    return parse_labeled(path, None if path.is_dir() else load_json(path))
+    return parse_labeled(path, None if path.is_dir() else read_json(path))
 
 
 def parse_labeled(path: Path, document: Any) -> list[LabeledHistory]:

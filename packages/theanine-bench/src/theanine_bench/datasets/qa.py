@@ -16,7 +16,8 @@ from theanine_bench.datasets.labels import (
     resolve_labels,
 )
 from theanine_bench.datasets.questions import read_questions
-from theanine_bench.datasets.reading import PAUSE, load_json
+from theanine_bench.datasets.reading import PAUSE
+from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Sample, Stage
 
 
@@ -35,7 +36,7 @@ def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
     """
     if questions is not None:
         return _read_with_questions(path, questions)
-    document = None if path.is_dir() else load_json(path)
+    document = None if path.is_dir() else read_json(path)
     for format in load_formats():
         if isinstance(format, QaFormat) and format.matches(path, document):
             return format.read(path, document)

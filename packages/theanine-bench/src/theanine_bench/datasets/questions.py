@@ -9,12 +9,11 @@ without a user is asked about every history.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -24,6 +23,7 @@ from theanine.types import History, Utterance
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.labels import LabeledHistory, TurnRef
 from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, Text, validate
+from theanine_bench.files import read_json, read_text
 from theanine_bench.stored_histories import read_stored_histories
 
 
@@ -145,19 +145,11 @@ def _read_file(file: Path, histories: Sequence[History]) -> Iterator[UserQuestio
 
 def _values(file: Path) -> list[Any]:
     """Return the values of a JSON list or JSON Lines, or the lines of plain text."""
-    try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise BadInput(f"can't be read: {error}", str(file)) from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    try:
-        if text.lstrip().startswith("["):
-            return list(json.loads(text))
-        if text.lstrip().startswith("{"):
-            return [json.loads(line) for line in lines]
-    except ValueError as error:
-        raise BadInput(f"can't be read as JSON: {error}", str(file)) from None
-    return lines
+    text = read_text(file)
+    if text.lstrip().startswith(("[", "{")):
+        document = read_json(file)
+        return cast("list[Any]", document) if isinstance(document, list) else [document]
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _asker(history: History) -> str:

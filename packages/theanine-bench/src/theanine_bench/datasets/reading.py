@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput
@@ -49,36 +47,6 @@ class PlainQuestion:
     speaker: str = USER
     answers: str = ASSISTANT
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-def load_json(path: Path) -> Any:
-    """Return the value of a JSON file, or the list of values of a JSON Lines file.
-
-    Raises BadInput, with the line of a fault in JSON Lines.
-    """
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise BadInput(f"can't be read: {error.strerror}", str(path)) from None
-    except ValueError:
-        raise BadInput("it is no text in UTF-8", str(path)) from None
-    if not text.strip():
-        raise BadInput("it is empty", str(path))
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise BadInput("its JSON is nested too deeply", str(path)) from None
-    except ValueError as error:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2 or not lines[0].lstrip().startswith(("{", "[")):
-            raise BadInput(f"can't be read as JSON: {error}", str(path)) from None
-    values: list[Any] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            values.append(json.loads(line))
-        except ValueError as error:
-            raise BadInput(f"can't be read as JSON: {error}", f"{path}, line {number}") from None
-    return values
 
 
 def records(document: Any) -> list[Record]:

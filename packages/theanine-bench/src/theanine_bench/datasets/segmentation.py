@@ -17,8 +17,9 @@ from typing import Annotated, Any, cast
 from pydantic import BaseModel, BeforeValidator, Field
 
 from theanine.errors import BadInput
-from theanine_bench.datasets.reading import load_json, records
+from theanine_bench.datasets.reading import records
 from theanine_bench.datasets.schema import OptionalAsText, validate
+from theanine_bench.files import read_json
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
 LabeledTurns = list[tuple[str, bool]] | None
@@ -53,7 +54,7 @@ def read_segmented(path: Path, dropped: Counter[str] | None = None) -> list[Segm
     ``dropped`` counts the unusable turns and dialogues of SuperDialSeg and TIAGE. Raises BadInput
     with the place of the first fault of the plain form, and if no dialogue of another is usable.
     """
-    document = load_json(path)
+    document = read_json(path)
     if isinstance(document, dict) and document:
         counts = Counter[str]() if dropped is None else dropped
         dialogues = _read_labeled(cast("Mapping[str, Any]", document), counts)

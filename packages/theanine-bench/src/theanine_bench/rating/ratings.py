@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from theanine.errors import BadInput
-from theanine_bench.jsonl import append_line, read_lines
+from theanine_bench.files import append_line, read_lines
 from theanine_bench.rating.forms import FormQuestion, RatingForm
 from theanine_bench.rating.tasks import RatingTask
 from theanine_bench.statistics.agreement import fleiss_kappa, majority
@@ -89,7 +89,7 @@ class Ratings:
     def by_rater(self, rater: str) -> dict[str, Rating]:
         """Return a rater's ratings by task. Raises BadInput for a damaged file or a bad name."""
         ratings: dict[str, Rating] = {}
-        for record, where in read_lines(self._file(rater)):
+        for record, where in read_lines(self._file(rater), appended=True):
             try:
                 rating = Rating(**record)
             except TypeError:

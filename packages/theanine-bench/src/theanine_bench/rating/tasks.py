@@ -14,7 +14,7 @@ from theanine.errors import BadInput, SettingsError
 from theanine.store import Store, open_store
 from theanine.text.words import format_date
 from theanine.types import Memory, Scope
-from theanine_bench.files import write_atomically
+from theanine_bench.files import read_json, write_atomically
 from theanine_bench.rating.forms import RatingForm
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.samples import SampleResult
@@ -76,7 +76,7 @@ async def draw_tasks(
 
 def _load_tasks(file: Path) -> list[RatingTask]:
     try:
-        records = cast("list[dict[str, Any]]", json.loads(file.read_text("utf-8")))
+        records = cast("list[dict[str, Any]]", read_json(file))
         return [
             RatingTask(
                 id=record["id"],

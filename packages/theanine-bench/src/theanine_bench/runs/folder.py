@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine_bench.files import write_atomically
-from theanine_bench.jsonl import append_line, read_lines
+from theanine_bench.files import append_line, read_json, read_lines, write_atomically
 from theanine_bench.runs.legacy import upgrade_result, upgrade_settings, upgrade_summary
 from theanine_bench.samples import SampleResult
 
@@ -95,7 +94,7 @@ class RunFolder:
 
         A last line that a kill cut off is skipped. Raises BadInput for any other damaged line.
         """
-        results = (parse_result(*line) for line in read_lines(self.path / ITEMS))
+        results = (parse_result(*line) for line in read_lines(self.path / ITEMS, appended=True))
         return {result.id: result for result in results}
 
     def results_for(self, ids: Collection[str]) -> dict[str, SampleResult]:
@@ -127,7 +126,9 @@ class RunFolder:
 
     def times(self) -> dict[str, float]:
         """Return the seconds each answer took, by sample id. Raises BadInput."""
-        return {line["id"]: line["seconds"] for line, _ in read_lines(self.path / TIMES)}
+        return {
+            line["id"]: line["seconds"] for line, _ in read_lines(self.path / TIMES, appended=True)
+        }
 
     def append_facts(self, group: str, facts: Mapping[str, Any]) -> None:
         """Record what the target reports about a group."""
@@ -135,7 +136,9 @@ class RunFolder:
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Return what the target reported, by group. Raises BadInput."""
-        lines: Iterator[dict[str, Any]] = (line for line, _ in read_lines(self.path / FACTS))
+        lines: Iterator[dict[str, Any]] = (
+            line for line, _ in read_lines(self.path / FACTS, appended=True)
+        )
         return {line.pop("group"): line for line in lines}
 
     def write(self, name: str, text: str) -> Path:
@@ -189,10 +192,7 @@ def _pretty(value: object) -> str:
 
 def _read_object(file: Path) -> dict[str, Any]:
     """Return the JSON object in a file. Raises BadInput for anything else."""
-    try:
-        value = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise BadInput(f"invalid JSON ({error})", str(file)) from None
+    value = read_json(file)
     if not isinstance(value, dict):
         raise BadInput("not written by a run: it is no JSON object", str(file))
     return cast("dict[str, Any]", value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.methods.registry import DEPRECATED_IDS
 from theanine_bench.config import RunConfig
+from theanine_bench.files import read_lines
 
 _SETTINGS = {
     "cases": "samples",
@@ -55,8 +55,7 @@ def upgrade_retrieval_items(
     if not file.is_file():
         return None
     try:
-        lines = file.read_text("utf-8").split("\n")
-        head, *items = [json.loads(line) for line in lines if line]
+        head, *items = [record for record, _ in read_lines(file)]
         config = RunConfig(
             settings={
                 "unit": head["unit"],
@@ -92,7 +91,7 @@ def upgrade_retrieval_items(
         ]
         names = ("conversations", "turns", "index_bytes", "remember_seconds", "embedder")
         facts = {name: head[name] for name in (*names, "reranker")}
-    except (OSError, ValueError, TypeError, LookupError) as error:
+    except (BadInput, ValueError, TypeError, LookupError) as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise BadInput(
             f"neither a run's folder nor a file of its results ({reason})", str(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from theanine.errors import BadInput, SettingsError
 from theanine.importers.dates import DEFAULT_START
 from theanine.llm.chat import ScopedChat
-from theanine_bench.files import hash_files
+from theanine_bench.files import hash_files, read_lines
 from theanine_bench.judges.judge import Judge
 from theanine_bench.judges.pairwise import CRITERIA, LETTERS, TIE, PairwiseMetric
 from theanine_bench.judges.replies import PERSPECTIVES
@@ -164,18 +163,7 @@ def _banded(number: int, scale: Sequence[str] | range) -> str:
 
 
 def _records(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise BadInput(f"can't be read: {error}", str(file)) from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"{file.name}, line {number}"
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise BadInput(f"no JSON: {error}", where) from None
+    for record, where in read_lines(file):
         if not isinstance(record, dict) or LABEL not in record:
             raise BadInput('each line is an object with a "label"', where)
         yield cast("dict[str, Any]", record), where

@@ -36,6 +36,7 @@ from pathlib import Path
 from theanine.errors import BadInput
 from theanine.importers.dates import iso_time
 from theanine.text.formatting import one_line
+from theanine_bench.files import read_text
 
 HEADER_FIELDS = ("data", "store")
 TEXT_FIELDS = ("user", "asks", "answers", "assumes", "question", "answer", "set", "at")
@@ -210,13 +211,9 @@ def _format_evidence(turn: EvidenceTurn) -> str:
 
 def _read_blocks(path: Path) -> list[_Block]:
     """Return the header as a block without a name, then the questions."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise BadInput(f"can't be read: {error}", str(path)) from None
     blocks = [_Block("", 0)]
     current: list[tuple[int, str]] | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         where = f"{path.name}, line {number}"
         if line.startswith("#") or not line.strip():
             continue

@@ -25,8 +25,7 @@ from typing import Any, cast
 from theanine.errors import BadInput
 from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
-from theanine_bench.datasets.reading import load_json
-from theanine_bench.files import hash_files
+from theanine_bench.files import hash_files, read_json
 from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile
 
 Turns = list[tuple[str, str]]
@@ -94,7 +93,7 @@ def read_teabag(file: Path) -> TeaBag:
 
 def _episodes(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each episode, with its name if the file is an object of episodes by name."""
-    document = load_json(file)
+    document = read_json(file)
     episodes: list[tuple[str, Any]]
     if isinstance(document, dict):
         by_name = cast("dict[str, Any]", document)

@@ -21,8 +21,8 @@ from theanine_bench.datasets.labels import (
     resolve_labels,
     take_history,
 )
-from theanine_bench.datasets.reading import load_json
 from theanine_bench.datasets.schema import OptionalAsText, OptionalText, validate
+from theanine_bench.files import read_json
 
 _QUESTIONS = "probing_questions"
 """Name of the folder of a chat's questions, and of the file in it."""
@@ -72,7 +72,7 @@ def _read_chat(folder: Path) -> LabeledHistory:
     name = next(iter(histories), folder.name)
     history = take_history(histories, name, str(folder), reading.rejected)
     file = folder / _QUESTIONS / f"{_QUESTIONS}.json"
-    by_kind = validate(dict[str, list[_Question]], load_json(file), str(file))
+    by_kind = validate(dict[str, list[_Question]], read_json(file), str(file))
     questions = [
         Question(
             id=f"{folder.name}/{kind}/{number}",

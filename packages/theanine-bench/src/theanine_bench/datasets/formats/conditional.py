@@ -23,9 +23,9 @@ from theanine_bench.datasets.reading import (
     build_history,
     build_sample,
     keep_askable,
-    load_json,
     records,
 )
+from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Stage
 
 TASKS = {"msc": "knowledge", "refine": "feedback", "code": "continue"}
@@ -73,7 +73,7 @@ def _group(prefix: str, number: int, file: Path) -> Group:
 
 def _dialogues(file: Path) -> list[Any]:
     """Return the dialogues of a file: one a line, or a single one."""
-    document = load_json(file)
+    document = read_json(file)
     items = cast("list[Any]", document) if isinstance(document, list) else []
     return items if items and all(isinstance(item, list) for item in items) else [document]
 

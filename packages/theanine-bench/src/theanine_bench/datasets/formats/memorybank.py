@@ -15,7 +15,8 @@ from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.types import History
 from theanine_bench.datasets.formats import QaFormat
-from theanine_bench.datasets.reading import PlainQuestion, build_sample, load_json, records
+from theanine_bench.datasets.reading import PlainQuestion, build_sample, records
+from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Stage
 
 BANK, QUESTIONS = "memory_bank", "probing_questions"
@@ -35,7 +36,7 @@ def _read(path: Path, document: Any) -> list[Group]:
     file = bank.with_name(f"{bank.stem.replace(BANK, QUESTIONS)}.jsonl")
     if not file.is_file():
         raise BadInput(f"its questions are missing: {file.name}", str(bank))
-    questions = _questions(load_json(file))
+    questions = _questions(read_json(file))
     reading = read_histories(bank, keep_going=True)
     groups = [_group(history, questions.pop(history.name, [])) for history in reading.histories]
     dropped = {
