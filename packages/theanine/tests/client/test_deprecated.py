@@ -11,6 +11,7 @@ import pytest
 
 import theanine
 from theanine import History, Memory, Part, Recollection, Transcript, Utterance
+from theanine.llm import Limits
 
 AT = datetime(2024, 5, 8, tzinfo=UTC)
 UTTERANCE = Utterance(text="I sold the boat.", speaker="Ana", at=AT, attachment="a photo")
@@ -113,6 +114,8 @@ def test_a_renamed_class_is_found_under_its_old_name(old: str, new: str) -> None
         (MEMORY, "origins", "derived_from"),
         (MEMORY, "made_at", "session_ended_at"),
         (PART, "sources", "source_turns"),
+        (Limits(cost_per_session=2.5), "money_per_session", "cost_per_session"),
+        (Limits(cost_per_scope=2.5), "money_per_scope", "cost_per_scope"),
         (Recollection(query="q", parts=(PART,)), "sources", "source_turns"),
     ],
 )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from theanine.embeddings.on_device import OnDevice, OnDeviceEmbedder, check_scores
+from theanine.embeddings.on_device import OnDevice, OnDeviceEmbedder, OnDeviceReranker
 from theanine.embeddings.on_disk import Source
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import ModelRejected, ModelUnavailable, SettingsError
@@ -25,11 +25,11 @@ HUB = Source("toy:hub", "hub", None)
 
 
 class _OwnError(Exception):
-    """What only the toy's library raises."""
+    """An error of the toy's library."""
 
 
 def toy(source: Source = HERE, **what: object) -> OnDevice[object]:
-    """A model whose loading or use raises what it is given."""
+    """Make a model whose loading raises the error ``load``, if given."""
 
     def load() -> object:
         loads.append(threading.get_ident())
@@ -48,7 +48,7 @@ def unloaded() -> None:
     loads.clear()
 
 
-async def test_it_is_loaded_once_in_a_worker_thread() -> None:
+async def test_the_model_is_loaded_once_in_a_worker_thread() -> None:
     model = toy()
     assert loads == []
     threads: list[int] = []
@@ -63,7 +63,7 @@ async def test_it_is_loaded_once_in_a_worker_thread() -> None:
     assert threading.get_ident() not in {*loads, *threads}
 
 
-async def test_one_thread_at_a_time_uses_it() -> None:
+async def test_only_one_thread_at_a_time_uses_the_model() -> None:
     model, inside, most = toy(), [0], [0]
 
     def use(_: object) -> None:
@@ -79,7 +79,7 @@ async def test_one_thread_at_a_time_uses_it() -> None:
 
 
 @pytest.mark.parametrize("error", [OSError("torn\nin two"), ValueError("no"), _OwnError("own")])
-async def test_what_goes_wrong_names_the_model_in_one_line(error: Exception) -> None:
+async def test_an_error_names_the_model_on_one_line(error: Exception) -> None:
     with pytest.raises(ModelRejected, match=r"toy:here can't be loaded from here: ") as rejected:
         await toy(load=error).run(lambda _: None)
     with pytest.raises(ModelUnavailable, match="toy:hub is not on this machine") as unavailable:
@@ -95,7 +95,7 @@ async def test_what_goes_wrong_names_the_model_in_one_line(error: Exception) -> 
         await toy().run(fail)
 
 
-async def test_it_is_tried_again_after_it_could_not_be_loaded() -> None:
+async def test_loading_is_tried_again_after_a_failure() -> None:
     what: dict[str, object] = {"load": OSError("away")}
     model = toy(HUB, **what)
     for _ in range(2):
@@ -107,10 +107,19 @@ async def test_it_is_tried_again_after_it_could_not_be_loaded() -> None:
 class _Broken(OnDeviceEmbedder[object]):
     def __init__(self, rows: NDArray[np.float32]) -> None:
         super().__init__(toy())
-        self._found = rows
+        self._rows = rows
 
     def vectors(self, model: object, texts: Sequence[str], *, queries: bool) -> NDArray[np.float32]:
-        return self._found
+        return self._rows
+
+
+class _BrokenReranker(OnDeviceReranker[object]):
+    def __init__(self, scores: NDArray[np.float32]) -> None:
+        super().__init__(toy())
+        self._scores = scores
+
+    def scores(self, model: object, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._scores
 
 
 @pytest.mark.parametrize(
@@ -118,7 +127,7 @@ class _Broken(OnDeviceEmbedder[object]):
     [np.zeros((2, 3)), np.zeros(3), np.full((1, 3), np.nan), np.full((1, 3), np.inf)],
     ids=["too many", "flat", "nan", "infinite"],
 )
-async def test_vectors_that_are_none_are_refused(rows: NDArray[np.float32]) -> None:
+async def test_unusable_vectors_are_rejected(rows: NDArray[np.float32]) -> None:
     with pytest.raises(ModelRejected, match="Is it an embedder"):
         await _Broken(rows).embed(["one"])
 
@@ -128,19 +137,19 @@ async def test_vectors_that_are_none_are_refused(rows: NDArray[np.float32]) -> N
     [np.zeros(3), np.zeros((2, 1)), np.array([0, np.nan])],
     ids=["too many", "two to a text", "nan"],
 )
-def test_scores_that_are_none_are_refused(scores: NDArray[np.float32]) -> None:
+async def test_unusable_scores_are_rejected(scores: NDArray[np.float32]) -> None:
     with pytest.raises(ModelRejected, match="Is it a reranker"):
-        check_scores(scores, 2, "toy:here")
+        await _BrokenReranker(scores).score("question", ["one", "two"])
 
 
 @pytest.mark.parametrize("name", ["", "overlap:", "openai:gpt-4o-mini", "ms-marco"])
-def test_an_unknown_reranker_says_what_can_be_given(name: str) -> None:
+def test_an_unknown_reranker_names_the_valid_ones(name: str) -> None:
     with pytest.raises(SettingsError, match="cross-encoder:NAME"):
         open_reranker(name)
 
 
 @pytest.mark.parametrize("kind", ["sentence-transformers", "fastembed"])
-def test_a_folder_that_is_not_there_is_said_at_once(kind: str, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_at_once(kind: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=f"{kind}:{tmp_path}/none names no model"):
         open_embedder(f"{kind}:{tmp_path}/none")
 

@@ -15,14 +15,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.base import Scores
 from theanine.embeddings.on_device import (
-    QUESTION_END,
     OnDevice,
     OnDeviceEmbedder,
-    check_scores,
+    OnDeviceReranker,
     hub_errors,
-    prepare_text,
     require_package,
 )
 from theanine.embeddings.on_disk import Source, resolve_source
@@ -57,7 +54,7 @@ class FastembedEmbedder(OnDeviceEmbedder[Any]):
         return np.array(list(embed([prompt + text for text in texts], batch_size=_BATCH)))
 
 
-class FastembedReranker:
+class FastembedReranker(OnDeviceReranker[Any]):
     """A cross-encoder supported by fastembed, by name, or an ONNX cross-encoder from a folder.
 
     Scores have no fixed scale. Raises as :class:`FastembedEmbedder`.
@@ -66,22 +63,10 @@ class FastembedReranker:
     def __init__(self, model: str) -> None:
         source = resolve_source(KIND, model)
         require_package(_PACKAGE, EXTRA, f"the reranker {source.name}")
-        self._model = OnDevice(source, lambda: _reranker(source), _library_errors)
+        super().__init__(OnDevice(source, lambda: _reranker(source), _library_errors))
 
-    @property
-    def name(self) -> str:
-        """The full name; for a model from a folder, with a fingerprint of its files."""
-        return self._model.source.name
-
-    async def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """Score each text with the question, ``(n,)``."""
-        if not texts:
-            return np.zeros(0, np.float32)
-        end, prepared = prepare_text(question[-QUESTION_END:]), [prepare_text(t) for t in texts]
-        scores = await self._model.run(
-            lambda model: list(model.rerank(end, prepared, batch_size=_BATCH))
-        )
-        return check_scores(np.asarray(scores), len(texts), self.name)
+    def scores(self, model: Any, question: str, texts: Sequence[str]) -> Any:
+        return list(model.rerank(question, texts, batch_size=_BATCH))
 
 
 def _embedder(source: Source) -> Any:

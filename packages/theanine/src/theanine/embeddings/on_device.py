@@ -12,20 +12,17 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
-from theanine.embeddings.base import Scores, Vectors, normalize_rows
+from theanine.embeddings.base import Scores
+from theanine.embeddings.nonblank import NonblankEmbedder, prepare_text
 from theanine.embeddings.on_disk import Source
 from theanine.errors import MissingExtra, ModelRejected, ModelUnavailable
-from theanine.tokenizer import sanitize
 
 M = TypeVar("M")
 R = TypeVar("R")
 
-MAX_CHARACTERS = 8_000
-"""Characters of a text that are tokenized; more than any model reads."""
 QUESTION_END = 1_000
 """Characters at the end of a question that rerankers read: the end of a dialogue matters most, and
-a model of 512 tokens, which truncates at the end, has space left for the text."""
-_QUERY_END = 2_000
+a model of 512 tokens, which cuts the end of its input, has space left for the text."""
 _MAX_MESSAGE = 200
 
 
@@ -87,16 +84,14 @@ class OnDevice(Generic[M]):
         return (*errors, *self._library_errors())
 
 
-class OnDeviceEmbedder(Generic[M]):
-    """Base class of embedders in this process; subclasses implement ``vectors``.
+class OnDeviceEmbedder(NonblankEmbedder, Generic[M]):
+    """Base class of embedders in this process; subclasses implement ``vectors``."""
 
-    Texts are cut at ``MAX_CHARACTERS``; of long queries the end is used, which many models would
-    truncate. Blank texts give a row of zeros.
-    """
+    query_end = 2_000
 
     def __init__(self, model: OnDevice[M]) -> None:
+        super().__init__()
         self._model = model
-        self._dimension = 0
 
     @property
     def name(self) -> str:
@@ -107,46 +102,40 @@ class OnDeviceEmbedder(Generic[M]):
         """Embed texts that are not blank, ``(n, d)`` of any norm."""
         raise NotImplementedError
 
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. Raises as :meth:`OnDevice.run`."""
-        return await self._embed(texts, queries=False)
-
-    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed queries with the model's query prompt."""
-        return await self._embed(texts, queries=True)
-
-    async def _embed(self, texts: Sequence[str], *, queries: bool) -> Vectors:
-        prepared = [prepare_text(text[-_QUERY_END:] if queries else text) for text in texts]
-        nonblank = [row for row, text in enumerate(prepared) if text.strip()]
-        if not nonblank and not self._dimension:
-            await self._embed_nonblank(["dimension"], queries=False)
-        rows = await self._embed_nonblank([prepared[row] for row in nonblank], queries=queries)
-        vectors = np.zeros((len(texts), self._dimension), np.float32)
-        vectors[nonblank] = rows
-        return vectors
-
-    async def _embed_nonblank(self, texts: Sequence[str], *, queries: bool) -> Vectors:
-        if not texts:
-            return np.zeros((0, self._dimension), np.float32)
-        result = await self._model.run(lambda model: self.vectors(model, texts, queries=queries))
-        rows = np.asarray(result)
-        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
-            raise ModelRejected(
-                f"{self.name} returned vectors of shape {rows.shape} for {len(texts)} texts, or "
-                "non-finite numbers. Is it an embedder?"
-            )
-        self._dimension = rows.shape[1]
-        return normalize_rows(rows)
-
-
-def check_scores(scores: NDArray[Any], n: int, name: str) -> Scores:
-    """Return scores as float32. Raises ModelRejected unless there is one number for each text."""
-    if scores.shape != (n,) or not np.isfinite(scores).all():
-        raise ModelRejected(
-            f"{name} returned scores of shape {scores.shape} for {n} texts, or non-finite numbers. "
-            "Is it a reranker, with one score for each pair?"
+    async def embed_batch(self, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        """Embed texts with ``vectors``. Raises as :meth:`OnDevice.run`."""
+        return np.asarray(
+            await self._model.run(lambda model: self.vectors(model, texts, queries=queries))
         )
-    return scores.astype(np.float32)
+
+
+class OnDeviceReranker(Generic[M]):
+    """Base class of rerankers in this process; subclasses implement ``scores``."""
+
+    def __init__(self, model: OnDevice[M]) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """The full name; for a model from a folder, with a fingerprint of its files."""
+        return self._model.source.name
+
+    def scores(self, model: M, question: str, texts: Sequence[str]) -> Any:
+        """Score each text with the question: a sequence of numbers without a fixed scale."""
+        raise NotImplementedError
+
+    async def score(self, question: str, texts: Sequence[str]) -> Scores:
+        """Score each text with the question, ``(n,)``. Raises as :meth:`OnDevice.run`."""
+        if not texts:
+            return np.zeros(0, np.float32)
+        end, prepared = prepare_text(question[-QUESTION_END:]), [prepare_text(t) for t in texts]
+        scores = np.asarray(await self._model.run(lambda model: self.scores(model, end, prepared)))
+        if scores.shape != (len(texts),) or not np.isfinite(scores).all():
+            raise ModelRejected(
+                f"{self.name} returned scores of shape {scores.shape} for {len(texts)} texts, or "
+                "non-finite numbers. Is it a reranker, with one score for each pair?"
+            )
+        return scores.astype(np.float32)
 
 
 def require_package(package: str, extra: str, purpose: str) -> None:
@@ -159,11 +148,6 @@ def hub_errors() -> tuple[type[Exception], ...]:
     """Return the errors of the hub's client that are no OSError: those of its HTTP library."""
     http = getattr(import_module("huggingface_hub.utils"), "httpx", None)
     return (http.TransportError,) if http else ()
-
-
-def prepare_text(text: str) -> str:
-    """Cut and sanitize a text for a tokenizer."""
-    return sanitize(text[:MAX_CHARACTERS])
 
 
 def _message(error: Exception) -> str:

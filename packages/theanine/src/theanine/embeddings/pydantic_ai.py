@@ -9,12 +9,13 @@ from typing import Any
 
 import anyio
 import numpy as np
+from numpy.typing import NDArray
 from pydantic_ai.embeddings import EmbeddingModel, infer_embedding_model
 from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel
 from pydantic_ai.embeddings.result import EmbedInputType
 from pydantic_ai.providers import Provider, infer_provider
 
-from theanine.embeddings.base import Vectors, normalize_rows
+from theanine.embeddings.nonblank import NonblankEmbedder
 from theanine.errors import ModelRejected
 from theanine.llm.limits import Limits
 from theanine.llm.provider import (
@@ -25,18 +26,14 @@ from theanine.llm.provider import (
     translate_errors,
 )
 from theanine.llm.retry import call_with_retries
-from theanine.tokenizer import sanitize
 
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 200_000
-MAX_CHARACTERS = 8_000
-"""Characters of a text that are sent; within 8,192 tokens in any script."""
 
 
-class PydanticAIEmbedder:
+class PydanticAIEmbedder(NonblankEmbedder):
     """An embedding model by name, such as ``openai:text-embedding-3-small``.
 
-    Texts are cut at ``MAX_CHARACTERS`` and sent in batches; blank ones give a row of zeros.
     Calls are retried within ``limits``; its budgets do not apply.
 
     Raises SettingsError for a wrong or missing name, key or package.
@@ -45,6 +42,7 @@ class PydanticAIEmbedder:
     def __init__(
         self, name: str, base_url: str | None = None, *, limits: Limits | None = None
     ) -> None:
+        super().__init__()
         model_name = openai_name(name, base_url)
         self._model, self._provider = _embedding_model(name, model_name, base_url)
         self._name = name if model_name is None else f"openai:{model_name}"
@@ -52,34 +50,11 @@ class PydanticAIEmbedder:
         self._limits = limits or Limits()
         self._limiter = anyio.CapacityLimiter(self._limits.concurrency)
         self._rng = Random()
-        self._dimension = 0
 
     @property
     def name(self) -> str:
         """The full name, always with its provider."""
         return self._name
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts. The dimension is learned from the first call."""
-        return await self._embed(texts, "document")
-
-    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Embed queries; some providers' models treat these differently."""
-        return await self._embed(texts, "query")
-
-    async def _embed(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        texts = [sanitize(text[:MAX_CHARACTERS]) for text in texts]
-        nonblank = [row for row, text in enumerate(texts) if text.strip()]
-        if not nonblank and not self._dimension:
-            await self._embed_batch(["dimension"], kind)
-        batches = [
-            await self._embed_batch([texts[row] for row in rows], kind)
-            for rows in _batches(nonblank, texts)
-        ]
-        vectors = np.zeros((len(texts), self._dimension), np.float32)
-        if batches:
-            vectors[nonblank] = np.concatenate(batches)
-        return vectors
 
     async def close(self) -> None:
         """Close the HTTP connections."""
@@ -87,27 +62,34 @@ class PydanticAIEmbedder:
             async with self._provider:
                 pass  # leaving the context closes them
 
-    async def _embed_batch(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
-        rows = await call_with_retries(
-            partial(self._call, texts, kind),
+    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Split texts by ``BATCH_TEXTS`` and ``BATCH_CHARACTERS``."""
+        batch: list[str] = []
+        size = 0
+        for text in texts:
+            if len(batch) == BATCH_TEXTS or (batch and size + len(text) > BATCH_CHARACTERS):
+                yield batch
+                batch, size = [], 0
+            batch.append(text)
+            size += len(text)
+        if batch:
+            yield batch
+
+    async def embed_batch(self, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        """Embed texts with one call and its retries."""
+        return await call_with_retries(
+            partial(self._call, texts, "query" if queries else "document"),
             self._name,
             limits=self._limits,
             limiter=self._limiter,
             rng=self._rng,
         )
-        self._dimension = self._dimension or rows.shape[1]
-        if rows.shape != (len(texts), self._dimension) or not np.isfinite(rows).all():
-            raise ModelRejected(
-                f"{self._name} returned vectors of shape {rows.shape} for {len(texts)} texts, or "
-                f"non-finite numbers; expected {self._dimension} numbers each. Is it an embedder?"
-            )
-        return rows
 
-    async def _call(self, texts: Sequence[str], kind: EmbedInputType) -> Vectors:
+    async def _call(self, texts: Sequence[str], kind: EmbedInputType) -> NDArray[Any]:
         with translate_errors(self._name, self._address):
             result = await self._model.embed(list(texts), input_type=kind)
         try:
-            return normalize_rows(np.atleast_2d(np.asarray(result.embeddings, np.float64)))
+            return np.atleast_2d(np.asarray(result.embeddings, np.float64))
         except ValueError as error:
             raise ModelRejected(f"{self._name} returned vectors of unequal length") from error
 
@@ -129,16 +111,3 @@ def _embedding_model(
         lambda: infer_embedding_model(name, provider_factory=make_provider), name
     )
     return model, providers[-1] if providers else None
-
-
-def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    batch: list[int] = []
-    size = 0
-    for row in rows:
-        if len(batch) == BATCH_TEXTS or (batch and size + len(texts[row]) > BATCH_CHARACTERS):
-            yield batch
-            batch, size = [], 0
-        batch.append(row)
-        size += len(texts[row])
-    if batch:
-        yield batch

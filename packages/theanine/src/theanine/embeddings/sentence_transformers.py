@@ -10,18 +10,14 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from theanine.embeddings.base import Scores
 from theanine.embeddings.on_device import (
-    QUESTION_END,
     OnDevice,
     OnDeviceEmbedder,
-    check_scores,
+    OnDeviceReranker,
     hub_errors,
-    prepare_text,
     require_package,
 )
 from theanine.embeddings.on_disk import Source, resolve_source
@@ -52,7 +48,7 @@ class SentenceTransformersEmbedder(OnDeviceEmbedder[Any]):
         return encode(list(texts), batch_size=_TEXT_BATCH, show_progress_bar=False)
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(OnDeviceReranker[Any]):
     """A ``CrossEncoder`` with one score for each pair, from a folder or the Hugging Face hub.
 
     Scores come from the model's own activation, mostly between 0 and 1. Raises as
@@ -62,23 +58,11 @@ class CrossEncoderReranker:
     def __init__(self, model: str) -> None:
         source = resolve_source(RERANKER, model)
         require_package(_PACKAGE, EXTRA, f"the reranker {source.name}")
-        self._model = _on_device(source, "CrossEncoder")
+        super().__init__(_on_device(source, "CrossEncoder"))
 
-    @property
-    def name(self) -> str:
-        """The full name; for a model from a folder, with a fingerprint of its files."""
-        return self._model.source.name
-
-    async def score(self, question: str, texts: Sequence[str]) -> Scores:
-        """Score each text with the question, ``(n,)``."""
-        if not texts:
-            return np.zeros(0, np.float32)
-        end = prepare_text(question[-QUESTION_END:])
-        pairs = [(end, prepare_text(text)) for text in texts]
-        scores = await self._model.run(
-            lambda model: model.predict(pairs, batch_size=_PAIR_BATCH, show_progress_bar=False)
-        )
-        return check_scores(np.asarray(scores), len(texts), self.name)
+    def scores(self, model: Any, question: str, texts: Sequence[str]) -> Any:
+        pairs = [(question, text) for text in texts]
+        return model.predict(pairs, batch_size=_PAIR_BATCH, show_progress_bar=False)
 
 
 def _on_device(source: Source, kind: str) -> OnDevice[Any]:

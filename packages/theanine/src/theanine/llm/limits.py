@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from theanine.deprecation import renamed_fields
 from theanine.errors import BudgetExceeded, SettingsError
 from theanine.types import Scope, Usage
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from theanine.store.values import CostLine
 
 
+@renamed_fields(
+    constructor=True, money_per_session="cost_per_session", money_per_scope="cost_per_scope"
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Retry, concurrency and cost limits for model calls. A budget of None is unlimited.
@@ -39,7 +42,6 @@ class Limits:
         tokens_per_scope: tokens of all prompts and replies of one scope, over its lifetime.
         cost_per_session: US dollars for remembering one session.
         cost_per_scope: US dollars for one scope, over its lifetime.
-        money_per_session, money_per_scope: deprecated names of the two above.
     """
 
     concurrency: int = 8
@@ -54,15 +56,6 @@ class Limits:
     tokens_per_scope: int | None = None
     cost_per_session: float | None = None
     cost_per_scope: float | None = None
-    money_per_session: InitVar[float | None] = None
-    money_per_scope: InitVar[float | None] = None
-
-    def __post_init__(self, money_per_session: float | None, money_per_scope: float | None) -> None:
-        for period, limit in (("session", money_per_session), ("scope", money_per_scope)):
-            if limit is not None:
-                message = f"money_per_{period} is now cost_per_{period}"
-                warnings.warn(message, DeprecationWarning, stacklevel=3)
-                object.__setattr__(self, f"cost_per_{period}", limit)
 
 
 class CostLimits:
