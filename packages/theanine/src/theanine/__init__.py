@@ -91,53 +91,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client": (
-        "AsyncClient",
-        "AsyncLiveSession",
-        "AsyncUserMemory",
-        "Client",
-        "ImportReport",
-        "LiveSession",
-        "OpenOptions",
-        "UserMemory",
-        "aopen",
-        "open",
-    ),
-    "errors": (
-        "ModelError",
-        "RememberingFailed",
-        "TheanineError",
-        "UserError",
-    ),
-    "llm.limits": ("Limits",),
-    "methods.base": (
-        "Estimate",
-        "Reply",
-    ),
-    "methods.theanine.config": ("TheanineConfig",),
-    "remembering": (
-        "RebuildEstimate",
-        "RebuildReport",
-        "RememberReport",
-    ),
-    "store.values": ("ForgetReport",),
-    "types": (
-        "History",
-        "Link",
-        "Mark",
-        "Memory",
-        "Part",
-        "Recollection",
-        "Relation",
-        "Scope",
-        "Session",
-        "Timeline",
-        "Transcript",
-        "Turn",
-        "Utterance",
-    ),
+    "client": "AsyncClient AsyncLiveSession AsyncUserMemory Client ImportReport LiveSession "
+    "OpenOptions UserMemory aopen open",
+    "errors": "ModelError RememberingFailed TheanineError UserError",
+    "llm.limits": "Limits",
+    "methods.base": "Estimate Reply",
+    "methods.theanine.config": "TheanineConfig",
+    "remembering": "RebuildEstimate RebuildReport RememberReport",
+    "store.values": "ForgetReport",
+    "types": "History Link Mark Memory Part Recollection Relation Scope Session Timeline "
+    "Transcript Turn Utterance",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 _RENAMED = {
     "Agent": "Client",

@@ -11,11 +11,10 @@ from typing import Annotated
 import typer
 
 from theanine import LiveSession, UserMemory
-from theanine.cli.options import RENAMED_OPTIONS, RecallOptions, UserOption, expand_options
+from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
+from theanine.cli.options import RecallOptions, UserOption, expand_options
 from theanine.cli.rendering import console, pluralize, show_recollection
 from theanine.errors import ModelError, RememberingFailed
-
-__all__ = ["RENAMED_OPTIONS", "chat"]
 
 PAUSE_MINUTES = 30.0
 

@@ -98,13 +98,10 @@ def _format_mark(mark: Mark | None, sessions: Mapping[int, Session]) -> str:
     if mark is None:
         return ""
     replacement = f" by {mark.by}" if mark.by is not None else ""
-    date = f", {_format_start(sessions[mark.session])}" if sessions[mark.session].dated else ""
+    session = sessions[mark.session]
+    date = f", {format_date(session)}" if session.dated else ""
     reason = f": {mark.reason}" if mark.reason else ""
     return f"{mark.kind}{replacement} (session {mark.session}{date}){reason}"
-
-
-def _format_start(session: Session) -> str:
-    return f"{session.started_at:%d %b %Y}" if session.dated else ""
 
 
 def _with_mark(
@@ -136,12 +133,8 @@ def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption =
         ["user", "", "date", "turns", "state", "key"],
         (
             [
-                name,
-                session.id,
-                _format_start(session),
-                session.turn_count,
-                _state(session),
-                session.key,
+                *(name, session.id, format_date(session)),
+                *(session.turn_count, _state(session), session.key),
             ]
             for name, sessions in by_user.items()
             for session in sessions

@@ -13,35 +13,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from theanine.cli.output import json_default, show_json
+from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
 from theanine.errors import NotFound, SettingsError
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-
-__all__ = [
-    "BaseUrlOption",
-    "EachUser",
-    "EmbedderOption",
-    "JsonOption",
-    "MethodOption",
-    "ModelOption",
-    "ModelOptions",
-    "RecallOptions",
-    "RerankedOption",
-    "RerankerOption",
-    "SettingsOption",
-    "StoreOption",
-    "StoreOptions",
-    "UserOption",
-    "YesOption",
-    "expand_options",
-    "json_default",
-    "notify_if_local",
-    "open_client",
-    "parse_settings",
-    "show_json",
-    "user_or_all",
-]
 
 StoreOption = Annotated[
     str,

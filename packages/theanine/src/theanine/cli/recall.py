@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 import theanine
+from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
-    RENAMED_OPTIONS,
     JsonOption,
     RecallOptions,
     UserOption,
@@ -21,8 +21,6 @@ from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
 from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
-
-__all__ = ["RENAMED_OPTIONS", "demo", "recall"]
 
 DEMO_TIMELINES = 4
 

@@ -12,19 +12,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from theanine.cli.text import pluralize, visible
-from theanine.types import Link, Memory, Recollection, Timeline, Turn
-
-__all__ = [
-    "console",
-    "format_date",
-    "format_source",
-    "pluralize",
-    "show_recollection",
-    "show_table",
-    "show_timelines",
-    "visible",
-]
+from theanine.cli.text import pluralize as pluralize
+from theanine.cli.text import visible as visible
+from theanine.types import Link, Memory, Recollection, Session, Timeline, Turn
 
 MAX_SOURCE_CHARACTERS = 160
 """Characters of a source turn that are shown; ``--json`` has all of it."""
@@ -53,9 +43,10 @@ def console() -> Console:
     return terminal
 
 
-def format_date(memory: Memory | Turn) -> str:
-    """Return the day of a memory or turn, ``08 May 2024``; empty if it has no date."""
-    return f"{memory.at:%d %b %Y}" if memory.dated else ""
+def format_date(item: Memory | Turn | Session) -> str:
+    """Return the day of a memory, turn or session, ``08 May 2024``; empty if it has no date."""
+    at = item.started_at if isinstance(item, Session) else item.at
+    return f"{at:%d %b %Y}" if item.dated else ""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ this happens; the client itself does what concerns the whole store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from theanine.client.engine import Engine
@@ -37,12 +36,7 @@ class AsyncClient(ScopedOperations):
         await self._engine.open()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def close(self) -> None:

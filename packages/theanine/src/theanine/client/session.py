@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -35,13 +34,8 @@ class AsyncLiveSession:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.end(remember=error is None)
+    async def __aexit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        await self.end(remember=kind is None)
 
     async def hear(
         self, text: str, *, speaker: str | None = None, at: datetime | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial, wraps
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import finalize
 
@@ -70,16 +69,18 @@ class _Operations(_Sync):
     export = _iterate(ScopedOperations.export)
 
 
-class LiveSession(_Sync):
-    """One session with one user. Leaving its ``with`` block ends and remembers it."""
-
-    def __init__(self, inner: AsyncLiveSession, client: Client) -> None:
+class _Handle(_Sync):
+    def __init__(self, inner: Any, client: Client) -> None:
         self.inner, self._client = inner, client
 
     @property
     def portal(self) -> BlockingPortal:
         """The client's event loop. Raises StoreError once the client is closed."""
         return self._client.portal
+
+
+class LiveSession(_Handle):
+    """One session with one user. Leaving its ``with`` block ends and remembers it."""
 
     @property
     def id(self) -> int | None:
@@ -94,28 +95,15 @@ class LiveSession(_Sync):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.end(remember=error is None)
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        self.end(remember=kind is None)
 
 
-class UserMemory(_Operations):
+class UserMemory(_Handle, _Operations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
     Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
     """
-
-    def __init__(self, inner: AsyncUserMemory, client: Client) -> None:
-        self.inner, self._client = inner, client
-
-    @property
-    def portal(self) -> BlockingPortal:
-        """The client's event loop. Raises StoreError once the client is closed."""
-        return self._client.portal
 
     @property
     def scope(self) -> Scope:
@@ -186,12 +174,7 @@ class Client(_Operations):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 

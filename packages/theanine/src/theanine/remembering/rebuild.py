@@ -118,7 +118,9 @@ class Rebuilder:
         """Remember what is pending; when nothing is, drop what this rebuild replaces."""
         replaced = await self._replaced(scope, instead)
         if self._again:  # stages of other settings would never be finished
-            await self._store.delete_method_data(await self._other_stages(scope), scope)
+            stages = [name for name in await self._store.methods(scope) if self._is_stage(name)]
+            stale = [name for name in stages if name != self._method.name]
+            await self._store.delete_method_data(stale, scope)
         reports: list[RememberReport] = []
         while True:  # sessions may end in the meantime
             attempted = await self._worker.remember(scope, progress)
@@ -126,8 +128,10 @@ class Rebuilder:
             if waiting := await self._store.pending(self._method.name, scope):
                 if not attempted or any(report.failure for report in attempted):
                     return RebuildReport(reports=reports, waiting=waiting)
-            elif not self._again or await self._promote(scope):
+            elif not self._again:
                 break
+            elif await self._store.promote(self._method.name, self._name, scope) is not None:
+                break  # otherwise a session has just ended
         others = [name for name in replaced if name != self._name]
         if (
             others
@@ -139,11 +143,6 @@ class Rebuilder:
             reports=reports, replaced={name: count for name, count in replaced.items() if count}
         )
 
-    async def _promote(self, scope: Scope | None) -> bool:
-        """Replace the method's memories by the stage's; False if a session has just ended."""
-        promoted = await self._store.promote(self._method.name, self._name, scope)
-        return promoted is not None
-
     async def _replaced(self, scope: Scope | None, instead: bool) -> dict[str, int]:
         """Return the number of memories to drop, by method."""
         counts = await self._store.methods(scope)
@@ -151,14 +150,11 @@ class Rebuilder:
             name: count
             for name, count in counts.items()
             if (name == self._name and self._again)
-            or (instead and name != self._name and not name.startswith(self._name + _SEPARATOR))
+            or (instead and name != self._name and not self._is_stage(name))
         }
 
-    async def _other_stages(self, scope: Scope | None) -> list[str]:
-        """Return the method's stages that were begun with other settings."""
-        names = await self._store.methods(scope)
-        prefix = self._name + _SEPARATOR
-        return [name for name in names if name.startswith(prefix) and name != self._method.name]
+    def _is_stage(self, name: str) -> bool:
+        return name.startswith(self._name + _SEPARATOR)
 
     def _cost(self, total: Estimate) -> float | None:
         if not self._chat or not total.calls:
