@@ -21,6 +21,7 @@ from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
 from theanine.text.formatting import format_speaker
 from theanine.types import History, Session, Transcript, Turn, Utterance
+from theanine_bench.judges.answers import TEAFARM_PROMPT
 from theanine_bench.samples import SampleResult
 from theanine_bench.teafarm.generate import (
     QUESTION,
@@ -36,7 +37,7 @@ from theanine_bench.teafarm.generate import (
     speaker_pairs,
     write_question_file,
 )
-from theanine_bench.teafarm.metrics import JUDGE_PROMPT, JudgedSuccess
+from theanine_bench.teafarm.metrics import JudgedSuccess
 from theanine_bench.teafarm.questions import CounterfactualQuestion, read_question_file
 
 pytestmark = pytest.mark.anyio
@@ -77,7 +78,7 @@ def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> LoggedS
 
 async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     """The prompt of a step."""
-    if name == JUDGE_PROMPT.name:
+    if name == TEAFARM_PROMPT.name:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
         await JudgedSuccess().score(item, caller)
         return caller.asked[0].prompt
@@ -88,7 +89,7 @@ async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     return next(one.prompt for one in caller.asked if one.step.startswith(f"{name}@"))
 
 
-@pytest.mark.parametrize("step", [QUESTION, SESSION, JUDGE_PROMPT], ids=lambda step: step.name)
+@pytest.mark.parametrize("step", [QUESTION, SESSION, TEAFARM_PROMPT], ids=lambda step: step.name)
 async def test_prompts_are_as_they_were_read_short_and_quote_safely(
     step: PromptTemplate[Any],
 ) -> None:
@@ -247,5 +248,7 @@ def test_the_scripted_answers_fit() -> None:
         talk(SESSION.render(speakers="Ana\nTheo", last="Ana: Hi", question="Ana: Q"))
     )
     assert find_session_fault(led.turns, replace(WHY, text="Q")) is None
-    said = json.loads(talk(JUDGE_PROMPT.render(question="Q", answer="the boat", reply="the boat")))
+    said = json.loads(
+        talk(TEAFARM_PROMPT.render(question="Q", answer="the boat", reply="the boat"))
+    )
     assert said["verdict"] == "Correct"

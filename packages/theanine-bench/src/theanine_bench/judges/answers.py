@@ -20,10 +20,19 @@ from theanine_bench.judges.rendering import (
 )
 from theanine_bench.metrics.ordering import order_score
 from theanine_bench.samples import SampleResult
-from theanine_bench.teafarm.metrics import CORRECT, INCORRECT
-from theanine_bench.teafarm.metrics import JUDGE_PROMPT as TEAFARM
 
 REASON = "why, with the evidence, in a sentence or two"
+
+
+class Verdict(BaseModel):
+    """The judge's reply."""
+
+    reason: str = Field(description="in one or two sentences")
+    verdict: Literal["Correct", "Incorrect"]
+
+
+CORRECT, INCORRECT = "Correct", "Incorrect"
+TEAFARM_PROMPT = load_prompt(PROMPTS, "teafarm-judge", 1, Verdict)
 
 
 class Hundred(BaseModel):
@@ -223,7 +232,7 @@ _JUDGES = (
         worst={"teafarm": 0.0},
         prompt=always(
             JudgePrompt(
-                step=TEAFARM,
+                step=TEAFARM_PROMPT,
                 values=lambda result: {
                     "question": one_line(result.question),
                     "answer": reference(result),

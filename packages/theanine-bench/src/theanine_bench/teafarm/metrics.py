@@ -6,31 +6,17 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
-
-from pydantic import BaseModel, Field
 
 from theanine.llm.chat import ScopedChat
-from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import one_line
 from theanine.text.words import is_unspaced
+from theanine_bench.judges.answers import CORRECT, INCORRECT, TEAFARM_PROMPT
 from theanine_bench.samples import SampleResult, Score
 
-CORRECT, INCORRECT = "Correct", "Incorrect"
 SUCCESS = "success"
 """The judged metric: 1 if the reply agrees with the right answer, else 0."""
 SUCCESS_BY_RULE = "success_by_rule"
 """The metric by phrases."""
-
-
-class Verdict(BaseModel):
-    """The judge's reply."""
-
-    reason: str = Field(description="in one or two sentences")
-    verdict: Literal["Correct", "Incorrect"]
-
-
-JUDGE_PROMPT = load_prompt("theanine_bench.teafarm", "teafarm-judge", 1, Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +31,7 @@ class JudgedSuccess:
         """Return 1 for Correct, else 0. Raises ModelError if the judge fails."""
         assert judge  # a run without a judge is refused
         reply = await judge.ask(
-            JUDGE_PROMPT,
+            TEAFARM_PROMPT,
             check=lambda verdict: None if verdict.reason.strip() else "the reason is empty",
             question=one_line(result.question),
             answer=one_line(result.reference),
