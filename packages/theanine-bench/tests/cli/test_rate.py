@@ -71,7 +71,7 @@ def test_over_http(folder: Path, run: Terminal) -> None:
         good = {"rater": "Ana", "task": task, "answers": {"entailment": "entails"}}
         assert ask(place, "/forms/entailment/ratings", good)[0] == 204
         wrong = {**good, "answers": {"entailment": "x"}}
-        assert "'x' is no answer" in ask(place, "/forms/entailment/ratings", wrong)[1]
+        assert "'x' is not an answer" in ask(place, "/forms/entailment/ratings", wrong)[1]
         assert ask(place, "/forms/entailment/ratings", [1])[0] == 422
         assert ask(place, "/forms/linking/ratings", good)[0] == 404
         assert ask(place, "/", Host="evil.example")[0] == 400
@@ -94,7 +94,7 @@ def test_with_the_keyboard_alone(folder: Path) -> None:
         expect(page.locator("#rater")).to_be_focused()  # the browser focuses after it has loaded
         page.keyboard.type("Ana <b>")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#asks fieldset")
+        page.wait_for_selector("#questions fieldset")
         assert "Ana <b>" in page.inner_text("header")
         for points in "32103":
             page.keyboard.press(points)
@@ -107,9 +107,9 @@ def test_with_the_keyboard_alone(folder: Path) -> None:
         again = browser.new_page()
         again.goto(f"{place}/forms/perspectives?rater=Ana%20%3Cb%3E")  # goes on where it was left
         assert "1 of 3 done · task 2" in again.inner_text("#count")
-        assert again.is_checked("#ask-coherence input[value='1']")
+        assert again.is_checked("#question-coherence input[value='1']")
         again.keyboard.press("ArrowLeft")
-        assert again.is_checked("#ask-humanness input[value='3']")
+        assert again.is_checked("#question-humanness input[value='3']")
         again.goto(f"{place}/results")
         assert "Ana <b>" in again.inner_text("main")
         assert faults == []
@@ -121,7 +121,7 @@ def test_what_is_not_saved_is_said(folder: Path) -> None:
         page = browser.new_page()
         with served(folder, "--form", "entailment", "--sample", "4") as place:
             page.goto(f"{place}/forms/entailment?rater=Bo")
-            page.wait_for_selector("#asks fieldset")
+            page.wait_for_selector("#questions fieldset")
         page.keyboard.press("1")
         page.wait_for_selector("#state.bad")
         assert page.inner_text("#state").startswith("not saved: ")

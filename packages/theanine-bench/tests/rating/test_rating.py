@@ -120,8 +120,8 @@ def test_the_longest_names_are_kept(tmp_path: Path) -> None:
         (" ", Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
         ("雨" * 27, Rating(task="t0", answers={}), "name has 1 to 80 bytes"),
         ("A", Rating(task="t9", answers={}), "no task 't9'"),
-        ("A", Rating(task="t0", answers={"entailment": "maybe"}), "'maybe' is no answer"),
-        ("A", Rating(task="t0", answers={"mood": "good"}), "no answer to 'mood'"),
+        ("A", Rating(task="t0", answers={"entailment": "maybe"}), "'maybe' is not an answer"),
+        ("A", Rating(task="t0", answers={"mood": "good"}), "not an answer to 'mood'"),
         ("A", Rating(task="t0", answers={}, note="x" * 2_001), "at most 2000"),
     ],
 )

@@ -148,7 +148,7 @@ async def test_what_stays_unusable_is_an_error() -> None:
     with pytest.raises(UnusableReply):
         await generate_questions(talks(), lambda _: caller, 1)
     assert caller.faults
-    with pytest.raises(BadInput, match="nothing in it is worth"):
+    with pytest.raises(BadInput, match="the summaries of its sessions are empty"):
         await generate_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
 
 

@@ -250,7 +250,7 @@ async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) 
         await load_task(file, judge="local", store=str(file))
     with theanine.open(str(tmp_path / "m.db")) as agent, agent.user("bo").session() as talk:
         talk.hear("Hi.")
-    with pytest.raises(NotFound, match="nothing was said by or to ana; the store knows bo"):
+    with pytest.raises(NotFound, match="ana has no turns; the store has bo"):
         await load_task(file, judge="local", store=str(tmp_path / "m.db"))
 
 
@@ -363,7 +363,7 @@ def test_success_is_of_all_questions_that_there_were() -> None:
     assert report.success == 0.1
     (line,) = report.lines
     assert line.success and (line.success.mean, line.success.n, line.unjudged) == (0.5, 2, 1)
-    with pytest.raises(ValueError, match="no figure"):
+    with pytest.raises(ValueError, match="no questions"):
         _ = Report(results=[], total=0).success
 
 

@@ -137,7 +137,7 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
         ([{"id": "e", "session1": talk(1)}], "episode 1: no questions in it .* session 1"),
         (
             [{**listed(), "questions": [{"question": "Q"}]}],
-            "question e1/1 has no words or no answer",
+            "question e1/1 has no text or no answer",
         ),
         ([{**listed(), "questions": [3]}], "episode 1, question 1: it is no JSON object"),
         ([{**listed(), "questions": {"Ana": 3}}], "the question of Ana: it is no JSON object"),

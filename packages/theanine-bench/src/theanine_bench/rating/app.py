@@ -55,7 +55,7 @@ class _Views:
     def start(self) -> HTMLResponse:
         """Render the start page, which asks for the rater's name and the form."""
         return self._page(
-            "start.html", title="Rate", forms=[_progress(one) for one in self._ratings.values()]
+            "start.html", title="Rate", forms=list(map(_progress, self._ratings.values()))
         )
 
     def rate(self, form: str, rater: str) -> HTMLResponse:
@@ -78,7 +78,7 @@ class _Views:
             rating = Rating(task=sent["task"], answers=sent["answers"], note=sent.get("note", ""))
             self._get(form).add(sent["rater"], rating)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise HTTPException(422, f"that is no rating: {error}") from None
+            raise HTTPException(422, f"this is not a rating: {error}") from None
         return Response(status_code=204)
 
     def export(self, form: str) -> Response:
@@ -88,18 +88,18 @@ class _Views:
 
     def results(self) -> HTMLResponse:
         """Render the results of all forms."""
-        found = [(one.form, one.results(), one.raters()) for one in self._ratings.values()]
-        return self._page("results.html", title="Results", found=found)
+        forms = [(each.form, each.results(), each.raters()) for each in self._ratings.values()]
+        return self._page("results.html", title="Results", forms=forms)
 
     def results_json(self) -> JSONResponse:
         """Return the results of all forms as JSON."""
         return JSONResponse(
-            {name: list(map(asdict, one.results())) for name, one in self._ratings.items()}
+            {name: list(map(asdict, each.results())) for name, each in self._ratings.items()}
         )
 
     def _get(self, form: str) -> Ratings:
         if form not in self._ratings:
-            raise HTTPException(404, f"no form {form!r}")
+            raise HTTPException(404, f"unknown form {form!r}")
         return self._ratings[form]
 
     def _page(self, name: str, **values: Any) -> HTMLResponse:
@@ -131,7 +131,7 @@ def _page_data(ratings: Ratings, rater: str) -> dict[str, Any]:
     return {
         "form": ratings.form.name,
         "rater": rater.strip(),
-        "asks": [asdict(question) for question in ratings.form.questions],
+        "questions": [asdict(question) for question in ratings.form.questions],
         "tasks": [
             {"id": task.id, "blocks": [asdict(block) for block in task.blocks]}
             for task in ratings.tasks

@@ -1,4 +1,4 @@
-"""The papers' rating forms: what a rater is asked about each task, and how answers are counted."""
+"""The papers' rating forms: their questions about each task, and how answers are counted."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Ratings:
         for question, value in rating.answers.items():
             if value not in choices.get(question, ()):
                 raise BadInput(
-                    f"{value!r} is no answer to {question!r} in the form {self.form.name}"
+                    f"{value!r} is not an answer to {question!r} in the form {self.form.name}"
                 )
         self.folder.mkdir(parents=True, exist_ok=True)
         append_line(file, json.dumps(asdict(rating), ensure_ascii=False, sort_keys=True))
@@ -93,7 +93,7 @@ class Ratings:
             try:
                 rating = Rating(**record)
             except TypeError:
-                raise BadInput("it is no rating", where) from None
+                raise BadInput("this line is not a rating", where) from None
             ratings[rating.task] = rating
         return ratings
 
@@ -103,7 +103,7 @@ class Ratings:
         return [self._result(question, ratings) for question in self.form.questions]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return every rating as a flat row: rater, task, one column a question, note."""
+        """Return every rating as a flat row: rater, task, a column per question, note."""
         return [
             {"rater": rater, "task": rating.task, **rating.answers, "note": rating.note}
             for rater in self.raters()
@@ -122,11 +122,11 @@ class Ratings:
                     labels.setdefault(task.id, []).append(label)
                     raters.add(rater)
         majorities = Counter(
-            majority(one) or question.undecided or "undecided" for one in labels.values()
+            majority(given) or question.undecided or "undecided" for given in labels.values()
         )
-        points = [float(label) for one in labels.values() for label in one if question.scale]
+        points = [float(label) for given in labels.values() for label in given if question.scale]
         most = max(map(len, labels.values()), default=0)
-        compared = [one for one in labels.values() if len(one) == most] if most > 1 else []
+        compared = [given for given in labels.values() if len(given) == most] if most > 1 else []
         return RatingResult(
             question=question.id,
             raters=len(raters),
@@ -140,10 +140,8 @@ class Ratings:
     def _file(self, rater: str) -> Path:
         name = rater.strip()
         if not name or len(name.encode()) > MAX_NAME_BYTES:
-            raise BadInput(
-                f"a rater's name has 1 to {MAX_NAME_BYTES} bytes: as many plain letters, or "
-                f"{MAX_NAME_BYTES // 3} of Chinese or Japanese"
-            )
+            size = len(name.encode())
+            raise BadInput(f"a rater's name has 1 to {MAX_NAME_BYTES} bytes; this one has {size}")
         return self.folder / f"{quote(name, safe='')}.jsonl"
 
 

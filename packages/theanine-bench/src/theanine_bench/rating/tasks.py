@@ -66,7 +66,7 @@ async def draw_tasks(
         return _load_tasks(file)
     tasks = [task async for task in _make_tasks(runs, form, seed)]
     if not tasks:
-        raise BadInput(f"it has nothing to rate with the form {form.name}", str(runs[0].path))
+        raise BadInput(f"there is nothing to rate with the form {form.name}", str(runs[0].path))
     drawn = Random(seed).sample(tasks, min(sample, len(tasks)))
     file.parent.mkdir(parents=True, exist_ok=True)
     records = [asdict(task) for task in drawn]
@@ -118,9 +118,9 @@ async def _link_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
     method = run.settings()["config"]["method"]
     async with _open_store(run) as store:
         for scope in await store.scopes():
-            memories = {one.id: one for one in await store.memories(scope, method=method)}
+            memories = {m.id: m for m in await store.memories(scope, method=method)}
             for link in await store.links(scope, method=method):
-                relation = Block(title="Relation", lines=(str(link.relation or "none named"),))
+                relation = Block(title="Relation", lines=(str(link.relation or "unnamed"),))
                 yield RatingTask(
                     id=f"{scope.user}/{link.older}-{link.newer}",
                     blocks=(
@@ -146,13 +146,13 @@ async def _refinement_tasks(
     method = run.settings()["config"]["method"]
     async with _open_store(run) as store:
         for group in dict.fromkeys(result.group for result in results.values()):
-            memories = {one.id: one for one in await store.memories(Scope(group), method=method)}
+            memories = {m.id: m for m in await store.memories(Scope(group), method=method)}
             for result in results.values():
                 for number, part in enumerate(result.recalled if result.group == group else (), 1):
                     if len(part["memories"]) < 2:
                         continue
                     timeline = [memories[id] for id in part["memories"]]
-                    lines = tuple(f"{format_date(one.at)}: {one.text}" for one in timeline)
+                    lines = tuple(f"{format_date(memory.at)}: {memory.text}" for memory in timeline)
                     yield RatingTask(
                         id=f"{result.id}/{number}",
                         blocks=(
@@ -182,9 +182,9 @@ def _comparison_tasks(
         recollections = [
             Block(
                 title=f"{ordinal} recollection",
-                lines=tuple(part["text"] for part in one.recalled) or ("(nothing)",),
+                lines=tuple(part["text"] for part in recalling.recalled) or ("(nothing)",),
             )
-            for ordinal, (_, one) in zip(("First", "Second"), shown, strict=True)
+            for ordinal, (_, recalling) in zip(("First", "Second"), shown, strict=True)
         ]
         yield RatingTask(
             id=id,

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 def compare_page(run: SavedRun) -> str:
     """Return the page as one HTML text that makes no requests."""
     methods = method_results(run)
-    numbers = sorted({number for one in methods for number in one.results})
-    first = max(methods, key=lambda one: one.turns)
+    numbers = sorted({number for method in methods for number in method.results})
+    first = max(methods, key=lambda method: method.turns)
     data = {
         "title": run.name,
         "utterance_count": first.turns,
         "sessions": first.sessions,
         "log": first.log,
         "unknown": unknown_sources(run),
-        "columns": [_column(one) for one in methods],
+        "columns": list(map(_column, methods)),
         "questions": [
-            _question([one.results.get(number) for one in methods], run.seconds)
+            _question([method.results.get(number) for method in methods], run.seconds)
             for number in numbers
         ],
         "turns": _turns(run.results.values(), run.undated),
@@ -41,22 +41,22 @@ def compare_page(run: SavedRun) -> str:
     return render_page("compare.html", title=run.name, data=data, scripts=["compare.js"])
 
 
-def _column(one: MethodResults) -> dict[str, Any]:
+def _column(method: MethodResults) -> dict[str, Any]:
     return {
-        "label": one.label,
-        "method": one.method,
-        "settings": {name: str(value) for name, value in one.settings.items()},
-        "model": one.model,
-        "memories": one.memories,
-        "links": one.links,
-        "failures": dict(one.failures),
-        "rememberSeconds": one.remember_seconds,
-        "recallSeconds": one.recall_seconds,
-        "remembering": _usage(one.remembering),
-        "recalling": _usage(one.recalling),
-        "tokens": one.tokens,
-        "found": one.evidence,
-        "disk": one.disk,
+        "label": method.label,
+        "method": method.method,
+        "settings": {name: str(value) for name, value in method.settings.items()},
+        "model": method.model,
+        "memories": method.memories,
+        "links": method.links,
+        "failures": dict(method.failures),
+        "rememberSeconds": method.remember_seconds,
+        "recallSeconds": method.recall_seconds,
+        "remembering": _usage(method.remembering),
+        "recalling": _usage(method.recalling),
+        "tokens": method.tokens,
+        "found": method.evidence,
+        "disk": method.disk,
     }
 
 

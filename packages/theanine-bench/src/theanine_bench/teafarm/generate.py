@@ -1,4 +1,4 @@
-"""Generate TeaFarm questions: summarize sessions, ask counterfactual questions, lead up to them.
+"""Generate TeaFarm questions: summaries, counterfactual questions, and sessions that lead to them.
 
 Steps 1 to 3 of Theanine (NAACL 2025), section 5.1 and Figures 23 and 24. Differences from the
 paper: the summary consists of statements with their turns, so that every question has evidence; an
@@ -183,7 +183,7 @@ async def _generate(
     logged = LoggedSessions(
         user=history.name,
         sessions=[session for session in sessions if session.turn_count],
-        turns={one.id: await user.turns(session=one.id) for one in sessions},
+        turns={session.id: await user.turns(session=session.id) for session in sessions},
     )
     try:
         if chat is None:
@@ -230,20 +230,24 @@ async def generate_questions(
         source_sessions=[session.id for session in sessions.sessions],
         check=lambda reply: find_question_fault(reply, len(statements), pairs, per_speaker),
         statements=_format_statements(statements, sessions),
-        pairs=_format_pairs(pairs, per_speaker),
+        pairs="\n".join(
+            f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} "
+            f"(questions: {per_speaker})"
+            for number, (asks, answers) in enumerate(pairs, 1)
+        ),
     )
     questions = [
         CounterfactualQuestion(
             id=f"{sessions.user}/{number}",
             user=sessions.user,
-            asks=pairs[asked.pair - 1][0],
-            answers=pairs[asked.pair - 1][1],
-            assumes=one_line(asked.assumes),
-            text=one_line(asked.question),
-            answer=one_line(asked.answer),
-            evidence=_evidence([statements[n - 1] for n in asked.evidence], sessions),
+            asks=pairs[question.pair - 1][0],
+            answers=pairs[question.pair - 1][1],
+            assumes=one_line(question.assumes),
+            text=one_line(question.question),
+            answer=one_line(question.answer),
+            evidence=_evidence([statements[n - 1] for n in question.evidence], sessions),
         )
-        for number, asked in enumerate(sorted(reply.questions, key=lambda one: one.pair), 1)
+        for number, question in enumerate(sorted(reply.questions, key=lambda q: q.pair), 1)
     ]
     return await gather(
         [partial(_with_session, question, sessions, chat) for question in questions]
@@ -253,7 +257,7 @@ async def generate_questions(
 async def blank_questions(
     sessions: LoggedSessions, per_speaker: int
 ) -> list[CounterfactualQuestion]:
-    """Return blank questions, each with one of the newest memories as evidence; asks no model."""
+    """Return blank questions, each with one of the newest memories as evidence; calls no model."""
     pairs = speaker_pairs(sessions.all_turns)
     memories = [
         memory
@@ -292,16 +296,10 @@ def speaker_pairs(turns: Sequence[Turn]) -> list[Pair]:
         if candidates and asks not in assistants:
             pairs.append((asks, candidates[0]))
     if not pairs:
-        raise BadInput("only one speaker: somebody has to ask, and somebody else to be asked")
+        raise BadInput(
+            "only one speaker: questions need somebody who asks and somebody who is asked"
+        )
     return pairs
-
-
-def _format_pairs(pairs: Sequence[Pair], per_speaker: int) -> str:
-    return "\n".join(
-        f"{number}: {format_speaker(asks)} asks {format_speaker(answers)} "
-        f"(questions: {per_speaker})"
-        for number, (asks, answers) in enumerate(pairs, 1)
-    )
 
 
 async def _summarize(sessions: LoggedSessions, chat_of_session: ChatOfSession) -> list[NewMemory]:
@@ -314,21 +312,21 @@ async def _summarize(sessions: LoggedSessions, chat_of_session: ChatOfSession) -
     )
     kept: list[NewMemory] = []
     tokens = 0
-    for statement in reversed([one for statements in by_session for one in statements]):
+    for statement in reversed([statement for each in by_session for statement in each]):
         tokens += estimate_tokens(statement.text) + 20
         if tokens > MAX_STATEMENT_TOKENS:
             break
         kept.append(statement)
     if not kept:
-        raise BadInput("nothing in it is worth remembering, so there is nothing to ask")
+        raise BadInput("the summaries of its sessions are empty, so there is nothing to ask about")
     return kept[::-1]
 
 
 def _format_statements(statements: Sequence[NewMemory], sessions: LoggedSessions) -> str:
     dated = {turn.id: turn.dated for turn in sessions.all_turns}
     return group_by_day(
-        (day_label(one.at, dated[one.source_turns[0]]), f"[{number}] {one_line(one.text)}")
-        for number, one in enumerate(statements, 1)
+        (day_label(memory.at, dated[memory.source_turns[0]]), f"[{number}] {one_line(memory.text)}")
+        for number, memory in enumerate(statements, 1)
     )
 
 
@@ -357,13 +355,13 @@ def find_question_fault(
     counts = Counter(question.pair for question in reply.questions)
     if counts != Counter(dict.fromkeys(range(1, len(pairs) + 1), per_speaker)):
         return f"wanted are exactly {per_speaker} for each of the pairs 1 to {len(pairs)}"
-    for number, one in enumerate(reply.questions, 1):
-        if not all(text.strip() for text in (one.assumes, one.question, one.answer)):
+    for number, question in enumerate(reply.questions, 1):
+        if not all(text.strip() for text in (question.assumes, question.question, question.answer)):
             return f"question {number}: a text is empty"
-        if not one.evidence or set(one.evidence) - set(range(1, statements + 1)):
+        if not question.evidence or set(question.evidence) - set(range(1, statements + 1)):
             return f"question {number}: its evidence must name statements from 1 to {statements}"
-        prefix = one.question.partition(":")[0].strip().casefold()
-        if prefix in {format_speaker(name).casefold() for name in pairs[one.pair - 1]}:
+        prefix = question.question.partition(":")[0].strip().casefold()
+        if prefix in {format_speaker(name).casefold() for name in pairs[question.pair - 1]}:
             return f"question {number}: a name stands before the words; give the words alone"
     return None
 
@@ -380,7 +378,7 @@ async def _with_session(
         last=format_dialogue(sessions.last_turns),
         question=f"{format_speaker(question.asks)}: {one_line(question.text)}",
     )
-    names = {format_speaker(one).casefold(): one for one in (question.asks, question.answers)}
+    names = {format_speaker(name).casefold(): name for name in (question.asks, question.answers)}
     session = tuple(
         (names[format_speaker(turn.speaker).casefold()], one_line(turn.text))
         for turn in _without_question(reply, question)

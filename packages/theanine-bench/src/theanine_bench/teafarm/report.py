@@ -55,7 +55,7 @@ class Report:
         Raises ValueError without questions.
         """
         if not self.total:
-            raise ValueError("a share of no questions is no figure")
+            raise ValueError("the run has no questions, so there is no share of correct answers")
         return sum(result.scores.get(self._metric, 0.0) for result in self.results) / self.total
 
     @property
@@ -143,7 +143,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [self.heading]
-        for result in {one.id: one for one in (*self.incorrect, *self.errors)}.values():
+        for result in {r.id: r for r in (*self.incorrect, *self.errors)}.values():
             lines += ["", *describe_result(result, external=self.method == EXTERNAL)]
         return "\n".join([*lines, *([f"\n{self.folder}"] if self.folder else [])])
 

@@ -47,7 +47,7 @@ def read_sessions(path: Path) -> EarlierSessions:
 def from_histories(histories: Sequence[History], hash: str) -> EarlierSessions:
     """Return histories, read from files of this hash, as earlier sessions."""
     ends = {
-        history.name: max(one.at for t in history.transcripts for one in (t, *t.turns))
+        history.name: max(timed.at for t in history.transcripts for timed in (t, *t.turns))
         for history in histories
     }
     return EarlierSessions(histories=histories, hash=hash, ends=ends)
@@ -64,7 +64,7 @@ async def export_sessions(location: str, users: Iterable[str]) -> EarlierSession
         for user in users:
             scope = Scope(user)
             ends[user] = max(turn.at for turn in await _turns(store, scope))
-            records += [one async for one in store.export(scope) if one["type"] != "journal"]
+            records += [r async for r in store.export(scope) if r["type"] != "journal"]
     content = json.dumps(records, sort_keys=True, ensure_ascii=False, default=str).encode()
     return EarlierSessions(records=records, hash=hashlib.sha256(content).hexdigest(), ends=ends)
 
@@ -113,8 +113,8 @@ def _copy_database(source: Path, target: Path) -> None:
 async def _turns(store: Store, scope: Scope) -> Sequence[Turn]:
     turns = await store.turns(scope)
     if not turns:
-        scopes = ", ".join(str(one) for one in (await store.scopes())[:10]) or "nobody"
-        raise NotFound(f"nothing was said by or to {scope}; the store knows {scopes}")
+        scopes = ", ".join(map(str, (await store.scopes())[:10])) or "no users"
+        raise NotFound(f"{scope} has no turns; the store has {scopes}")
     return turns
 
 

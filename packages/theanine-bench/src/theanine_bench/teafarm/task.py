@@ -89,7 +89,7 @@ def teafarm_task(
     groups = limit_samples(list(_groups(question_file.questions, earlier)), limit)
     if judge == LOCAL_MODEL:
         ids = {sample.id for group in groups for sample in group.samples}
-        _require_rules([one for one in question_file.questions if one.id in ids])
+        _require_rules([question for question in question_file.questions if question.id in ids])
     content = repr([asdict(question) | {"where": ""} for question in question_file.questions])
     return Task(
         bench="teafarm",
@@ -163,11 +163,11 @@ class RestoredTarget(ClientTarget):
 
 
 def _require_rules(questions: Sequence[CounterfactualQuestion]) -> None:
-    if bare := [one for one in questions if not one.has_rules]:
+    if bare := [question for question in questions if not question.has_rules]:
         raise SettingsError(
             f"{len(bare)} of {len(questions)} questions need a judge, first {bare[0].where} "
             f"[{bare[0].id}]: name a model with --judge, or write `must say:` or `must not say:` "
-            "phrases there, which are checked without one"
+            "phrases there, which are checked without a model"
         )
 
 
@@ -178,8 +178,9 @@ def _groups(
     for question in questions:
         by_user.setdefault(_user(question, earlier), []).append(question)
     histories = {history.name: history for history in earlier.histories}
-    for user, asked in by_user.items():
-        samples = tuple(question_sample(question, earlier.ends.get(user)) for question in asked)
+    for user, own_questions in by_user.items():
+        end = earlier.ends.get(user)
+        samples = tuple(question_sample(question, end) for question in own_questions)
         own = (histories[user],) if user in histories else ()
         yield Group(id=user, stages=(Stage(histories=own, samples=samples),))
 

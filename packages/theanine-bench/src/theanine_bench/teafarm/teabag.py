@@ -182,27 +182,27 @@ def _questions(
     people = list(dict.fromkeys(name for turns in _earlier_sessions(fields) for name, _ in turns))
     questions = [
         _question(
-            asked,
-            _last_session(asked, fields, i),
+            entry,
+            _last_session(entry, fields, i),
             people,
             CounterfactualQuestion(
                 id=f"{user}/{i + 1}",
                 user=user,
                 asks=people[i % len(people)],
-                text=_first_text(asked, _QUESTION_KEYS),
-                answer=_first_text(asked, _ANSWER_KEYS),
+                text=_first_text(entry, _QUESTION_KEYS),
+                answer=_first_text(entry, _ANSWER_KEYS),
                 data_set=data_set,
                 where=where,
             ),
         )
-        for i, asked in enumerate(_asked(fields, where))
+        for i, entry in enumerate(_question_entries(fields, where))
     ]
     if not questions:
         raise BadInput(f"no questions in it (questions, …); {_field_names(fields)}", where)
     return questions
 
 
-def _asked(fields: Fields, where: str) -> list[Fields]:
+def _question_entries(fields: Fields, where: str) -> list[Fields]:
     """Return the questions as objects."""
     listed: Any = next((fields[key] for key in _LIST_KEYS if key in fields), None)
     if isinstance(listed, dict):
@@ -223,9 +223,9 @@ def _asked(fields: Fields, where: str) -> list[Fields]:
     ]
 
 
-def _last_session(asked: Fields, fields: Fields, index: int) -> Turns:
+def _last_session(entry: Fields, fields: Fields, index: int) -> Turns:
     """Return session 6 of the question with an index."""
-    if turns := _session(asked, 6):
+    if turns := _session(entry, 6):
         return turns
     for key in _session_keys(6):
         if turns := _turns(fields.get(f"{key} {index + 1}"), ()):
@@ -239,13 +239,13 @@ def _last_session(asked: Fields, fields: Fields, index: int) -> Turns:
 
 
 def _question(
-    asked: Fields, session: Turns, people: Sequence[str], question: CounterfactualQuestion
+    entry: Fields, session: Turns, people: Sequence[str], question: CounterfactualQuestion
 ) -> CounterfactualQuestion:
     """Complete a question by who asks whom, and by its session without the question itself."""
     text, answer = question.text, question.answer
     if not text or not answer:
-        raise BadInput(f"question {question.id} has no words or no answer", question.where)
-    asks = _first_text(asked, _SPEAKER_KEYS)
+        raise BadInput(f"question {question.id} has no text or no answer", question.where)
+    asks = _first_text(entry, _SPEAKER_KEYS)
     match = _SPEAKER.fullmatch(text)
     if match and match[1] in people:
         asks, text = match[1], match[2].strip()

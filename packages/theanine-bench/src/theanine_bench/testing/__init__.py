@@ -1,8 +1,26 @@
-"""Scripted answers to the prompts of the judges and of TeaFarm, for `theanine.testing`."""
+"""Scripted replies to the prompts of the judges and of TeaFarm, for `theanine.testing`."""
 
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from theanine.testing.answers.blocks import Write
 from theanine_bench.testing import judges, teafarm
 
-STEPS = {**judges.STEPS, **teafarm.STEPS}
-"""Step name → writer of its answer; found through the group `theanine.scripted_answers`."""
-
 __all__ = ["STEPS"]
+
+
+def _as_text(reply: Callable[[Mapping[str, str]], dict[str, Any]]) -> Write:
+    def write(blocks: Mapping[str, str]) -> str:
+        return json.dumps(reply(defaultdict(str, blocks)), ensure_ascii=False)
+
+    return write
+
+
+STEPS: Mapping[str, Write] = {
+    step: _as_text(reply) for step, reply in {**judges.STEPS, **teafarm.STEPS}.items()
+}
+"""Step name → writer of its reply; found through the group `theanine.scripted_answers`."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from theanine.testing.answers.blocks import Write
+from theanine_bench.judges.replies import PERSPECTIVES
 
+Blocks = Mapping[str, str]
+Reply = dict[str, Any]
 _WORD = re.compile(r"\w{4,}")
 _NUMBERED = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 _ANSWER = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
 _TURN = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _UNKNOWN = re.compile(r"\b(not known|don't know|do not know|never|not mentioned|no idea)\b", re.I)
-_PERSPECTIVES = ("coherence", "consistency", "memorability", "engagingness", "humanness")
 
 
 def _words(text: str) -> set[str]:
@@ -22,152 +23,141 @@ def _words(text: str) -> set[str]:
 
 def _share(part: str, whole: str) -> float:
     """Return the share of the words of ``part`` in ``whole``; 1 if ``part`` has none."""
-    wanted = _words(part)
-    return len(wanted & _words(whole)) / len(wanted) if wanted else 1.0
+    words = _words(part)
+    return len(words & _words(whole)) / len(words) if words else 1.0
 
 
-def _known(blocks: Mapping[str, str]) -> str:
-    reference = blocks.get("reference", "")
-    return blocks.get("evidence", "") if reference == "(nothing)" else reference
+def _covered(blocks: Blocks) -> float:
+    """Return the share of the reference or, without one, of the evidence in the answer."""
+    reference = blocks["reference"]
+    return _share(blocks["evidence"] if reference == "(nothing)" else reference, blocks["answer"])
 
 
-def _covered(blocks: Mapping[str, str]) -> float:
-    return _share(_known(blocks), blocks.get("answer", ""))
-
-
-def _json(**values: object) -> str:
-    return json.dumps(values, ensure_ascii=False)
-
-
-def _why(share: float) -> str:
+def _explain(share: float) -> str:
     return f"{share:.0%} of the words are shared"
 
 
-def _gpt4score(blocks: Mapping[str, str]) -> str:
+def _gpt4score(blocks: Blocks) -> Reply:
     share = _covered(blocks)
-    return _json(explanation=_why(share), score=round(100 * share))
+    return {"explanation": _explain(share), "score": round(100 * share)}
 
 
-def _gpt_score(blocks: Mapping[str, str]) -> str:
+def _gpt_score(blocks: Blocks) -> Reply:
     share = _covered(blocks)
-    return _json(score=2 if share == 1 else int(share > 0))
+    return {"score": 2 if share == 1 else int(share > 0)}
 
 
-def _right(blocks: Mapping[str, str]) -> str:
+def _right(blocks: Blocks) -> Reply:
     share = _covered(blocks)
-    return _json(explanation=_why(share), label="right" if share >= 0.5 else "wrong")
+    return {"explanation": _explain(share), "label": "right" if share >= 0.5 else "wrong"}
 
 
-def _abstains(blocks: Mapping[str, str]) -> str:
-    said = _UNKNOWN.search(blocks.get("answer", ""))
-    why = f"it says {said[0]!r}" if said else "it answers"
-    return _json(explanation=why, label="right" if said else "wrong")
+def _abstains(blocks: Blocks) -> Reply:
+    match = _UNKNOWN.search(blocks["answer"])
+    explanation = f"it says {match[0]!r}" if match else "it answers"
+    return {"explanation": explanation, "label": "right" if match else "wrong"}
 
 
-def _rubric(blocks: Mapping[str, str]) -> str:
-    points: list[dict[str, object]] = []
-    for number, point in _NUMBERED.findall(blocks.get("points", "")):
-        share = _share(point, blocks.get("answer", ""))
+def _rubric(blocks: Blocks) -> Reply:
+    points: list[Reply] = []
+    for number, point in _NUMBERED.findall(blocks["points"]):
+        share = _share(point, blocks["answer"])
         met = "fully" if share >= 0.8 else "partly" if share >= 0.3 else "no"
-        points.append({"point": int(number), "explanation": _why(share), "met": met})
-    return _json(points=points)
+        points.append({"point": int(number), "explanation": _explain(share), "met": met})
+    return {"points": points}
 
 
-def _order(blocks: Mapping[str, str]) -> str:
+def _order(blocks: Blocks) -> Reply:
     """Match each clause to the first unmatched point with a third of its words in it."""
-    left = {int(n): point for n, point in _NUMBERED.findall(blocks.get("points", ""))}
-    events: list[dict[str, object]] = []
-    for event in re.split(r"(?<=[.,;:])\s+", blocks.get("answer", "")):
-        found = next((n for n, point in left.items() if _share(point, event) >= 0.3), None)
-        left.pop(found or 0, None)
-        events.append({"event": event, "point": found})
-    return _json(events=events, missing=list(left))
+    unmatched = {int(n): point for n, point in _NUMBERED.findall(blocks["points"])}
+    events: list[Reply] = []
+    for event in re.split(r"(?<=[.,;:])\s+", blocks["answer"]):
+        point = next((n for n, text in unmatched.items() if _share(text, event) >= 0.3), None)
+        unmatched.pop(point or 0, None)
+        events.append({"event": event, "point": point})
+    return {"events": events, "missing": list(unmatched)}
 
 
-def _quality(blocks: Mapping[str, str]) -> str:
-    share = _share(blocks.get("reply", ""), f"{blocks.get('past')} {blocks.get('conversation')}")
-    return _json(explanation=_why(share), score=1 + round(99 * share))
+def _quality(blocks: Blocks) -> Reply:
+    share = _share(blocks["reply"], f"{blocks['past']} {blocks['conversation']}")
+    return {"explanation": _explain(share), "score": 1 + round(99 * share)}
 
 
-def _entailment(blocks: Mapping[str, str]) -> str:
-    share = _share(blocks.get("reply", ""), blocks.get("past", ""))
-    denies = " not " in f" {blocks.get('reply', '')} "
+def _entailment(blocks: Blocks) -> Reply:
+    share = _share(blocks["reply"], blocks["past"])
+    denies = " not " in f" {blocks['reply']} "
     label = "contradicts" if denies and share else "entails" if share >= 0.3 else "neutral"
-    return _json(explanation=_why(share), label=label)
+    return {"explanation": _explain(share), "label": label}
 
 
-def _helpfulness(blocks: Mapping[str, str]) -> str:
-    share = _share(blocks.get("conversation", ""), blocks.get("recalled", ""))
+def _helpfulness(blocks: Blocks) -> Reply:
+    share = _share(blocks["conversation"], blocks["recalled"])
     label = "definitely agree" if share >= 0.3 else "definitely disagree"
-    return _json(explanation=_why(share), label=label)
+    return {"explanation": _explain(share), "label": label}
 
 
-def _perspectives(blocks: Mapping[str, str]) -> str:
-    share = _share(blocks.get("reply", ""), blocks.get("past", ""))
-    ratings = dict.fromkeys(_PERSPECTIVES, round(3 * share))
-    return _json(explanation=_why(share), **ratings)
+def _perspectives(blocks: Blocks) -> Reply:
+    share = _share(blocks["reply"], blocks["past"])
+    return {"explanation": _explain(share), **dict.fromkeys(PERSPECTIVES, round(3 * share))}
 
 
-def _better(first: float, second: float) -> str:
+def _better(first: float, second: float) -> Reply:
     """Choose the higher score; of equal ones the first, like a judge with a position bias."""
-    better = 2 if second > first else 1
-    return _json(explanation=f"{first:.0%} against {second:.0%} of the words", better=better)
+    explanation = f"{first:.0%} against {second:.0%} of the words"
+    return {"explanation": explanation, "better": 2 if second > first else 1}
 
 
-def _numbered(blocks: Mapping[str, str], name: str) -> list[str]:
-    return [text for _, text in _ANSWER.findall(blocks.get(name, ""))]
-
-
-def _compare(blocks: Mapping[str, str]) -> str:
+def _compare(blocks: Blocks) -> Reply:
     """Compare by the words of a response in the past, the reference or the conversation."""
     names = ("past", "reference", "evidence")
-    known = " ".join(blocks[name] for name in names if name in blocks)
+    source = " ".join(blocks[name] for name in names if name in blocks) or blocks["conversation"]
     first, second = (
-        len(_words(text) & _words(known or blocks.get("conversation", "")))
-        for text in _numbered(blocks, "responses")
+        len(_words(text) & _words(source)) for _, text in _ANSWER.findall(blocks["responses"])
     )
     return _better(first / 100, second / 100)
 
 
-def _compare_recalled(blocks: Mapping[str, str]) -> str:
-    asked = blocks.get("conversation", "")
-    first, second = (_share(asked, blocks.get(f"recollection {n}", "")) for n in (1, 2))
+def _compare_recalled(blocks: Blocks) -> Reply:
+    first, second = (
+        _share(blocks["conversation"], blocks[f"recollection {number}"]) for number in (1, 2)
+    )
     return _better(first, second)
 
 
-def _choose(blocks: Mapping[str, str]) -> str:
-    shares = [_share(blocks.get("reference", ""), text) for text in _numbered(blocks, "answers")]
-    return _json(best=1 + shares.index(max(shares)))
+def _choose(blocks: Blocks) -> Reply:
+    answers = _ANSWER.findall(blocks["answers"])
+    shares = [_share(blocks["reference"], text) for _, text in answers]
+    return {"best": 1 + shares.index(max(shares))}
 
 
-def _match_memories(blocks: Mapping[str, str]) -> str:
+def _match_memories(blocks: Blocks) -> Reply:
     """Match memories that have two thirds of the words."""
-    memories = _NUMBERED.findall(blocks.get("memories", ""))
+    memories = _NUMBERED.findall(blocks["memories"])
     matches = [
         {
             "wanted": int(number),
             "explanation": "by shared words",
             "memories": [int(n) for n, memory in memories if _share(text, memory) >= 0.66],
         }
-        for number, text in _NUMBERED.findall(blocks.get("wanted", ""))
+        for number, text in _NUMBERED.findall(blocks["wanted"])
     ]
-    return _json(matches=matches)
+    return {"matches": matches}
 
 
-def _support_memories(blocks: Mapping[str, str]) -> str:
-    turns = dict(_TURN.findall(blocks.get("turns", "")))
-    verdicts: list[dict[str, object]] = []
-    for number, text in _NUMBERED.findall(blocks.get("memories", "")):
-        words, _, behind = text.rpartition(" [")
-        said = " ".join(turns.get(one, "") for one in behind.strip("]").split(","))
-        share = _share(words, said)
+def _support_memories(blocks: Blocks) -> Reply:
+    turns = dict(_TURN.findall(blocks["turns"]))
+    verdicts: list[Reply] = []
+    for number, memory in _NUMBERED.findall(blocks["memories"]):
+        text, _, sources = memory.rpartition(" [")
+        source_text = " ".join(turns.get(turn, "") for turn in sources.strip("]").split(","))
+        share = _share(text, source_text)
         label = "supported" if share >= 0.6 else "partly" if share >= 0.3 else "unsupported"
-        label = label if _words(words) else "empty"
-        verdicts.append({"memory": int(number), "explanation": _why(share), "label": label})
-    return _json(verdicts=verdicts)
+        label = label if _words(text) else "empty"
+        verdicts.append({"memory": int(number), "explanation": _explain(share), "label": label})
+    return {"verdicts": verdicts}
 
 
-STEPS: Mapping[str, Write] = {
+STEPS: Mapping[str, Callable[[Blocks], Reply]] = {
     "judge-gpt4score": _gpt4score,
     "judge-gpt-score": _gpt_score,
     "judge-right": _right,

@@ -2,66 +2,55 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-
-from theanine.testing.answers.blocks import Write
+from collections.abc import Callable, Mapping
+from typing import Any
 
 _NUMBERED = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _PAIR = re.compile(r"^(\d+): .+ asks .+ \(questions: (\d+)\)$", re.MULTILINE)
 _LONG_WORD = re.compile(r"\w{4,}")
-_SHARE = 0.5
-"""Share of the right answer's long words from which a reply is Correct."""
+MIN_SHARE = 0.5
+"""Minimum share of the right answer's long words in a Correct reply."""
+Blocks = Mapping[str, str]
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _question(blocks: Mapping[str, str]) -> str:
-    newest = _NUMBERED.findall(blocks.get("statements", ""))[::-1]
-    wanted = [
-        pair for pair, count in _PAIR.findall(blocks.get("pairs", "")) for _ in range(int(count))
-    ]
+def _questions(blocks: Blocks) -> dict[str, Any]:
+    newest = _NUMBERED.findall(blocks["statements"])[::-1]
+    pairs = [int(pair) for pair, count in _PAIR.findall(blocks["pairs"]) for _ in range(int(count))]
     questions: list[dict[str, object]] = []
-    for place, pair in enumerate(wanted):
-        number, text = newest[place % len(newest)]
+    for index, pair in enumerate(pairs):
+        number, text = newest[index % len(newest)]
+        gist = " ".join(_LONG_WORD.findall(text)[:4])
         questions.append(
             {
-                "pair": int(pair),
+                "pair": pair,
                 "assumes": f"It is not so: {text}",
-                "question": f"So you never heard of this? {_gist(text)}",
+                "question": f"So you never heard of this? {gist}",
                 "answer": text,
                 "evidence": [int(number)],
             }
         )
-    return _json({"questions": questions})
+    return {"questions": questions}
 
 
-def _gist(text: str) -> str:
-    return " ".join(_LONG_WORD.findall(text)[:4])
-
-
-def _session(blocks: Mapping[str, str]) -> str:
-    asks, answers = blocks.get("speakers", "A\nB").splitlines()[:2]
+def _session(blocks: Blocks) -> dict[str, Any]:
+    speakers = blocks["speakers"].splitlines()[:2]
     lines = ["Hello again!", "How good to see you.", "How have you been?", "Well, thank you."] * 2
-    turns = [
-        {"speaker": (asks, answers)[place % 2], "text": text} for place, text in enumerate(lines)
-    ]
-    return _json({"turns": turns})
+    turns = [{"speaker": speakers[i % 2], "text": text} for i, text in enumerate(lines)]
+    return {"turns": turns}
 
 
-def _judge(blocks: Mapping[str, str]) -> str:
-    wanted = set(_LONG_WORD.findall(blocks.get("answer", "").casefold()))
-    said = set(_LONG_WORD.findall(blocks.get("reply", "").casefold()))
-    share = len(wanted & said) / len(wanted) if wanted else 0.0
-    verdict = "Correct" if share >= _SHARE else "Incorrect"
-    return _json({"reason": f"{share:.0%} of the answer's words are there", "verdict": verdict})
+def _judge(blocks: Blocks) -> dict[str, Any]:
+    answer, reply = (
+        set(_LONG_WORD.findall(blocks[name].casefold())) for name in ("answer", "reply")
+    )
+    share = len(answer & reply) / len(answer) if answer else 0.0
+    verdict = "Correct" if share >= MIN_SHARE else "Incorrect"
+    return {"reason": f"{share:.0%} of the answer's words are there", "verdict": verdict}
 
 
-STEPS: Mapping[str, Write] = {
-    "teafarm-question": _question,
+STEPS: Mapping[str, Callable[[Blocks], dict[str, Any]]] = {
+    "teafarm-question": _questions,
     "teafarm-session": _session,
     "teafarm-judge": _judge,
 }

@@ -1,90 +1,90 @@
 "use strict";
-// One task at a time. Each answer is sent at once; the page only says "saved" when it is on disk.
+// Shows one task at a time. Each answer is sent at once; "saved" means that it is on disk.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const ratings = new Map(Object.entries(data.ratings));
-const complete = (id) => ratings.has(id) && data.asks.every((ask) => ask.id in ratings.get(id).answers);
-let place = Math.max(0, data.tasks.findIndex((task) => !complete(task.id)));
-if (data.tasks.every((task) => complete(task.id))) place = data.tasks.length - 1;
+const complete = (id) => ratings.has(id) && data.questions.every((question) => question.id in ratings.get(id).answers);
+let index = Math.max(0, data.tasks.findIndex((task) => !complete(task.id)));
+if (data.tasks.every((task) => complete(task.id))) index = data.tasks.length - 1;
 let sending = Promise.resolve();
-let underway = 0; // what is sent and not yet answered
-const refused = new Map(); // what did not reach the disk: the task, and why
+let pending = 0; // requests without a reply
+const refused = new Map(); // unsaved task → reason
 
-function element(name, options = {}, ...children) {
+function make(name, options = {}, ...children) {
   const made = Object.assign(document.createElement(name), options);
   made.append(...children);
   return made;
 }
 
 function current() {
-  const id = data.tasks[place].id;
+  const id = data.tasks[index].id;
   if (!ratings.has(id)) ratings.set(id, { task: id, answers: {}, note: "" });
   return ratings.get(id);
 }
 
 function show() {
-  const task = data.tasks[place];
+  const task = data.tasks[index];
   byId("task").replaceChildren(...task.blocks.map((block) => {
-    const lines = block.lines.map((line) => element("p", { textContent: line }));
+    const lines = block.lines.map((line) => make("p", { textContent: line }));
     const long = block.lines.join("").length > 1500;
-    const made = element("div", { className: long ? "block long" : "block" }, element("h2", { textContent: block.title }), ...lines);
+    const made = make("div", { className: long ? "block long" : "block" }, make("h2", { textContent: block.title }), ...lines);
     if (long) made.tabIndex = 0;
     return made;
   }));
-  byId("asks").replaceChildren(...data.asks.map(question));
+  byId("questions").replaceChildren(...data.questions.map(questionFields));
   byId("note").value = current().note;
-  if (refused.size === 0 && underway === 0) byId("state").textContent = "";
-  byId("back").disabled = place === 0;
-  byId("next").disabled = place === data.tasks.length - 1;
+  if (refused.size === 0 && pending === 0) byId("state").textContent = "";
+  byId("back").disabled = index === 0;
+  byId("next").disabled = index === data.tasks.length - 1;
   count();
-  mark();
+  highlightNext();
   window.scrollTo(0, 0);
 }
 
-function question(ask) {
-  const chosen = current().answers[ask.id];
-  const choices = ask.choices.map((choice, number) => {
-    const input = element("input", { type: "radio", name: ask.id, value: choice.value, checked: choice.value === chosen });
-    input.addEventListener("change", () => answer(ask.id, choice.value));
-    return element("label", {}, input, choice.label, element("kbd", { textContent: keyOf(ask, number) }));
+function questionFields(question) {
+  const chosen = current().answers[question.id];
+  const choices = question.choices.map((choice, number) => {
+    const input = make("input", { type: "radio", name: question.id, value: choice.value, checked: choice.value === chosen });
+    input.addEventListener("change", () => answer(question.id, choice.value));
+    return make("label", {}, input, choice.label, make("kbd", { textContent: keyOf(question, number) }));
   });
-  const group = element("div", { className: "choices" }, ...choices);
-  return element("fieldset", { id: `ask-${ask.id}` }, element("legend", { textContent: ask.text }), group);
+  const group = make("div", { className: "choices" }, ...choices);
+  return make("fieldset", { id: `question-${question.id}` }, make("legend", { textContent: question.text }), group);
 }
 
-// Points have their own number as key, other choices their place.
-function keyOf(ask, number) {
-  return ask.scale ? ask.choices[number].value : String(number + 1);
+// Points have their own number as key, other choices their index.
+function keyOf(question, number) {
+  return question.scale ? question.choices[number].value : String(number + 1);
 }
 
-// The question that a number key answers: the first one without an answer.
-function waiting() {
-  return data.asks.find((ask) => !(ask.id in current().answers)) ?? (data.asks.length === 1 ? data.asks[0] : null);
+// Return the question that a number key answers: the first without an answer.
+function nextQuestion() {
+  return data.questions.find((question) => !(question.id in current().answers)) ?? (data.questions.length === 1 ? data.questions[0] : null);
 }
 
-function mark() {
-  const next = waiting();
-  for (const ask of data.asks) byId(`ask-${ask.id}`).classList.toggle("now", data.asks.length > 1 && ask === next);
+function highlightNext() {
+  const next = nextQuestion();
+  for (const question of data.questions) byId(`question-${question.id}`).classList.toggle("now", data.questions.length > 1 && question === next);
 }
 
 function count() {
   const done = data.tasks.filter((task) => complete(task.id)).length;
   byId("progress").max = data.tasks.length;
   byId("progress").value = done;
-  byId("count").textContent = `${done} of ${data.tasks.length} done · task ${place + 1}`;
+  byId("count").textContent = `${done} of ${data.tasks.length} done · task ${index + 1}`;
 }
 
-function answer(ask, value) {
-  current().answers[ask] = value;
+function answer(question, value) {
+  current().answers[question] = value;
   save();
   count();
-  mark();
+  highlightNext();
 }
 
 function save() {
   const sent = { rater: data.rater, ...structuredClone(current()) };
-  underway += 1;
-  tell();
+  pending += 1;
+  showState();
   sending = sending.then(async () => {
     try {
       const reply = await fetch(`/forms/${data.form}/ratings`, {
@@ -95,24 +95,24 @@ function save() {
     } catch (error) {
       refused.set(sent.task, error.message);
     }
-    underway -= 1;
-    tell();
+    pending -= 1;
+    showState();
   });
 }
 
-// Never "saved" while anything is under way, or was refused.
-function tell() {
+// Never show "saved" while a request is pending or was refused.
+function showState() {
   const state = byId("state");
-  const [why] = refused.values();
-  state.className = why === undefined ? "" : "bad";
-  if (why !== undefined) state.textContent = `not saved: ${why}`;
-  else state.textContent = underway > 0 ? "saving …" : "saved";
+  const [reason] = refused.values();
+  state.className = reason === undefined ? "" : "bad";
+  if (reason !== undefined) state.textContent = `not saved: ${reason}`;
+  else state.textContent = pending > 0 ? "saving …" : "saved";
 }
 
 function go(step) {
-  const to = place + step;
+  const to = index + step;
   if (to < 0 || to >= data.tasks.length) return;
-  place = to;
+  index = to;
   byId("guide").open = false;
   show();
 }
@@ -127,11 +127,11 @@ document.addEventListener("keydown", (event) => {
     go(event.key === "ArrowLeft" ? -1 : 1);
     return;
   }
-  const ask = waiting();
-  const number = ask ? ask.choices.findIndex((_, place) => keyOf(ask, place) === event.key) : -1;
+  const question = nextQuestion();
+  const number = question ? question.choices.findIndex((_, choice) => keyOf(question, choice) === event.key) : -1;
   if (number < 0) return;
   event.preventDefault();
-  document.querySelector(`#ask-${ask.id} input[value="${ask.choices[number].value}"]`).click();
+  document.querySelector(`#question-${question.id} input[value="${question.choices[number].value}"]`).click();
 });
 byId("guide").open = ratings.size === 0;
 show();
