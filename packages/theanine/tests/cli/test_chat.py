@@ -1,4 +1,4 @@
-"""`theanine chat`: as it is typed, and what the next run knows of it."""
+"""`theanine chat`: replies, session ends, and what the next run remembers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def test_the_next_run_remembers(run: Terminal) -> None:
     assert "terrified of ships" in second.out
     assert "↳ turn 1," in second.out
     sessions = run("sessions", "--user", "ana", "--json").json["ana"]
-    assert [one["turn_count"] for one in sessions] == [2, 2]
+    assert [item["turn_count"] for item in sessions] == [2, 2]
 
 
-def test_without_why_the_sources_stay_hidden(run: Terminal) -> None:
+def test_sources_are_shown_only_with_why(run: Terminal) -> None:
     run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
     second = run.typed("chat", "--user", "ana", text="Are ships fine?\n")
     assert "↳" not in second.out
 
 
-def test_a_failing_model_loses_nothing_that_was_said(run: Terminal) -> None:
+def test_a_failing_model_loses_no_turn(run: Terminal) -> None:
     with ScriptedServer(lambda _: status(400)) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
         ran = run.typed(
@@ -50,8 +50,8 @@ def test_a_model_replies(run: Terminal) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
         key = {"OPENAI_API_KEY": "none"}
-        said = "I sold the boat because the engine died.\n"
-        run.typed("chat", "--user", "ana", *model, text=said, environment=key)
+        first_text = "I sold the boat because the engine died.\n"
+        run.typed("chat", "--user", "ana", *model, text=first_text, environment=key)
         again = run.typed(
             "chat", "--user", "ana", *model, text="What of the boat?\n", environment=key
         )
@@ -85,8 +85,8 @@ def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> Non
 def _remembered(run: Terminal) -> int:
     if not (run.store.exists() and run.store.stat().st_size):  # not there, or only just made
         return 0
-    found = run("sessions", "--json").json.get("ana", [])
-    return sum(one["remembered_at"] is not None for one in found)
+    rows = run("sessions", "--json").json.get("ana", [])
+    return sum(item["remembered_at"] is not None for item in rows)
 
 
 def test_a_killed_chat_is_remembered_by_the_next_run(run: Terminal) -> None:

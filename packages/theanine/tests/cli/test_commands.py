@@ -83,7 +83,7 @@ def test_a_command_of_another_package_is_listed_and_runs(
     assert capsys.readouterr().out == "Ana\n"
 
 
-def test_a_plugin_that_fails_to_load_is_named_when_called_and_breaks_nothing_else(
+def test_a_plugin_that_fails_to_load_is_named_and_breaks_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plugin(tmp_path, "broken", '"""Break."""\nraise ValueError("no luck")\n', monkeypatch)
@@ -103,7 +103,7 @@ def test_a_plugin_cant_replace_a_command_of_this_package(
 
 
 @pytest.mark.parametrize("name", app_module.BENCH_COMMANDS)
-def test_a_command_of_the_bench_names_its_package_where_that_is_missing(
+def test_a_bench_command_names_its_missing_package(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = lazy_app([MissingCommand(name, "theanine-bench")], "Help.")

@@ -1,4 +1,4 @@
-"""`theanine import`: real files, bad files, twice, from standard input, and whole exports."""
+"""`theanine import`: valid and bad files, repeated, from standard input, and store exports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ana: I want to learn to ride a horse instead.
 """
 
 
-def test_twice_is_the_same_as_once(run: Terminal) -> None:
+def test_repeating_an_import_changes_nothing(run: Terminal) -> None:
     first = run("import", str(HARBOUR))
     assert "ana: 10 new sessions (0 known), 130 new turns" in first.out
     before = run("memories", "--user", "ana", "--json").json
@@ -35,19 +35,19 @@ def test_plain_text_keeps_its_speakers_and_order(run: Terminal, tmp_path: Path) 
     assert "horse" in run("recall", "What does Ana want to learn?", "--user", "ana").out
 
 
-def test_a_format_without_ready_made_memories_says_so(run: Terminal, tmp_path: Path) -> None:
+def test_memories_of_a_format_without_them_are_an_error(run: Terminal, tmp_path: Path) -> None:
     ran = run("import", str(save(tmp_path, "talk.txt", TALK)), "--memories", fine=False)
     assert (ran.code, "no memories" in ran.err) == (2, True)
 
 
-def test_standard_input_is_a_file_like_any_other(run: Terminal) -> None:
+def test_standard_input(run: Terminal) -> None:
     ran = run.typed("import", "-", "--user", "ana", text=line() + line(text="I bought a horse."))
     assert ran.code == 0, ran
     assert "2 new turns" in ran.out
     assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 1
 
 
-def test_a_bad_line_is_named_and_nothing_goes_in(run: Terminal, tmp_path: Path) -> None:
+def test_a_bad_line_is_named_and_nothing_is_imported(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "talk.jsonl", line() + "{broken\n" + line(text="I bought a horse."))
     ran = run("import", str(file), "--user", "ana", fine=False)
     assert ran.code == 2
@@ -55,23 +55,23 @@ def test_a_bad_line_is_named_and_nothing_goes_in(run: Terminal, tmp_path: Path) 
     assert run("sessions", "--json").json == {}
 
 
-def test_keep_going_takes_the_good_lines_and_names_the_bad(run: Terminal, tmp_path: Path) -> None:
+def test_keep_going_imports_valid_lines_and_names_the_others(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "talk.jsonl", line() + "{broken\n" + line(text="I bought a horse."))
     ran = run("import", str(file), "--user", "ana", "--keep-going")
     assert "left out: talk.jsonl, line 2" in ran.err
     assert "2 new turns" in ran.out
 
 
-def test_ready_made_memories_are_linked_as_they_are(run: Terminal, tmp_path: Path) -> None:
+def test_imported_memories_are_linked(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "locomo.json", [locomo()])
     run("import", str(file), "--memories", "--user", "ana")
     texts = [memory["text"] for memory in run("memories", "--user", "ana", "--json").json]
     assert "Ana owns a red boat." in texts
 
 
-def test_each_history_of_a_file_becomes_a_user_of_its_name(run: Terminal, tmp_path: Path) -> None:
-    two = [locomo(), {**locomo(), "sample_id": "conv-2"}]
-    file = save(tmp_path, "locomo.json", two)
+def test_each_history_of_a_file_becomes_a_user(run: Terminal, tmp_path: Path) -> None:
+    conversations = [locomo(), {**locomo(), "sample_id": "conv-2"}]
+    file = save(tmp_path, "locomo.json", conversations)
     run("import", str(file))
     assert set(run("sessions", "--json").json) == {"conv-1", "conv-2"}
     ran = run("import", str(file), "--user", "ana", fine=False)
@@ -80,7 +80,7 @@ def test_each_history_of_a_file_becomes_a_user_of_its_name(run: Terminal, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["nowhere.jsonl"], "nowhere.jsonl"),
         ([str(HARBOUR), "--format", "word"], "unknown format"),
@@ -90,17 +90,17 @@ def test_each_history_of_a_file_becomes_a_user_of_its_name(run: Terminal, tmp_pa
         ([str(HARBOUR), "--embedder", "hash:many"], "dimension"),
     ],
 )
-def test_mistakes_end_with_2_and_say_what_to_do(
-    run: Terminal, arguments: list[str], said: str
+def test_user_errors_exit_with_2_and_advise(
+    run: Terminal, arguments: list[str], expected: str
 ) -> None:
     ran = run("import", *arguments, fine=False)
     assert ran.code == 2
-    assert said in ran.err
+    assert expected in ran.err
     assert "Traceback" not in ran.err
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "expected"),
     [
         ("empty.jsonl", "", "empty"),
         ("odd.json", '{"a": [1, 2', "odd.json"),
@@ -112,17 +112,17 @@ def test_mistakes_end_with_2_and_say_what_to_do(
         ("surrogate.jsonl", line(text="x").replace('"x"', '"\\ud800"'), "surrogate"),
     ],
 )
-def test_bad_files_are_refused_whole(
-    run: Terminal, tmp_path: Path, name: str, content: str, said: str
+def test_nothing_of_a_bad_file_is_imported(
+    run: Terminal, tmp_path: Path, name: str, content: str, expected: str
 ) -> None:
     file = save(tmp_path, name, content)
     ran = run("import", str(file), "--user", "ana", fine=False)
     assert (ran.code, "Traceback" in ran.err) == (2, False), ran
-    assert said in ran.err
+    assert expected in ran.err
     assert run("sessions", "--json").json == {}
 
 
-def test_an_export_is_taken_back_without_loss(run: Terminal, tmp_path: Path) -> None:
+def test_an_export_is_restored_without_loss(run: Terminal, tmp_path: Path) -> None:
     run("import", str(HARBOUR))
     export = save(tmp_path, "all.jsonl", run("export").out)
     other = Terminal(tmp_path / "other.db")
@@ -132,7 +132,7 @@ def test_an_export_is_taken_back_without_loss(run: Terminal, tmp_path: Path) -> 
     assert "0 new records" in other("import", str(export)).out
 
 
-def test_a_broken_export_is_refused_by_line(run: Terminal, tmp_path: Path) -> None:
+def test_a_broken_export_names_the_line(run: Terminal, tmp_path: Path) -> None:
     run("import", str(HARBOUR))
     lines = run("export").out.splitlines()
     lines[5] = lines[5][:-3]
@@ -142,7 +142,7 @@ def test_a_broken_export_is_refused_by_line(run: Terminal, tmp_path: Path) -> No
     assert "line 6" in ran.err
 
 
-def test_dates_without_a_zone_take_the_one_given(run: Terminal, tmp_path: Path) -> None:
+def test_a_zone_for_dates_without_one(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "talk.jsonl", line(at="2024-05-08T13:56:00"))
     run("import", str(file), "--user", "ana", "--zone", "Europe/Zagreb")
     [session] = run("sessions", "--user", "ana", "--json").json["ana"]
@@ -154,4 +154,4 @@ def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:
     run("import", str(file), "--user", "bo")
     for command in (["sessions"], ["memories"], ["timeline"], ["recall", "How was it?"]):
         assert "2000" not in run(*command, "--user", "bo").out
-    assert {one["dated"] for one in run("memories", "--user", "bo", "--json").json} <= {False}
+    assert {item["dated"] for item in run("memories", "--user", "bo", "--json").json} <= {False}

@@ -1,4 +1,4 @@
-"""The commands that read: each for a person and as JSON, and for a user who isn't there."""
+"""The commands that read: as text, as JSON, and for an unknown user."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
     return run
 
 
-def test_recall_names_its_turns(ana: Terminal) -> None:
+def test_recall_shows_source_turns(ana: Terminal) -> None:
     shown = ana("recall", "What is Ana allergic to?", "--user", "ana")
     assert "hazelnut" in shown.out
     assert "↳ turn 23, 30 Mar 2024, Ana:" in shown.out
     assert "No language model is configured" in shown.err
-    found = ana("recall", "What is Ana allergic to?", "--user", "ana", "--json").json
-    assert any(turn["id"] == 23 for part in found["parts"] for turn in part["source_turns"])
+    result = ana("recall", "What is Ana allergic to?", "--user", "ana", "--json").json
+    assert any(turn["id"] == 23 for part in result["parts"] for turn in part["source_turns"])
 
 
 def test_timelines_are_trees_with_relations_and_dates(ana: Terminal) -> None:
     shown = ana("timeline", "--user", "ana").out
     assert "↓ Changed 18 May 2024 Ana said" in shown
     lines = ana("timeline", "--user", "ana", "--json").json
-    assert all(len(one["links"]) == len(one["memories"]) - 1 for one in lines)
+    assert all(len(item["links"]) == len(item["memories"]) - 1 for item in lines)
 
 
 def test_the_timeline_of_one_memory_is_its_component(ana: Terminal) -> None:
     lines = ana("timeline", "--user", "ana", "--json").json
-    longest = max(lines, key=lambda one: len(one["memories"]))
+    longest = max(lines, key=lambda item: len(item["memories"]))
     number = longest["memories"][-1]["id"]
-    alone = ana("timeline", str(number), "--user", "ana", "--json").json
-    assert longest["memories"] in [one["memories"] for one in alone]
-    assert len(alone) < len(lines)
+    component = ana("timeline", str(number), "--user", "ana", "--json").json
+    assert longest["memories"] in [item["memories"] for item in component]
+    assert len(component) < len(lines)
 
 
 def test_memories_and_sessions_as_tables(ana: Terminal) -> None:
@@ -51,13 +51,13 @@ def test_memories_and_sessions_as_tables(ana: Terminal) -> None:
     assert "09 Mar 2024" in ana("memories", "--user", "ana").out
 
 
-def test_tables_are_as_wide_as_they_are_told(ana: Terminal) -> None:
+def test_the_width_of_tables(ana: Terminal) -> None:
     ran = ana.typed("memories", "--user", "ana", environment={"COLUMNS": "60"})
     assert max(map(len, ran.out.splitlines())) <= 60
 
 
 @pytest.mark.parametrize(
-    ("count", "things", "said"),
+    ("count", "things", "expected"),
     [
         (0, "memories", "0 memories"),
         (1, "new memories", "1 new memory"),
@@ -67,28 +67,28 @@ def test_tables_are_as_wide_as_they_are_told(ana: Terminal) -> None:
         (2000, "turns", "2,000 turns"),
     ],
 )
-def test_one_is_counted_in_the_singular(count: int, things: str, said: str) -> None:
-    assert pluralize(count, things) == said
+def test_pluralize(count: int, things: str, expected: str) -> None:
+    assert pluralize(count, things) == expected
 
 
-def test_nothing_was_paid_for(ana: Terminal) -> None:
+def test_cost_without_calls(ana: Terminal) -> None:
     assert ana("cost").out == "no language model was called\n"
     assert ana("cost", "--json").json == []
 
 
 @pytest.mark.parametrize("command", [["recall", "Who?"], ["memories"], ["timeline"], ["sessions"]])
-def test_an_unknown_user_is_named_beside_the_known(ana: Terminal, command: list[str]) -> None:
+def test_an_unknown_user_is_an_error_that_lists_users(ana: Terminal, command: list[str]) -> None:
     ran = ana(*command, "--user", "bo", fine=False)
     assert ran.code == 2
     assert "no user bo in this store; it has: ana" in ran.err
 
 
-def test_an_unknown_memory_is_a_mistake(ana: Terminal) -> None:
+def test_an_unknown_memory_is_an_error(ana: Terminal) -> None:
     ran = ana("timeline", "9999", "--user", "ana", fine=False)
     assert (ran.code, "no memory 9999" in ran.err) == (2, True)
 
 
-def test_remembered_markup_is_shown_as_it_was_said(run: Terminal, tmp_path: Path) -> None:
+def test_markup_in_memories_is_shown_verbatim(run: Terminal, tmp_path: Path) -> None:
     file = save(
         tmp_path, "talk.jsonl", line(text="I love the [bold]red[/bold] [link=x]boat[/link].")
     )
@@ -97,7 +97,7 @@ def test_remembered_markup_is_shown_as_it_was_said(run: Terminal, tmp_path: Path
     assert "[bold]red[/bold]" in run("recall", "Which boat does Ana love?", "--user", "ana").out
 
 
-def test_a_file_that_is_no_store_is_a_mistake(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_an_error(tmp_path: Path) -> None:
     file = save(tmp_path, "letter.db", "Dear Ana, this is no database. " * 100)
     ran = Terminal(file)("sessions", fine=False)
     assert ran.code == 2
@@ -105,11 +105,11 @@ def test_a_file_that_is_no_store_is_a_mistake(tmp_path: Path) -> None:
     assert file.read_text("utf-8").startswith("Dear Ana")
 
 
-def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
+def test_each_method_has_its_own_memories(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "exchange")
     assert len(run("memories", "--user", "ana", "--method", "exchange", "--json").json) == 65
     assert run("memories", "--user", "ana", "--method", "theanine", "--json").json == []
-    asked = [
+    recall = [
         "recall",
         "What is Ana allergic to?",
         "--user",
@@ -118,12 +118,12 @@ def test_another_method_keeps_memories_of_its_own(run: Terminal) -> None:
         "exchange",
         "--json",
     ]
-    found = run(*asked, "--set", "retrieved=2").json
-    assert 1 <= len(found["parts"]) <= 2
-    assert "hazelnut" in found["text"]
-    assert count_tokens(run(*asked, "--budget", "60").json["text"]) <= 60
-    for wrong, said in (("retrieved", "NAME=VALUE"), ("colour=1", "no setting colour")):
+    result = run(*recall, "--set", "retrieved=2").json
+    assert 1 <= len(result["parts"]) <= 2
+    assert "hazelnut" in result["text"]
+    assert count_tokens(run(*recall, "--budget", "60").json["text"]) <= 60
+    for setting, expected in (("retrieved", "NAME=VALUE"), ("colour=1", "no setting colour")):
         ran = run(
-            "recall", "x", "--user", "ana", "--method", "exchange", "--set", wrong, fine=False
+            "recall", "x", "--user", "ana", "--method", "exchange", "--set", setting, fine=False
         )
-        assert (ran.code, said in ran.err) == (2, True)
+        assert (ran.code, expected in ran.err) == (2, True)

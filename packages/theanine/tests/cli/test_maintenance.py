@@ -1,4 +1,4 @@
-"""The commands that change a store: forget, remember, reembed; and doctor, which looks after it."""
+"""The commands that change a store (forget, remember, reembed), and doctor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from theanine.testing import ScriptedServer, answer, status
 SECRET = "the combination is 4417 cormorant"
 
 
-def test_forget_erases_every_byte_and_says_so(run: Terminal, tmp_path: Path) -> None:
+def test_forget_erases_every_byte_and_reports_it(run: Terminal, tmp_path: Path) -> None:
     run("import", str(save(tmp_path, "a.jsonl", line(text=f"I changed the lock: {SECRET}."))))
     user = next(iter(run("sessions", "--json").json))
     assert SECRET in run("memories", "--user", user).out
@@ -22,7 +22,7 @@ def test_forget_erases_every_byte_and_says_so(run: Terminal, tmp_path: Path) -> 
         assert SECRET.encode() not in file.read_bytes()
 
 
-def test_forget_asks_first(run: Terminal) -> None:
+def test_forget_confirms_first(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run.typed("forget", "--user", "ana", text="n\n")
     assert ran.code == 1
@@ -31,7 +31,7 @@ def test_forget_asks_first(run: Terminal) -> None:
     assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 9
 
 
-def test_another_embedder_is_refused_until_the_store_has_moved(run: Terminal) -> None:
+def test_another_embedder_is_an_error_until_reembed(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run("recall", "ships", "--user", "ana", "--embedder", "hash:64", fine=False)
     assert (ran.code, "theanine reembed" in ran.err) == (2, True)
@@ -39,7 +39,7 @@ def test_another_embedder_is_refused_until_the_store_has_moved(run: Terminal) ->
     assert "ship" in run("recall", "ships", "--user", "ana", "--embedder", "hash:64").out
 
 
-def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(
+def test_a_failing_model_keeps_the_turns_and_the_next_run_resumes(
     run: Terminal, tmp_path: Path
 ) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
@@ -49,33 +49,33 @@ def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(
     assert ran.code == 1
     assert "theanine remember" in ran.err
     assert "failed" in run("sessions", "--user", "ana").out
-    ill = run("doctor", fine=False)
-    assert (ill.code, "theanine remember" in ill.out) == (1, True)
+    before = run("doctor", fine=False)
+    assert (before.code, "theanine remember" in before.out) == (1, True)
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
         assert "1 memory, 0 links" in run("remember", *model).out
-        well = run("doctor", *model)
-        assert "openai:scripted answers" in well.out
+        after = run("doctor", *model)
+        assert "openai:scripted answers" in after.out
         calls = len(server.calls)
         run("doctor", *model, "--no-ask")
         assert len(server.calls) == calls
     assert "summarize" in run("cost", "--user", "ana").out
 
 
-def test_doctor_on_a_fresh_machine_finds_nothing_wrong(run: Terminal) -> None:
+def test_doctor_on_a_fresh_machine_reports_no_problem(run: Terminal) -> None:
     ran = run("doctor", "--json")
-    assert [one["what"] for one in ran.json] == [
+    assert [item["what"] for item in ran.json] == [
         "theanine",
         "store",
         "embedder",
         "reranker",
         "model",
     ]
-    assert not any(one["mend"] for one in ran.json)
+    assert not any(item["mend"] for item in ran.json)
     assert not run.store.exists()
 
 
-def test_doctor_names_what_is_wrong(run: Terminal) -> None:
+def test_doctor_reports_problems(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run("doctor", "--model", "gpt", "--embedder", "hash:64", fine=False)
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""Slips and odd words at the command line: told in a line, before all else, and shown harmless."""
+"""User errors at the command line: one line, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
 
 
 @pytest.mark.parametrize("command", [["recall", "boats"], ["memories"]])
-def test_what_steers_a_terminal_is_written_out(ana: Terminal, command: list[str]) -> None:
+def test_control_characters_are_escaped(ana: Terminal, command: list[str]) -> None:
     shown = ana(*command, "--user", "ana").out
     assert "I love \\u001b[31mboats and\\u202e evil" in shown
     raw = ana(*command, "--user", "ana", "--json").out
@@ -34,29 +34,29 @@ def test_what_steers_a_terminal_is_written_out(ana: Terminal, command: list[str]
     assert "boats and\u202e evil \x9b2J" in json.dumps(json.loads(raw), ensure_ascii=False)
 
 
-def test_letters_of_all_scripts_stay_as_they_are() -> None:
+def test_letters_of_all_scripts_are_unchanged() -> None:
     text = "naïve 東京 שלום नमस्ते 👩‍🚀\tand\nmore"
     assert visible(text) == text
 
 
-def test_an_error_names_no_control_character_either(ana: Terminal) -> None:
+def test_control_characters_in_errors_are_escaped(ana: Terminal) -> None:
     ran = ana("recall", "x", "--user", "a\x1b[2Jb", fine=False)
     assert (ran.code, "no user a\\u001b[2Jb" in ran.err) == (2, True)
 
 
-def test_memories_without_links_are_told_as_such(ana: Terminal) -> None:
+def test_memories_without_links(ana: Terminal) -> None:
     assert ana("timeline", "--user", "ana").out == "1 memory, no links yet\n"
     number = str(ana("memories", "--user", "ana", "--json").json[0]["id"])
     assert ana("timeline", number, "--user", "ana").out == f"memory {number}, no links yet\n"
     assert ana("timeline", "--user", "ana", "--json").json == []
 
 
-def test_a_budget_for_nothing_is_told_from_an_empty_memory(ana: Terminal) -> None:
+def test_a_budget_of_zero_is_not_an_empty_memory(ana: Terminal) -> None:
     shown = ana("recall", "boats", "--user", "ana", "--budget", "1").out
     assert "--budget" in shown
 
 
-def test_an_empty_file_is_no_store_to_read(tmp_path: Path) -> None:
+def test_an_empty_file_is_not_a_store(tmp_path: Path) -> None:
     file = tmp_path / "zero.db"
     file.touch()
     ran = Terminal(file)("memories", "--user", "a", fine=False)
@@ -65,7 +65,7 @@ def test_an_empty_file_is_no_store_to_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "expected"),
     [
         (["recall", "x", "--user", "bo"], "no user bo"),
         (["recall", "x", "--user", "ana", "--method", "none-such"], "unknown method"),
@@ -74,29 +74,31 @@ def test_an_empty_file_is_no_store_to_read(tmp_path: Path) -> None:
         (["rebuild", "--user", "bo"], "no user bo"),
     ],
 )
-def test_a_mistake_is_all_that_is_told(ana: Terminal, command: list[str], said: str) -> None:
+def test_a_user_error_prints_only_its_message(
+    ana: Terminal, command: list[str], expected: str
+) -> None:
     ran = ana(*command, fine=False)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)
-    assert said in ran.err
+    assert expected in ran.err
 
 
-def test_an_empty_question_is_a_mistake(ana: Terminal) -> None:
+def test_an_empty_question_is_an_error(ana: Terminal) -> None:
     ran = ana("recall", "", "--user", "ana", fine=False)
     assert (ran.code, "the question is empty" in ran.err) == (2, True)
 
 
-def test_what_takes_the_rest_is_an_option(run: Terminal, tmp_path: Path) -> None:
+def test_keep_going_is_suggested(run: Terminal, tmp_path: Path) -> None:
     lines = line(text="Hello.") + "\n" + '{"speaker": 1}\n{"speaker": 2}\n'
     ran = run("import", str(save(tmp_path, "half.jsonl", lines)), "--user", "ana", fine=False)
     assert (ran.code, "(--keep-going skips them)" in ran.err) == (2, True)
 
 
-def test_no_bar_leaves_its_label_where_there_is_no_terminal(
+def test_no_progress_bar_without_a_terminal(
     ana: Terminal, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with progress(2, "remembering") as step:
         step()
         step("again")
     assert capsys.readouterr().err == ""
-    told = ana("rebuild", "--method", "exchange").err.splitlines()
-    assert [one[: len(LOCAL)] for one in told] == [LOCAL]
+    notices = ana("rebuild", "--method", "exchange").err.splitlines()
+    assert [item[: len(LOCAL)] for item in notices] == [LOCAL]

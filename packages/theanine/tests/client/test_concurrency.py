@@ -24,7 +24,7 @@ MODEL = "openai:gpt-4o-mini"
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Where the store is."""
+    """Return the location of the store."""
     return str(tmp_path / "memory.db")
 
 
@@ -33,7 +33,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def test_a_reply_is_made_anew_when_something_is_forgotten_meanwhile(path: str) -> None:
+def test_a_reply_is_generated_again_when_something_is_forgotten(path: str) -> None:
     knew: list[bool] = []
     with (
         ScriptedServer(answer) as server,
@@ -58,12 +58,12 @@ def test_a_reply_is_made_anew_when_something_is_forgotten_meanwhile(path: str) -
         assert SECRET.encode() not in file.read_bytes()
 
 
-def test_what_no_store_can_keep_in_a_models_answer_stops_nobody(path: str) -> None:
-    """JSON may spell half a character, or NUL."""
-    said = [
+def test_unstorable_characters_in_a_reply_are_handled(path: str) -> None:
+    """A JSON reply may contain escaped lone surrogates and NUL."""
+    statements = [
         {"text": r"Ana loves ships \ud83d and \u0000 trains.", "speakers": ["Ana"], "turns": [1]}
     ]
-    reply = json.dumps({"statements": said}).replace("\\\\", "\\")
+    reply = json.dumps({"statements": statements}).replace("\\\\", "\\")
     with (
         ScriptedServer(lambda _: reply) as server,
         theanine.open(
@@ -73,15 +73,15 @@ def test_what_no_store_can_keep_in_a_models_answer_stops_nobody(path: str) -> No
         for user in ("ana", "bo"):
             with client.user(user).session(speaker="Ana") as talk:
                 talk.hear("I love ships and trains.")
-            [kept] = client.user(user).memories()
-            assert kept.text == "Ana loves ships \ufffd and \ufffd trains."
+            [memory] = client.user(user).memories()
+            assert memory.text == "Ana loves ships \ufffd and \ufffd trains."
 
 
-def test_two_clients_of_one_process_wait_for_each_other(path: str) -> None:
-    """As two requests of one server have them: neither takes the other's work or pays it twice."""
+def test_two_clients_of_one_process(path: str) -> None:
+    """Like two requests of one server: no work is lost or paid twice."""
     with ScriptedServer(answer) as server:
 
-        async def talks(place: str) -> None:
+        async def sessions(place: str) -> None:
             async with theanine.aopen(
                 path, method="memory-retrieval", model=MODEL, base_url=server.base_url
             ) as client:
@@ -92,7 +92,7 @@ def test_two_clients_of_one_process_wait_for_each_other(path: str) -> None:
         async def all_at_once() -> None:
             async with anyio.create_task_group() as tasks:
                 for place in ("harbour", "bridge", "castle"):
-                    tasks.start_soon(talks, place)
+                    tasks.start_soon(sessions, place)
 
         anyio.run(all_at_once)
         assert len(server.calls) == 12
@@ -102,7 +102,7 @@ def test_two_clients_of_one_process_wait_for_each_other(path: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_talk_is_ended_and_the_next_run_remembers_it(path: str) -> None:
+async def test_a_cancelled_session_is_ended_and_remembered_by_the_next_run(path: str) -> None:
     async with theanine.aopen(path) as client:
         with anyio.CancelScope() as gone:
             async with client.user("ana").session() as talk:
@@ -116,7 +116,7 @@ async def test_a_cancelled_talk_is_ended_and_the_next_run_remembers_it(path: str
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_client_lets_go_of_its_store(path: str) -> None:
+async def test_a_cancelled_client_closes_its_store(path: str) -> None:
     client = theanine.aopen(path)
     with anyio.CancelScope() as gone:
         async with client:
@@ -131,7 +131,7 @@ def test_a_client_that_was_never_entered_closes(path: str) -> None:
     assert not Path(path).exists()
 
 
-def test_a_clock_that_is_set_back_loses_no_turn(path: str) -> None:
+def test_a_clock_set_back_loses_no_turn(path: str) -> None:
     times = iter([START, START - timedelta(seconds=3), START + timedelta(seconds=1)])
     last = START
 
@@ -146,7 +146,7 @@ def test_a_clock_that_is_set_back_loses_no_turn(path: str) -> None:
         assert heard == [START, START, START + timedelta(seconds=1)]
 
 
-def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
+def test_hearing_after_the_end_starts_a_new_session(path: str) -> None:
     with (
         ScriptedServer(answer) as server,
         theanine.open(path, method="no-memory", model=MODEL, base_url=server.base_url) as client,
@@ -160,7 +160,7 @@ def test_a_talk_that_goes_on_after_its_end_begins_anew(path: str) -> None:
         assert "ships" not in str(server.requests[-1])
 
 
-def test_a_program_that_closes_nothing_ends_all_the_same(path: str) -> None:
+def test_a_program_without_close_still_exits(path: str) -> None:
     program = f"""
         import theanine
         client = theanine.open({path!r})
@@ -174,7 +174,7 @@ def test_a_program_that_closes_nothing_ends_all_the_same(path: str) -> None:
         assert [report.failure for report in client.remember()] == [None]
 
 
-def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str) -> None:
+def test_an_orphaned_session_ends_at_its_last_turn(path: str) -> None:
     program = f"""
         import os, theanine
         from datetime import datetime
@@ -186,4 +186,4 @@ def test_a_session_that_its_process_left_open_ended_with_its_last_turn(path: str
     with theanine.open(path) as client:
         [report] = client.remember()
         assert report.failure is None
-        assert [one.ended_at for one in client.user("ana").sessions()] == [START]
+        assert [item.ended_at for item in client.user("ana").sessions()] == [START]

@@ -100,7 +100,7 @@ async def test_old_calls_can_be_awaited(tmp_path: Path) -> None:
         ("Imported", "ImportReport"),
     ],
 )
-def test_a_renamed_class_is_found_under_its_old_name(old: str, new: str) -> None:
+def test_a_renamed_class_has_its_old_name(old: str, new: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"use theanine.{new}"):
         assert getattr(theanine, old) is getattr(theanine, new)
 
@@ -119,7 +119,7 @@ def test_a_renamed_class_is_found_under_its_old_name(old: str, new: str) -> None
         (Recollection(query="q", parts=(PART,)), "sources", "source_turns"),
     ],
 )
-def test_a_renamed_field_is_read_under_its_old_name(value: object, old: str, new: str) -> None:
+def test_a_renamed_field_can_be_read_by_its_old_name(value: object, old: str, new: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"use {new}"):
         assert getattr(value, old) == getattr(value, new)
 

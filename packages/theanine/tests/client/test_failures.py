@@ -1,4 +1,4 @@
-"""Failures that a user of the client meets: clear errors, and nothing lost."""
+"""Failures in the client: clear errors, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECRET = "cormorant-4417"
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Where the store is."""
+    """Return the location of the store."""
     return str(tmp_path / "memory.db")
 
 
@@ -43,7 +43,7 @@ def tell(path: str, *texts: str, user: str = "ana") -> None:
             talk.hear(text)
 
 
-def test_an_unknown_user_is_named_beside_the_known_ones(path: str) -> None:
+def test_an_unknown_user_is_an_error_that_lists_users(path: str) -> None:
     tell(path, "I sold the boat.")
     with theanine.open(path) as client:
         bo = client.user("bo")
@@ -53,7 +53,7 @@ def test_an_unknown_user_is_named_beside_the_known_ones(path: str) -> None:
         assert not bo.recall("the boat?")
 
 
-def test_another_embedder_is_refused_and_the_way_out_works(path: str) -> None:
+def test_another_embedder_is_an_error_and_reembed_resolves_it(path: str) -> None:
     tell(path, "I sold the boat because the engine died.")
     with theanine.open(path, embedder="hash:64") as client:
         with pytest.raises(EmbedderMismatch, match="theanine reembed"):
@@ -70,15 +70,15 @@ def test_another_embedder_is_refused_and_the_way_out_works(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [("", "empty"), ("   ", "empty"), ("a\0b", "NUL"), ("a\ud800b", "surrogate")],
 )
-def test_a_turn_that_cannot_be_kept_is_refused_and_the_talk_goes_on(
-    path: str, text: str, said: str
+def test_an_unstorable_turn_is_an_error_and_the_session_continues(
+    path: str, text: str, reason: str
 ) -> None:
     with theanine.open(path) as client, client.user("ana").session() as talk:
         talk.hear("I sold the boat.")
-        with pytest.raises(BadInput, match=said):
+        with pytest.raises(BadInput, match=reason):
             talk.hear(text)
         talk.hear("I bought a horse.")
     with theanine.open(path) as client:
@@ -89,7 +89,7 @@ def test_a_turn_that_cannot_be_kept_is_refused_and_the_talk_goes_on(
 
 
 @pytest.mark.parametrize("text", ["船が怖いです。" * 9, "🛶🌊 אני מפחדת מאוניות", "x" * 1_000_000])
-def test_any_script_and_a_megabyte_are_kept_to_the_letter(path: str, text: str) -> None:
+def test_any_script_and_a_megabyte_are_stored_verbatim(path: str, text: str) -> None:
     tell(path, text)
     with theanine.open(path) as client:
         assert [turn.text for turn in client.user("ana").turns()] == [text]
@@ -97,7 +97,7 @@ def test_any_script_and_a_megabyte_are_kept_to_the_letter(path: str, text: str) 
         client.user("ana").recall(text[:2000])
 
 
-def test_time_does_not_run_backwards_in_a_session(path: str) -> None:
+def test_a_turn_before_the_last_is_an_error(path: str) -> None:
     with theanine.open(path) as client, client.user("ana").session() as talk:
         talk.hear("I sold the boat.", at=START)
         with pytest.raises(BadInput, match="earlier"):
@@ -106,7 +106,7 @@ def test_time_does_not_run_backwards_in_a_session(path: str) -> None:
             talk.hear("I bought it.", at=datetime(2024, 5, 9))
 
 
-def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(path: str) -> None:
+def test_a_failing_model_keeps_the_turns_and_the_next_run_resumes(path: str) -> None:
     with (
         ScriptedServer(by_step({"summarize": status(400)})) as server,
         theanine.open(path, model="openai:x", base_url=server.base_url) as client,
@@ -125,7 +125,7 @@ def test_a_failing_model_leaves_the_turns_and_the_next_run_goes_on(path: str) ->
         assert client.user("ana").sessions()[0].failure is None
 
 
-def test_what_is_forgotten_while_a_model_answers_is_not_kept_by_its_journal(path: str) -> None:
+def test_the_journal_keeps_no_text_forgotten_during_the_call(path: str) -> None:
     tell(path, f"The {SECRET} of the boat is in the attic.", "I love the attic of the house.")
     with (
         ScriptedServer(by_step({"respond": delay(1.0, "In the attic.")})) as server,
@@ -145,7 +145,7 @@ def test_what_is_forgotten_while_a_model_answers_is_not_kept_by_its_journal(path
         assert SECRET.encode() not in file.read_bytes()
 
 
-def test_files_that_are_no_store_of_ours(tmp_path: Path) -> None:
+def test_files_that_are_not_a_store(tmp_path: Path) -> None:
     letter = tmp_path / "letter.db"
     letter.write_text("Dear Ana, this is no database. " * 99)
     other = tmp_path / "other.db"
@@ -165,15 +165,15 @@ def test_files_that_are_no_store_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_a_read_only_folder(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
     with pytest.raises(StoreError, match="can't be written to"):
         theanine.open(str(folder / "memory.db"))
 
 
-def _fill_up(path: str, told: str) -> None:
-    """Talk until the disk, which is as large as the limit says, is full."""
+def _fill_up(path: str, report_file: str) -> None:
+    """Log turns until the limited disk is full."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
     with theanine.open(path) as client:
         talk = client.user("ana").session()
@@ -181,21 +181,23 @@ def _fill_up(path: str, told: str) -> None:
             try:
                 talk.hear(f"{number} " + "I love the sea. " * 40)
             except StoreError as error:
-                Path(told).write_text(f"{number}\n{error}")
+                Path(report_file).write_text(f"{number}\n{error}")
                 os._exit(0)
     os._exit(1)
 
 
-def test_a_full_disk_is_said_and_loses_nothing_that_was_heard(path: str, tmp_path: Path) -> None:
-    told = tmp_path / "told.txt"
-    process = multiprocessing.get_context("spawn").Process(target=_fill_up, args=(path, str(told)))
+def test_a_full_disk_is_an_error_and_loses_no_turn(path: str, tmp_path: Path) -> None:
+    report_file = tmp_path / "told.txt"
+    process = multiprocessing.get_context("spawn").Process(
+        target=_fill_up, args=(path, str(report_file))
+    )
     process.start()
     process.join(60)
     assert process.exitcode == 0
-    heard, _, message = told.read_text().partition("\n")
+    logged, _, message = report_file.read_text().partition("\n")
     assert "full" in message or "disk" in message
     with theanine.open(path) as client:
-        assert len(client.user("ana").turns()) == int(heard) > 0
+        assert len(client.user("ana").turns()) == int(logged) > 0
         client.user("ana").remember()
         assert client.pending() == []
 
@@ -221,7 +223,7 @@ def _talk_and_remember(path: str, user: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("users", [("ana", "ana"), ("ana", "bo")])
-def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[str, str]) -> None:
+def test_two_processes_hear_and_remember_concurrently(path: str, users: tuple[str, str]) -> None:
     context = multiprocessing.get_context("spawn")
     both = [
         context.Process(target=_talk_and_remember, args=(path, user, name))
@@ -242,24 +244,24 @@ def test_two_processes_at_once_both_hear_and_remember(path: str, users: tuple[st
             for t in range(4)
         ]
         assert sorted(texts) == expected
-        kept = [m for user in set(users) for m in client.user(user).memories()]
-        assert len({memory.text.split("island ")[1] for memory in kept}) == len(kept) == 40
+        stored = [m for user in set(users) for m in client.user(user).memories()]
+        assert len({memory.text.split("island ")[1] for memory in stored}) == len(stored) == 40
 
 
-def test_ready_made_memories_can_come_after_the_turns(path: str) -> None:
+def test_memories_imported_after_their_turns(path: str) -> None:
     turns = [Utterance(text="I sold the boat, sadly.", speaker="Ana", at=START, key="t1")]
-    given = ImportedMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
+    imported = ImportedMemory(text="Ana has no boat.", speakers=("Ana",), source_keys=("t1",))
     with theanine.open(path) as client:
-        for memories in ((), (given,), (given,)):
-            one = Transcript(key="a", turns=turns, at=START, memories=memories)
-            client.user("ana").log(History(name="ana", transcripts=[one]))
+        for memories in ((), (imported,), (imported,)):
+            transcript = Transcript(key="a", turns=turns, at=START, memories=memories)
+            client.user("ana").log(History(name="ana", transcripts=[transcript]))
             client.user("ana").remember()
         made = [(memory.text, memory.made_by) for memory in client.user("ana").memories()]
     assert made.count(("Ana has no boat.", "given")) == 1
 
 
-def _talk_on(path: str, told: str) -> None:
-    """Talk with the old embedder until the store has moved away under it."""
+def _hear_until_error(path: str, report_file: str) -> None:
+    """Log turns with the old embedder until the store has switched to another."""
     with theanine.open(path) as client:
         for number in range(1_000):
             talk = client.user("bo").session()
@@ -267,24 +269,26 @@ def _talk_on(path: str, told: str) -> None:
             try:
                 talk.end()
             except EmbedderMismatch as error:
-                Path(told).write_text(f"{number}\n{error}")
+                Path(report_file).write_text(f"{number}\n{error}")
                 os._exit(0)
     os._exit(1)
 
 
-def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_path: Path) -> None:
+def test_reembedding_while_the_store_is_in_use(path: str, tmp_path: Path) -> None:
     tell(path, *(f"I love the harbour of town {number} in spring." for number in range(40)))
-    told = tmp_path / "told.txt"
-    talking = multiprocessing.get_context("spawn").Process(target=_talk_on, args=(path, str(told)))
-    talking.start()
+    report_file = tmp_path / "told.txt"
+    hearing = multiprocessing.get_context("spawn").Process(
+        target=_hear_until_error, args=(path, str(report_file))
+    )
+    hearing.start()
     with theanine.open(path) as client:
         while "bo" not in {scope.user for scope in client.users()}:
             time.sleep(0.05)
     with theanine.open(path, embedder="hash:64") as client:
         assert client.reembed() >= 40
-        talking.join(60)
-        assert talking.exitcode == 0
-        last, _, message = told.read_text().partition("\n")
+        hearing.join(60)
+        assert hearing.exitcode == 0
+        last, _, message = report_file.read_text().partition("\n")
         assert "theanine reembed" in message
         client.remember()  # what the other process could no longer remember
         assert client.pending() == []
@@ -293,7 +297,7 @@ def test_a_store_moves_to_another_embedder_while_it_is_in_use(path: str, tmp_pat
 
 
 @pytest.mark.parametrize("step", ["summarize", "refine"])
-def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str, step: str) -> None:
+def test_later_calls_keep_no_forgotten_text(path: str, step: str) -> None:
     tell(path, f"The {SECRET} of the boat is in the attic.")
     slow = by_step({"respond": "Good.", step: lambda request: delay(0.7, answer(request))})
     with (
@@ -314,7 +318,7 @@ def test_calls_after_the_one_in_flight_keep_no_forgotten_words_either(path: str,
         assert SECRET.encode() not in file.read_bytes()
 
 
-def test_without_refining_the_raw_timeline_is_handed_over_whatever_the_model(path: str) -> None:
+def test_without_refining_the_raw_timeline_is_returned(path: str) -> None:
     with ScriptedServer() as server:
         url, raw = server.base_url, {"refine": False}
         with theanine.open(path, model="openai:x", base_url=url, config=raw) as client:

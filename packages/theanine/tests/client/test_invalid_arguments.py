@@ -1,4 +1,4 @@
-"""Invalid arguments are refused by name, and a closed client says that it is closed."""
+"""Invalid arguments and calls on a closed client are errors."""
 
 from __future__ import annotations
 
@@ -64,28 +64,28 @@ WRONG: list[tuple[Call, type[UserError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "said"), WRONG)
-def test_what_makes_no_sense_is_refused_and_leaves_nothing(
-    client: theanine.Client, call: Call, kind: type[UserError], said: str
+@pytest.mark.parametrize(("call", "kind", "expected"), WRONG)
+def test_invalid_arguments_are_errors_and_store_nothing(
+    client: theanine.Client, call: Call, kind: type[UserError], expected: str
 ) -> None:
-    with pytest.raises(kind, match=said):
+    with pytest.raises(kind, match=expected):
         call(client)
     assert client.users() == []  # no session was begun for it either
 
 
-def test_that_nothing_was_said_yet_is_no_mistake(client: theanine.Client) -> None:
+def test_an_empty_dialogue_is_valid(client: theanine.Client) -> None:
     assert not client.user("ana").session().recall()
 
 
-def test_a_closed_client_says_so(tmp_path: Path) -> None:
+def test_a_closed_client_is_an_error(tmp_path: Path) -> None:
     client = theanine.open(str(tmp_path / "memory.db"))
-    talk = client.user("ana").session()
-    talk.hear("I sold the boat.")
+    session = client.user("ana").session()
+    session.hear("I sold the boat.")
     client.close()
     uses: list[Callable[[], object]] = [
         lambda: client.user("ana").recall("the boat?"),
-        lambda: talk.hear("And more."),
-        talk.end,
+        lambda: session.hear("And more."),
+        session.end,
         lambda: list(client.export()),
     ]
     for use in uses:

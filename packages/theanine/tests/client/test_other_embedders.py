@@ -1,4 +1,4 @@
-"""A store moves to an on-device embedder and back; a model that does not load loses nothing."""
+"""A store changes to an on-device embedder and back; a model that fails to load loses nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from theanine.errors import EmbedderMismatch, RememberingFailed
 pytestmark = pytest.mark.model
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-SAID = ("A storm took the roof of our boat house.", "The evening was quiet after it.")
+TEXTS = ("A storm took the roof of our boat house.", "The evening was quiet after it.")
 QUESTION = "What did the storm take?"
 
 
@@ -43,9 +43,9 @@ def _open(folder: Path, embedder: str) -> theanine.Client:
 
 
 def _tell(client: theanine.Client) -> None:
-    with client.user("ana").session() as talk:
-        for number, words in enumerate(SAID):
-            talk.hear(words, at=START + timedelta(minutes=number))
+    with client.user("ana").session() as session:
+        for number, line in enumerate(TEXTS):
+            session.hear(line, at=START + timedelta(minutes=number))
 
 
 def _scores(folder: Path, embedder: str) -> list[tuple[int, float]]:
@@ -54,27 +54,27 @@ def _scores(folder: Path, embedder: str) -> list[tuple[int, float]]:
     return [(part.memories[0].id, part.score) for part in parts]
 
 
-def test_a_store_moves_there_and_back(name: str, run: Terminal, tmp_path: Path) -> None:
+def test_a_store_can_change_its_embedder_and_back(name: str, run: Terminal, tmp_path: Path) -> None:
     with _open(tmp_path, "local") as client:
         _tell(client)
     before = _scores(tmp_path, "local")
-    assert len(before) == len(SAID)
+    assert len(before) == len(TEXTS)
 
     moved = run("reembed", "--embedder", name)
     assert "vectors made by" in moved.out
-    assert len(_scores(tmp_path, name)) == len(SAID)
+    assert len(_scores(tmp_path, name)) == len(TEXTS)
     with pytest.raises(EmbedderMismatch, match="theanine reembed"):
         _scores(tmp_path, "local")
-    shown = " ".join(run("doctor", fine=False).out.split())
+    output = " ".join(run("doctor", fine=False).out.split())
     kind, _, model = name.partition(":")
-    assert f"--embedder {kind}:…/{Path(model).name}, or run `theanine reembed`" in shown
+    assert f"--embedder {kind}:…/{Path(model).name}, or run `theanine reembed`" in output
     assert run("doctor", "--embedder", name).code == 0
 
     run("reembed", "--embedder", "local")
     assert _scores(tmp_path, "local") == before
 
 
-def test_a_session_is_remembered_and_recalled_with_it(name: str, tmp_path: Path) -> None:
+def test_remembering_and_recall(name: str, tmp_path: Path) -> None:
     with _open(tmp_path, name) as client:
         _tell(client)
         assert client.embedder_name.startswith(name.partition(":")[0])
@@ -83,13 +83,13 @@ def test_a_session_is_remembered_and_recalled_with_it(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_model_that_will_not_load_loses_nothing(kind: str, tmp_path: Path) -> None:
+def test_a_model_that_fails_to_load_loses_nothing(kind: str, tmp_path: Path) -> None:
     library("torch" if kind == "sentence-transformers" else kind)
     (tmp_path / "empty").mkdir()
     with _open(tmp_path, f"{kind}:{tmp_path / 'empty'}") as client:
         with pytest.raises(RememberingFailed, match=r"safe in the log.*can't be loaded from"):
             _tell(client)
-        assert [turn.full_text for turn in client.user("ana").turns()] == list(SAID)
+        assert [turn.full_text for turn in client.user("ana").turns()] == list(TEXTS)
     with _open(tmp_path, "local") as client:
         [report] = client.user("ana").remember()
-        assert (report.memories, report.failure) == (len(SAID), None)
+        assert (report.memories, report.failure) == (len(TEXTS), None)

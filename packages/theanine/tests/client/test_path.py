@@ -37,37 +37,41 @@ def remembered(path: Path, histories: Sequence[History]) -> tuple[list[Memory], 
         return graph_of(client, "ana")
 
 
-def test_what_is_heard_comes_back_with_its_source(tmp_path: Path) -> None:
+def test_recall_returns_heard_turns_with_their_source(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db")) as client:
-        with client.user("ana").session() as talk:
-            talk.hear("I'm terrified of ships since the storm.")
-            assert "No language model" in talk.reply().text
-        found = client.user("ana").recall("Shall we book that cruise on a ship?")
-        assert "terrified of ships" in found.text
-        assert [turn.speaker for turn in found.source_turns] == ["ana"]
+        with client.user("ana").session() as session:
+            session.hear("I'm terrified of ships since the storm.")
+            assert "No language model" in session.reply().text
+        recollection = client.user("ana").recall("Shall we book that cruise on a ship?")
+        assert "terrified of ships" in recollection.text
+        assert [turn.speaker for turn in recollection.source_turns] == ["ana"]
 
 
-def test_the_local_reply_is_never_remembered_as_news(tmp_path: Path) -> None:
+def test_the_local_reply_is_not_remembered_as_new(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db")) as client:
         for _ in range(2):
-            with client.user("ana").session() as talk:
-                talk.hear("My sister Mia is getting married in Split in September.")
-                talk.reply()
+            with client.user("ana").session() as session:
+                session.hear("My sister Mia is getting married in Split in September.")
+                session.reply()
         speakers = {name for memory in client.user("ana").memories() for name in memory.speakers}
         assert speakers == {"ana"}
 
 
-def test_one_by_one_and_all_at_once_give_the_same_graph(tmp_path: Path) -> None:
-    whole = demo()
-    pieces = [History(name=whole.name, transcripts=[one]) for one in whole.transcripts]
-    assert remembered(tmp_path / "a.db", [whole]) == remembered(tmp_path / "b.db", pieces)
+def test_live_and_imported_sessions_give_the_same_graph(tmp_path: Path) -> None:
+    complete = demo()
+    single_sessions = [
+        History(name=complete.name, transcripts=[transcript]) for transcript in complete.transcripts
+    ]
+    assert remembered(tmp_path / "a.db", [complete]) == remembered(
+        tmp_path / "b.db", single_sessions
+    )
 
 
-def test_twice_is_the_same_as_once(tmp_path: Path) -> None:
+def test_repeating_an_import_changes_nothing(tmp_path: Path) -> None:
     assert remembered(tmp_path / "a.db", [demo()]) == remembered(tmp_path / "b.db", [demo()] * 2)
 
 
-def test_edges_run_forward_between_sessions_into_each_component_once(tmp_path: Path) -> None:
+def test_links_run_forward_and_once_into_each_component(tmp_path: Path) -> None:
     memories, links = remembered(tmp_path / "m.db", [demo()])
     by_id = {memory.id: memory for memory in memories}
     assert links
@@ -87,26 +91,26 @@ def test_the_demo_answers_its_questions(tmp_path: Path) -> None:
         client.user("ana").log(demo())
         client.user("ana").remember()
         for question in load_questions():
-            found = client.user("ana").recall(question.question)
-            assert {turn.key for turn in found.source_turns} & set(question.sources), (
+            recollection = client.user("ana").recall(question.question)
+            assert {turn.key for turn in recollection.source_turns} & set(question.sources), (
                 question.question
             )
-            assert found == client.user("ana").recall(question.question)
+            assert recollection == client.user("ana").recall(question.question)
         lines: list[Timeline] = client.user("ana").timelines()
         assert lines
         assert all(len(line.links) == len(line.memories) - 1 for line in lines)
 
 
-def test_users_are_walled_off(tmp_path: Path) -> None:
+def test_users_are_isolated(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db")) as client:
-        with client.user("ana").session() as talk:
-            talk.hear("I keep my savings in a blue tin under the stairs.")
+        with client.user("ana").session() as session:
+            session.hear("I keep my savings in a blue tin under the stairs.")
         assert not client.user("bob").recall("Where are the savings?")
         with pytest.raises(NotFound, match="no user bob"):
             client.user("bob").memories()
 
 
-def test_a_failing_model_costs_no_turn_and_is_resumed(tmp_path: Path) -> None:
+def test_a_failing_model_loses_no_turn_and_is_resumed(tmp_path: Path) -> None:
     pytest.importorskip("pydantic_ai", reason="needs the extra theanine[models]")
     limits = theanine.Limits(retries=1, first_wait=0.01)
     with ScriptedServer(lambda _: status(500)) as server:
@@ -115,10 +119,10 @@ def test_a_failing_model_costs_no_turn_and_is_resumed(tmp_path: Path) -> None:
             place, model="openai:scripted", base_url=server.base_url, limits=limits
         )
         with opened as client:
-            talk = client.user("ana").session()
-            talk.hear("I moved to Split because my sister lives there.")
+            session = client.user("ana").session()
+            session.hear("I moved to Split because my sister lives there.")
             with pytest.raises(RememberingFailed, match="safe in the log"):
-                talk.end()
+                session.end()
             assert [turn.text[:7] for turn in client.user("ana").turns()] == ["I moved"]
             assert client.user("ana").sessions()[0].failure
             server.script(answer)
@@ -135,7 +139,7 @@ WORDS = "I love ships afraid because the storm dog want moved knee swim sister".
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=4, max_size=9), min_size=1, max_size=8))
 def test_any_history_gives_a_forward_graph(
-    tmp_path_factory: pytest.TempPathFactory, talks: list[list[str]]
+    tmp_path_factory: pytest.TempPathFactory, sessions: list[list[str]]
 ) -> None:
     transcripts = [
         Transcript(
@@ -149,7 +153,7 @@ def test_any_history_gives_a_forward_graph(
                 )
             ],
         )
-        for n, words in enumerate(talks)
+        for n, words in enumerate(sessions)
     ]
     history = History(name="ana", transcripts=transcripts)
     memories, links = remembered(tmp_path_factory.mktemp("any") / "m.db", [history])

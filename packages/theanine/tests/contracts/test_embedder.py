@@ -66,12 +66,12 @@ async def test_rows_are_float32_of_unit_norm(embedder: Embedder) -> None:
     assert not np.array_equal(rows[0], rows[1])
 
 
-async def test_no_texts_give_no_rows_of_the_right_width(embedder: Embedder) -> None:
+async def test_no_texts_give_an_empty_matrix(embedder: Embedder) -> None:
     width = (await embedder.embed(["a"])).shape[1]
     assert (await embedder.embed([])).shape == (0, width)
 
 
-async def test_the_width_is_known_before_the_first_text(embedder: Embedder) -> None:
+async def test_the_dimension_is_known_before_the_first_text(embedder: Embedder) -> None:
     none = await embedder.embed([])
     assert none.shape == (0, (await embedder.embed(["a"])).shape[1])
     assert none.dtype == np.float32
@@ -80,9 +80,9 @@ async def test_the_width_is_known_before_the_first_text(embedder: Embedder) -> N
 async def test_a_big_batch_keeps_the_order(embedder: Embedder) -> None:
     batch = await embedder.embed(MANY)
     assert len(batch) == len(MANY)
-    for place in (0, 255, 256, 512, 699):
-        alone = await embedder.embed([MANY[place]])
-        np.testing.assert_allclose(batch[place], alone[0], atol=1e-6)
+    for index in (0, 255, 256, 512, 699):
+        alone = await embedder.embed([MANY[index]])
+        np.testing.assert_allclose(batch[index], alone[0], atol=1e-6)
 
 
 async def test_it_is_deterministic(embedder: Embedder) -> None:
@@ -108,17 +108,17 @@ async def test_any_text_gives_a_unit_row(embedder: Embedder, text: str) -> None:
     assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
 
-async def test_an_empty_text_between_others_is_a_row_of_zeros(embedder: Embedder) -> None:
+async def test_an_empty_text_is_a_row_of_zeros(embedder: Embedder) -> None:
     rows = await embedder.embed(["storm", "", "sea"])
     assert not rows[1].any()
     np.testing.assert_allclose(rows[[0, 2]], await embedder.embed(["storm", "sea"]), atol=1e-6)
 
 
-async def test_the_name_says_which_vectors_these_are(embedder: Embedder) -> None:
+async def test_the_name_identifies_the_vectors(embedder: Embedder) -> None:
     assert ":" in embedder.name
 
 
-async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
+async def test_queries_have_the_same_dimension(embedder: Embedder) -> None:
     if not isinstance(embedder, QueryEmbedder):
         pytest.skip("questions are embedded as all texts are")
     passages = await embedder.embed(["a storm at sea", ""])
@@ -129,24 +129,24 @@ async def test_questions_are_rows_of_the_same_space(embedder: Embedder) -> None:
     assert (await embedder.embed_queries([])).shape == (0, passages.shape[1])
 
 
-async def test_the_end_of_a_long_question_counts_where_models_run_here(
+async def test_the_end_of_a_long_question_matters_to_local_models(
     embedder: Embedder,
 ) -> None:
     if not isinstance(embedder, OnDeviceEmbedder):
         pytest.skip("it is asked with the whole text, up to its own limit")
     talk = "day " * 5_000
-    one, other = await embedder.embed_queries([f"{talk} storm", f"{talk} quiet"])
-    assert not np.allclose(one, other, atol=1e-6)
+    first, second = await embedder.embed_queries([f"{talk} storm", f"{talk} quiet"])
+    assert not np.allclose(first, second, atol=1e-6)
 
 
-async def test_many_may_ask_at_once(embedder: Embedder) -> None:
-    found: dict[int, list[float]] = {}
+async def test_concurrent_calls(embedder: Embedder) -> None:
+    vectors: dict[int, list[float]] = {}
 
     async def ask(number: int) -> None:
-        found[number] = (await embedder.embed([MANY[number]]))[0].tolist()
+        vectors[number] = (await embedder.embed([MANY[number]]))[0].tolist()
 
     async with anyio.create_task_group() as tasks:
         for number in range(12):
             tasks.start_soon(partial(ask, number))
     rows = await embedder.embed(MANY[:12])
-    np.testing.assert_allclose([found[number] for number in range(12)], rows, atol=1e-6)
+    np.testing.assert_allclose([vectors[number] for number in range(12)], rows, atol=1e-6)

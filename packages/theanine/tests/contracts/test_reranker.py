@@ -37,32 +37,32 @@ def reranker(request: pytest.FixtureRequest, tmp_path: Path) -> Reranker:
     return RERANKERS[request.param](tmp_path / "model")
 
 
-async def test_there_is_one_number_a_text(reranker: Reranker) -> None:
-    ratings = await reranker.score(QUESTION, TEXTS)
-    assert ratings.shape == (len(TEXTS),)
-    assert ratings.dtype == np.float32
-    assert np.isfinite(ratings).all()
-    assert ratings[0] == pytest.approx(ratings[4], abs=1e-6)
-    assert ratings[0] != pytest.approx(ratings[1], abs=1e-6)
+async def test_one_score_per_text(reranker: Reranker) -> None:
+    scores = await reranker.score(QUESTION, TEXTS)
+    assert scores.shape == (len(TEXTS),)
+    assert scores.dtype == np.float32
+    assert np.isfinite(scores).all()
+    assert scores[0] == pytest.approx(scores[4], abs=1e-6)
+    assert scores[0] != pytest.approx(scores[1], abs=1e-6)
 
 
-async def test_no_texts_get_no_numbers(reranker: Reranker) -> None:
+async def test_no_texts_give_no_scores(reranker: Reranker) -> None:
     none = await reranker.score(QUESTION, [])
     assert none.shape == (0,)
     assert none.dtype == np.float32
 
 
-async def test_the_question_counts(reranker: Reranker) -> None:
-    one = await reranker.score("a storm at sea", TEXTS)
-    other = await reranker.score("a quiet evening", TEXTS)
-    assert not np.allclose(one, other, atol=1e-6)
+async def test_the_score_depends_on_the_question(reranker: Reranker) -> None:
+    first = await reranker.score("a storm at sea", TEXTS)
+    second = await reranker.score("a quiet evening", TEXTS)
+    assert not np.allclose(first, second, atol=1e-6)
 
 
-async def test_the_end_of_a_long_question_counts(reranker: Reranker) -> None:
+async def test_the_end_of_a_long_question_matters(reranker: Reranker) -> None:
     talk = "day " * 5_000
-    one = await reranker.score(f"{talk} storm at sea", TEXTS)
-    other = await reranker.score(f"{talk} quiet evening", TEXTS)
-    assert not np.allclose(one, other, atol=1e-6)
+    first = await reranker.score(f"{talk} storm at sea", TEXTS)
+    second = await reranker.score(f"{talk} quiet evening", TEXTS)
+    assert not np.allclose(first, second, atol=1e-6)
 
 
 async def test_it_is_deterministic(reranker: Reranker) -> None:
@@ -71,13 +71,13 @@ async def test_it_is_deterministic(reranker: Reranker) -> None:
     )
 
 
-async def test_a_text_is_rated_alike_alone_and_among_others(reranker: Reranker) -> None:
-    ratings = await reranker.score(QUESTION, MANY)
+async def test_a_score_does_not_depend_on_other_texts(reranker: Reranker) -> None:
+    scores = await reranker.score(QUESTION, MANY)
     backwards = await reranker.score(QUESTION, MANY[::-1])
-    np.testing.assert_allclose(ratings, backwards[::-1], atol=1e-5)
-    for place in (0, 63, 64, 149):
-        alone = await reranker.score(QUESTION, [MANY[place]])
-        assert ratings[place] == pytest.approx(alone[0], abs=1e-5)
+    np.testing.assert_allclose(scores, backwards[::-1], atol=1e-5)
+    for index in (0, 63, 64, 149):
+        alone = await reranker.score(QUESTION, [MANY[index]])
+        assert scores[index] == pytest.approx(alone[0], abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -85,23 +85,25 @@ async def test_a_text_is_rated_alike_alone_and_among_others(reranker: Reranker) 
     ["", " ", "日本語の文", "🙂👩‍👩‍👧🏳️‍🌈", "a\x00b", "lone \ud800 surrogate", "x " * 500_000],
     ids=["empty", "blank", "japanese", "emoji", "nul", "surrogate", "1 MB"],
 )
-async def test_any_text_can_be_asked_and_rated(reranker: Reranker, text: str) -> None:
+async def test_any_text_can_be_scored(reranker: Reranker, text: str) -> None:
     assert np.isfinite(await reranker.score(QUESTION, ["storm", text])).all()
     assert np.isfinite(await reranker.score(text, ["storm", text])).all()
 
 
-async def test_many_may_ask_at_once(reranker: Reranker) -> None:
-    found: dict[int, float] = {}
+async def test_concurrent_calls(reranker: Reranker) -> None:
+    scores_by_number: dict[int, float] = {}
 
     async def ask(number: int) -> None:
-        found[number] = float((await reranker.score(QUESTION, [MANY[number]]))[0])
+        scores_by_number[number] = float((await reranker.score(QUESTION, [MANY[number]]))[0])
 
     async with anyio.create_task_group() as tasks:
         for number in range(12):
             tasks.start_soon(partial(ask, number))
     together = await reranker.score(QUESTION, MANY[:12])
-    np.testing.assert_allclose([found[number] for number in range(12)], together, atol=1e-5)
+    np.testing.assert_allclose(
+        [scores_by_number[number] for number in range(12)], together, atol=1e-5
+    )
 
 
-async def test_it_has_a_name(reranker: Reranker) -> None:
+async def test_the_name(reranker: Reranker) -> None:
     assert reranker.name

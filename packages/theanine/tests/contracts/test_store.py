@@ -42,13 +42,13 @@ METHOD = "theanine"
 ME = process_holder()
 
 
-def said(text: str, minute: float = 0, *, speaker: str = "Ana", **more: Any) -> Utterance:
+def utterance_at(text: str, minute: float = 0, *, speaker: str = "Ana", **more: Any) -> Utterance:
     return Utterance(text=text, speaker=speaker, at=AT + timedelta(minutes=minute), **more)
 
 
-def talk(key: str, *texts: str, day: int = 0, **more: Any) -> Transcript:
+def transcript(key: str, *texts: str, day: int = 0, **more: Any) -> Transcript:
     start = day * 24 * 60
-    turns = [said(text, start + i) for i, text in enumerate(texts)]
+    turns = [utterance_at(text, start + i) for i, text in enumerate(texts)]
     return Transcript(key=key, turns=turns, at=AT + timedelta(days=day), **more)
 
 
@@ -79,14 +79,14 @@ async def export(store: Store) -> list[dict[str, Any]]:
     return [record async for record in store.export()]
 
 
-@pytest.mark.parametrize(("costs", "told"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
+@pytest.mark.parametrize(("costs", "total"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
 async def test_a_cost_is_none_if_any_answer_has_none(
-    store: Store, costs: tuple[float | None, ...], told: float | None
+    store: Store, costs: tuple[float | None, ...], total: float | None
 ) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     for number, cost in enumerate(costs):
         await store.add_journal_entry(ANA, entry(str(number), cost=cost, input_tokens=9))
-    assert [line.cost for line in await store.costs()] == [told]
+    assert [line.cost for line in await store.costs()] == [total]
 
 
 # the log
@@ -98,34 +98,40 @@ async def test_turns_keep_microseconds_and_zone(store: Store) -> None:
         ANA,
         session,
         [
-            said("Grüße, 你好 🛳️\n\ttab", key="a", attachment="a ship", recalled=(3, 1)),
-            said("Hm.", 1, speaker="Bot", role="assistant"),
+            utterance_at("Grüße, 你好 🛳️\n\ttab", key="a", attachment="a ship", recalled=(3, 1)),
+            utterance_at("Hm.", 1, speaker="Bot", role="assistant"),
         ],
     )
     assert await store.turns(ANA) == heard
     assert [turn.id for turn in heard] == [1, 2]
     assert heard[0].at == AT
     assert heard[0].at.isoformat() == AT.isoformat()
-    [begun] = await store.sessions(ANA, METHOD)  # on the day that it was there
-    assert begun.started_at.isoformat() == AT.isoformat()
+    [session_row] = await store.sessions(ANA, METHOD)  # on the day that it was there
+    assert session_row.started_at.isoformat() == AT.isoformat()
     assert (heard[0].text, heard[0].recalled) == ("Grüße, 你好 🛳️\n\ttab", (3, 1))
 
 
 async def test_a_logged_key_returns_the_logged_turn(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    first = await store.append_turns(ANA, session, [said("one", key="k")])
-    again = await store.append_turns(ANA, session, [said("changed", 5, key="k"), said("two", 6)])
+    first = await store.append_turns(ANA, session, [utterance_at("one", key="k")])
+    again = await store.append_turns(
+        ANA, session, [utterance_at("changed", 5, key="k"), utterance_at("two", 6)]
+    )
     assert again[0] == first[0]
-    twice = await store.append_turns(ANA, session, [said("x", 7, key="n"), said("y", 8, key="n")])
+    twice = await store.append_turns(
+        ANA, session, [utterance_at("x", 7, key="n"), utterance_at("y", 8, key="n")]
+    )
     assert twice[0] == twice[1]
     assert [turn.text for turn in await store.turns(ANA)] == ["one", "two", "x"]
 
 
 async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    await store.append_turns(ANA, session, [said("later", 10)])
+    await store.append_turns(ANA, session, [utterance_at("later", 10)])
     with pytest.raises(BadInput) as caught:
-        await store.append_turns(ANA, session, [said("fine", 11), said("earlier", 3)])
+        await store.append_turns(
+            ANA, session, [utterance_at("fine", 11), utterance_at("earlier", 3)]
+        )
     assert (AT + timedelta(minutes=3)).isoformat() in str(caught.value)
     assert (AT + timedelta(minutes=11)).isoformat() in str(caught.value)
     assert len(await store.turns(ANA)) == 1
@@ -134,16 +140,21 @@ async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: St
 @pytest.mark.parametrize(
     ("utterance", "message"),
     [
-        (said("a\0b"), "NUL at character 2"),
-        (said("ab\ud800"), "lone surrogate .* at character 3"),
-        (said(" \n"), "empty"),
-        (said("x", speaker=" "), "speaker's name is empty"),
-        (said("x" * (4 * 1024 * 1024 + 1)), "split it"),
-        (replace(said("x"), at=datetime.fromisoformat("2024-01-01")), "no time zone"),
-        (replace(said("x"), at=datetime(1899, 12, 31, tzinfo=UTC)), "year 1899"),
-        (replace(said("x"), at=datetime(2200, 1, 1, tzinfo=UTC)), "year 2200"),
-        (replace(said("x"), at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=9)))), "year"),
-        (said("x", role="system"), "must be user or assistant"),
+        (utterance_at("a\0b"), "NUL at character 2"),
+        (utterance_at("ab\ud800"), "lone surrogate .* at character 3"),
+        (utterance_at(" \n"), "empty"),
+        (utterance_at("x", speaker=" "), "speaker's name is empty"),
+        (utterance_at("x" * (4 * 1024 * 1024 + 1)), "split it"),
+        (replace(utterance_at("x"), at=datetime.fromisoformat("2024-01-01")), "no time zone"),
+        (replace(utterance_at("x"), at=datetime(1899, 12, 31, tzinfo=UTC)), "year 1899"),
+        (replace(utterance_at("x"), at=datetime(2200, 1, 1, tzinfo=UTC)), "year 2200"),
+        (
+            replace(
+                utterance_at("x"), at=datetime.max.replace(tzinfo=timezone(-timedelta(hours=9)))
+            ),
+            "year",
+        ),
+        (utterance_at("x", role="system"), "must be user or assistant"),
     ],
 )
 async def test_unstorable_utterances_are_refused(
@@ -154,7 +165,7 @@ async def test_unstorable_utterances_are_refused(
         await store.append_turns(ANA, session, [utterance])
     with pytest.raises(BadInput, match=r"session 'k', turn 2.*" + message):
         await store.log_transcript(
-            ANA, Transcript(key="k", turns=[said("x"), utterance], at=AT), METHOD
+            ANA, Transcript(key="k", turns=[utterance_at("x"), utterance], at=AT), METHOD
         )
     assert await store.turns(ANA) == []
 
@@ -162,7 +173,9 @@ async def test_unstorable_utterances_are_refused(
 async def test_long_turns_and_turns_without_text_are_logged(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     long = "é" * 500_000
-    await store.append_turns(ANA, session, [said(long), said("", attachment="a photo of a cat")])
+    await store.append_turns(
+        ANA, session, [utterance_at(long), utterance_at("", attachment="a photo of a cat")]
+    )
     assert [turn.text for turn in await store.turns(ANA)] == [long, ""]
 
 
@@ -185,7 +198,7 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
     assert not await store.acquire_lease(ANA, ME, AT, AT)
     await store.add_journal_entry(ANA, entry("k"))
     with pytest.raises(NotFound):
-        await store.append_turns(ANA, 1, [said("x")])
+        await store.append_turns(ANA, 1, [utterance_at("x")])
     assert await store.scopes() == []
     assert await export(store) == [{"type": "theanine", "format": 2, "method": ""}]
 
@@ -193,7 +206,7 @@ async def test_unknown_scopes_read_as_empty_and_stay_unknown(store: Store) -> No
 async def test_sessions_open_continue_and_end(store: Store) -> None:
     first = await store.start_session(ANA, AT, key="chat", holder=ME)
     assert await store.start_session(ANA, AT, key="chat", holder=ME) == first
-    await store.append_turns(ANA, first, [said("hello", 5)])
+    await store.append_turns(ANA, first, [utterance_at("hello", 5)])
     [session] = await store.sessions(ANA, METHOD)
     assert (session.started_at, session.ended_at) == (AT + timedelta(minutes=5), None)
     assert await store.pending(METHOD) == []
@@ -203,7 +216,7 @@ async def test_sessions_open_continue_and_end(store: Store) -> None:
     assert session.ended_at == AT + timedelta(minutes=5), "no session ends before its last turn"
     assert session.turn_count == 1
     with pytest.raises(NotFound, match="has ended"):
-        await store.append_turns(ANA, first, [said("more", 6)])
+        await store.append_turns(ANA, first, [utterance_at("more", 6)])
     with pytest.raises(BadInput, match="another key"):
         await store.start_session(ANA, AT, key="chat")
     assert [p.session for p in await store.pending(METHOD)] == [first]
@@ -232,18 +245,18 @@ async def test_only_sessions_of_dead_processes_are_orphaned(store: Store) -> Non
     gone = await store.start_session(ANA, AT, holder=f"{host}:{2**22 + 7}:1")
     for holder in (ME, "", "elsewhere:1:1", "odd name"):
         await store.start_session(ANA, AT, holder=holder)
-    found = await store.orphaned_sessions()
-    assert [(scope, session.id) for scope, session in found] == [(ANA, gone)]
+    result = await store.orphaned_sessions()
+    assert [(scope, session.id) for scope, session in result] == [(ANA, gone)]
     assert await store.orphaned_sessions(BEN) == []
     far = await store.start_session(BEN, AT, holder="container-1:7:9")
     assert await store.orphaned_sessions(BEN) == []
-    assert [one.id for _, one in await store.orphaned_sessions(BEN, remote=True)] == [far]
+    assert [item.id for _, item in await store.orphaned_sessions(BEN, remote=True)] == [far]
 
 
 async def test_turns_by_session_number_and_last(store: Store) -> None:
     for key in ("a", "b"):
-        await store.log_transcript(ANA, talk(key, *[f"{key}{i}" for i in range(5)]), METHOD)
-    await store.log_transcript(BEN, talk("a", "other"), METHOD)
+        await store.log_transcript(ANA, transcript(key, *[f"{key}{i}" for i in range(5)]), METHOD)
+    await store.log_transcript(BEN, transcript("a", "other"), METHOD)
 
     async def texts(**which: Any) -> list[str]:
         return [turn.text for turn in await store.turns(ANA, **which)]
@@ -261,19 +274,19 @@ async def test_turns_by_session_number_and_last(store: Store) -> None:
 
 
 async def test_logging_a_transcript_twice_changes_nothing(store: Store) -> None:
-    first = await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    first = await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
     before = await export(store)
-    again = await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    again = await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
     assert (first.new, first.new_turns) == (True, 2)
     assert (again.new, again.new_turns, again.session) == (False, 0, first.session)
     assert await export(store) == before
 
 
 async def test_a_longer_transcript_adds_its_end_and_is_pending_again(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
     await remember(store, ANA, 1, made("m", sources=[1]))
     assert await store.pending(METHOD) == []
-    longer = await store.log_transcript(ANA, talk("s", "one", "two", "three"), METHOD)
+    longer = await store.log_transcript(ANA, transcript("s", "one", "two", "three"), METHOD)
     assert longer.new_turns == 1
     assert [p.session for p in await store.pending(METHOD)] == [1]
     turns, _ = await store.pending_input(ANA, 1, METHOD)
@@ -283,17 +296,17 @@ async def test_a_longer_transcript_adds_its_end_and_is_pending_again(store: Stor
 
 
 async def test_a_changed_transcript_is_refused_whole(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
     before = await export(store)
     with pytest.raises(BadInput, match=r"session 's', turn 2: .*another text"):
-        await store.log_transcript(ANA, talk("s", "one", "2", "three"), METHOD)
-    inserted = [said("zero", key="z"), said("one", key="#1")]
+        await store.log_transcript(ANA, transcript("s", "one", "2", "three"), METHOD)
+    inserted = [utterance_at("zero", key="z"), utterance_at("one", key="#1")]
     with pytest.raises(BadInput, match=r"session 's', turn 1: .*only be added at the end"):
         await store.log_transcript(ANA, Transcript(key="s", turns=inserted, at=AT), METHOD)
-    backwards = [said("a", 5), said("b", 4)]
+    backwards = [utterance_at("a", 5), utterance_at("b", 4)]
     with pytest.raises(BadInput, match=r"session 't', turn 2: .*earlier"):
         await store.log_transcript(ANA, Transcript(key="t", turns=backwards, at=AT), METHOD)
-    doubled = [said("a", key="k"), said("b", 1, key="k")]
+    doubled = [utterance_at("a", key="k"), utterance_at("b", 1, key="k")]
     with pytest.raises(BadInput, match=r"session 't', turn 2: .*keys must differ"):
         await store.log_transcript(ANA, Transcript(key="t", turns=doubled, at=AT), METHOD)
     with pytest.raises(BadInput, match="no turns and no memories"):
@@ -302,12 +315,12 @@ async def test_a_changed_transcript_is_refused_whole(store: Store) -> None:
 
 
 async def test_undated_transcripts_match_despite_other_times(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one", "two", dated=False), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one", "two", dated=False), METHOD)
     later = await store.log_transcript(
-        ANA, talk("s", "one", "two", "three", day=9, dated=False), METHOD
+        ANA, transcript("s", "one", "two", "three", day=9, dated=False), METHOD
     )
     earlier = await store.log_transcript(
-        ANA, talk("s", "one", "two", "three", "four", day=-9, dated=False), METHOD
+        ANA, transcript("s", "one", "two", "three", "four", day=-9, dated=False), METHOD
     )
     assert (later.new_turns, earlier.new_turns) == (1, 1)
     turns = await store.turns(ANA)
@@ -317,18 +330,18 @@ async def test_undated_transcripts_match_despite_other_times(store: Store) -> No
 
 async def test_imported_memories_are_pending_until_remembered(store: Store) -> None:
     ready = [ImportedMemory(text="Ana sails", speakers=("Ana",), source_keys=("#1",))]
-    await store.log_transcript(ANA, talk("s", "hi", memories=ready), METHOD)
+    await store.log_transcript(ANA, transcript("s", "hi", memories=ready), METHOD)
     turns, given_ = await store.pending_input(ANA, 1, METHOD)
     assert given_ == ready
     await remember(store, ANA, 1, made("Ana sails"), seen=(turns[-1].id, 1))
     assert await store.pending_input(ANA, 1, METHOD) == ([], [])
     more = [*ready, ImportedMemory(text="Ana swims")]
-    await store.log_transcript(ANA, talk("s", "hi", memories=more), METHOD)
+    await store.log_transcript(ANA, transcript("s", "hi", memories=more), METHOD)
     assert (await store.pending_input(ANA, 1, METHOD))[1] == more[1:]
     assert len(await store.pending(METHOD)) == 1
     other = [ImportedMemory(text="Ana hates water")]
     with pytest.raises(BadInput, match="memory 1"):
-        await store.log_transcript(ANA, talk("s", "hi", memories=other), METHOD)
+        await store.log_transcript(ANA, transcript("s", "hi", memories=other), METHOD)
 
 
 _words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
@@ -346,7 +359,7 @@ def test_any_split_of_a_transcript_gives_the_same_log(
             store = case.make(Path(folder))
             await store.open()
             for end in ends:
-                await store.log_transcript(ANA, talk("s", *texts[:end]), METHOD)
+                await store.log_transcript(ANA, transcript("s", *texts[:end]), METHOD)
             records = await export(store)
             await store.close()
         return records
@@ -361,7 +374,7 @@ def test_any_split_of_a_transcript_gives_the_same_log(
 
 
 async def test_a_lease_is_exclusive_until_it_expires_or_its_process_dies(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     until = AT + timedelta(minutes=1)
     assert await store.acquire_lease(ANA, "elsewhere:1:1", until, AT)
     assert await store.acquire_lease(ANA, "elsewhere:1:1", until, AT)
@@ -383,8 +396,8 @@ async def test_a_lease_is_exclusive_until_it_expires_or_its_process_dies(store: 
 
 
 async def test_commit_makes_everything_visible_at_once_and_only_once(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
-    await store.log_transcript(ANA, talk("t", "three", day=1), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
+    await store.log_transcript(ANA, transcript("t", "three", day=1), METHOD)
     first = await remember(store, ANA, 1, made("m1", "m2", sources=[2, 1]))
     link = NewLink(older=1, newer=0, relation=Relation.CAUSE, explanation="so", similarity=0.5)
     second = await remember(store, ANA, 2, made("m3", links=[link]))
@@ -410,29 +423,29 @@ async def test_commit_makes_everything_visible_at_once_and_only_once(store: Stor
 
 
 async def test_a_memory_keeps_its_utc_offset(store: Store, tmp_path: Path) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     [first] = await remember(store, ANA, 1, made("m1", sources=[1]))
     [stored] = await store.memories(ANA, ids=[1, 1, 7])
     assert stored == first
     assert (stored.at.isoformat(), first.at.isoformat()) == (AT.isoformat(),) * 2
     assert await store.memories(ANA, ids=[]) == []
-    [record] = [one for one in await export(store) if one["type"] == "memory"]
+    [record] = [item for item in await export(store) if item["type"] == "memory"]
     assert record["at"] == AT.isoformat()
     assert record["made_at"].endswith("+00:00")
     older = {**record, "at": stored.at.astimezone(UTC).isoformat()}  # as exports once had it
-    for number, one in enumerate([record, older]):
+    for number, item in enumerate([record, older]):
         copy = open_store(str(tmp_path / f"{number}.db"))
         await copy.open()
-        await copy.restore([one])
+        await copy.restore([item])
         assert [memory.at for memory in await copy.memories(ANA)] == [AT]
-        assert [memory.at.isoformat() for memory in await copy.memories(ANA)] == [one["at"]]
+        assert [memory.at.isoformat() for memory in await copy.memories(ANA)] == [item["at"]]
         await copy.close()
 
 
 async def test_turns_logged_while_remembering_stay_pending(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     turns, _ = await store.pending_input(ANA, 1, METHOD)
-    await store.log_transcript(ANA, talk("s", "one", "two"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
     assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0))
     assert await remember(store, ANA, 1, made("m"), seen=(turns[-1].id, 0)) == []
     left, _ = await store.pending_input(ANA, 1, METHOD)
@@ -443,8 +456,8 @@ async def test_turns_logged_while_remembering_stay_pending(store: Store) -> None
 
 
 async def test_an_inconsistent_batch_changes_nothing(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    await store.log_transcript(ANA, talk("t", "two", day=1), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("t", "two", day=1), METHOD)
     await remember(store, ANA, 1, made("m"))
     before = await export(store)
     stranger = NewLink(older=9, newer=0, relation=None)
@@ -468,14 +481,14 @@ async def test_an_inconsistent_batch_changes_nothing(store: Store) -> None:
 
 
 async def test_an_empty_batch_marks_the_session_as_remembered(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     assert await remember(store, ANA, 1, MemoryBatch()) == []
     assert await store.pending(METHOD) == []
     assert await store.active_embedder() is None
 
 
 async def test_failures_are_counted_until_success(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     for reason in ("no answer", "still none"):
         await store.record_failure(ANA, 1, METHOD, reason)
     [waiting] = await store.pending(METHOD)
@@ -490,52 +503,52 @@ async def test_failures_are_counted_until_success(store: Store) -> None:
 async def test_scopes_are_isolated(store: Store) -> None:
     others = [Scope("ana", agent="b"), Scope("ana", tenant="c"), BEN]
     for scope in [ANA, *others]:
-        await store.log_transcript(scope, talk("s", str(scope)), METHOD)
+        await store.log_transcript(scope, transcript("s", str(scope)), METHOD)
         await remember(store, scope, 1, made(str(scope)))
         await store.add_journal_entry(scope, entry("k", reply=str(scope)))
     for scope in [ANA, *others]:
         assert [turn.text for turn in await store.turns(scope)] == [str(scope)]
         assert [memory.text for memory in await store.memories(scope)] == [str(scope)]
-        found = await store.find_journal_entry(scope, "k")
-        assert found is not None
-        assert found.reply == str(scope)
+        result = await store.find_journal_entry(scope, "k")
+        assert result is not None
+        assert result.reply == str(scope)
 
 
 # the journal
 
 
 async def test_usable_entries_are_found_and_rejected_ones_are_not(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
-    kept = entry("k", prompt="p", reply="r", settings={"t": 0}, session=1, touches=(1,), cost=0.5)
-    await store.add_journal_entry(ANA, kept)
-    assert await store.find_journal_entry(ANA, "k") == replace(kept, at=AT.astimezone(UTC))
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
+    usable = entry("k", prompt="p", reply="r", settings={"t": 0}, session=1, touches=(1,), cost=0.5)
+    await store.add_journal_entry(ANA, usable)
+    assert await store.find_journal_entry(ANA, "k") == replace(usable, at=AT.astimezone(UTC))
     await store.reject_journal_entries(ANA, ["k", "unknown"], "wrong schema")
     assert await store.find_journal_entry(ANA, "k") is None
     await store.add_journal_entry(ANA, entry("k", reply="better", session=1, cost=0.25))
     await store.add_journal_entry(ANA, entry("k", error="time-out", rejected=True, session=1))
-    found = await store.find_journal_entry(ANA, "k")
-    assert found is not None
-    assert found.reply == "better"
+    result = await store.find_journal_entry(ANA, "k")
+    assert result is not None
+    assert result.reply == "better"
     [line] = await store.costs()
     assert (line.calls, line.failed, line.cost) == (3, 2, 0.75)
 
 
 async def test_an_entry_added_twice_counts_once_and_a_second_answer_counts(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     for _ in range(2):
         await store.add_journal_entry(ANA, entry("k", reply="a", input_tokens=5))
     await store.add_journal_entry(
         ANA, entry("k", reply="b", input_tokens=7, at=AT + timedelta(seconds=1))
     )
-    found = await store.find_journal_entry(ANA, "k")
-    assert found is not None
-    assert found.reply == "a"
+    result = await store.find_journal_entry(ANA, "k")
+    assert result is not None
+    assert result.reply == "a"
     [line] = await store.costs(ANA)
     assert (line.calls, line.input_tokens) == (2, 12)
 
 
 async def test_costs_sum_what_is_known(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     await store.add_journal_entry(ANA, entry("a", cost=None, session=1))
     await store.add_journal_entry(ANA, entry("b", step="refine", cost=None))
     await store.add_journal_entry(ANA, entry("c", step="refine", cost=0.5, seconds=2.0))
@@ -547,12 +560,12 @@ async def test_costs_sum_what_is_known(store: Store) -> None:
 
 
 async def test_unstorable_replies_are_escaped(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     await store.add_journal_entry(ANA, entry("k", reply='{"a": "\ud83d\0"}'))
-    found = await store.find_journal_entry(ANA, "k")
-    assert found is not None
-    assert found.reply == '{"a": "\\ud83d\\u0000"}'
-    assert json.loads(found.reply) == {"a": "\ud83d\0"}
+    result = await store.find_journal_entry(ANA, "k")
+    assert result is not None
+    assert result.reply == '{"a": "\\ud83d\\u0000"}'
+    assert json.loads(result.reply) == {"a": "\ud83d\0"}
 
 
 # forgetting
@@ -561,10 +574,13 @@ async def test_unstorable_replies_are_escaped(store: Store) -> None:
 async def _life(store: Store) -> None:
     """Two remembered sessions whose every text is a secret of its own."""
     ready = [ImportedMemory(text="secret-given-first")]
-    turns = [said("secret-turn-one", attachment="secret-shared-one"), said("secret-turn-two", 1)]
+    turns = [
+        utterance_at("secret-turn-one", attachment="secret-shared-one"),
+        utterance_at("secret-turn-two", 1),
+    ]
     first = Transcript(key="secret-key-first", turns=turns, at=AT, memories=ready)
     await store.log_transcript(ANA, first, METHOD)
-    await store.log_transcript(ANA, talk("second", "kept-turn-three", day=1), METHOD)
+    await store.log_transcript(ANA, transcript("second", "kept-turn-three", day=1), METHOD)
     await remember(store, ANA, 1, made("secret-memory-one", sources=[1]))
     link = NewLink(older=1, newer=0, relation=None, explanation="secret-explanation")
     await remember(store, ANA, 2, made("kept-memory-two", sources=[3], links=[link]))
@@ -607,7 +623,7 @@ async def test_forgetting_a_session_leaves_no_byte_of_it(
 async def test_forgetting_a_user_leaves_nothing_and_reuses_no_number(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
-    await store.log_transcript(BEN, talk("s", "kept-of-ben"), METHOD)
+    await store.log_transcript(BEN, transcript("s", "kept-of-ben"), METHOD)
     await _life(store)
     before = (await store.scope_version(ANA)).scope_id
     receipt = await store.forget(ANA)
@@ -628,7 +644,7 @@ async def test_forgetting_a_memory_erases_its_sources_unless_shared(
 ) -> None:
     ready = [ImportedMemory(text="secret-memory")]
     turns = ["secret-alone", "kept-shared-turn", "kept-other"]
-    await store.log_transcript(ANA, talk("s", *turns, memories=ready), METHOD)
+    await store.log_transcript(ANA, transcript("s", *turns, memories=ready), METHOD)
     both = [
         NewMemory(text="secret-memory", at=AT, source_turns=(1, 2)),
         NewMemory(text="kept-memory", at=AT, source_turns=(2,)),
@@ -647,7 +663,7 @@ async def test_forgetting_a_memory_erases_its_sources_unless_shared(
 
 
 async def test_forgetting_something_unknown_is_an_error(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     for which in ({"session": 9}, {"memory": 9}):
         with pytest.raises(NotFound):
             await store.forget(ANA, **which)
@@ -657,7 +673,7 @@ async def test_forgetting_something_unknown_is_an_error(store: Store) -> None:
 
 async def test_erased_text_is_not_written_back(store: Store) -> None:
     await _life(store)
-    await store.log_transcript(ANA, talk("third", "three", day=2), METHOD)
+    await store.log_transcript(ANA, transcript("third", "three", day=2), METHOD)
     assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
     await store.record_failure(ANA, 3, METHOD, "secret-failure")
     await store.forget(ANA, session=1)
@@ -671,9 +687,9 @@ async def test_erased_text_is_not_written_back(store: Store) -> None:
     assert await store.find_journal_entry(ANA, "later") is None
 
 
-async def test_erasing_is_verified_if_another_user_said_the_same(store: Store) -> None:
-    await store.log_transcript(ANA, talk("s", "we both said these very words"), METHOD)
-    await store.log_transcript(BEN, talk("s", "we both said these very words"), METHOD)
+async def test_erasing_is_verified_if_another_user_has_the_same_text(store: Store) -> None:
+    await store.log_transcript(ANA, transcript("s", "we both said these very words"), METHOD)
+    await store.log_transcript(BEN, transcript("s", "we both said these very words"), METHOD)
     assert (await store.forget(ANA)).verified
 
 
@@ -681,9 +697,9 @@ async def test_erasing_is_verified_if_another_user_said_the_same(store: Store) -
 async def test_erasing_is_verified_if_the_store_uses_the_same_words(
     store: Store, text: str
 ) -> None:
-    await store.log_transcript(BEN, talk("s", "hello"), METHOD)
+    await store.log_transcript(BEN, transcript("s", "hello"), METHOD)
     await remember(store, BEN, 1, made("hello"), embedder="the default embedder")
-    await store.log_transcript(ANA, talk("s", text), METHOD)
+    await store.log_transcript(ANA, transcript("s", text), METHOD)
     assert (await store.forget(ANA)).verified
 
 
@@ -692,7 +708,7 @@ async def test_erasing_is_verified_if_the_store_uses_the_same_words(
 
 async def test_reembedding_resumes_and_switches_when_complete(store: Store) -> None:
     for number, key in enumerate("ab", 1):
-        await store.log_transcript(ANA, talk(key, key, day=number), METHOD)
+        await store.log_transcript(ANA, transcript(key, key, day=number), METHOD)
     await remember(store, ANA, 1, made("m1", "m2", "m3"))
     batch, left = await store.unembedded_memories("new", 2)
     assert ([(scope, number) for scope, number, _ in batch], left) == ([(ANA, 1), (ANA, 2)], 3)
@@ -716,7 +732,7 @@ async def test_reembedding_resumes_and_switches_when_complete(store: Store) -> N
 
 async def test_vectors_added_later_start_a_new_epoch(store: Store) -> None:
     await _life(store)
-    records = [one for one in await export(store) if one["type"] != "vector"]
+    records = [item for item in await export(store) if item["type"] != "vector"]
     await store.forget(ANA)
     await store.restore(records)
     before = await store.scope_version(ANA), await store.scope_version(BEN)
@@ -734,7 +750,7 @@ async def test_an_export_is_restored_without_loss(
 ) -> None:
     await _life(store)
     opened = await store.start_session(BEN, AT, holder=ME)
-    await store.append_turns(BEN, opened, [said("open talk")])
+    await store.append_turns(BEN, opened, [utterance_at("open talk")])
     records = json.loads(json.dumps(await export(store)))
     (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")
@@ -745,7 +761,7 @@ async def test_an_export_is_restored_without_loss(
     np.testing.assert_array_equal((await copy.vectors(ANA))[1], (await store.vectors(ANA))[1])
     assert await copy.memories(ANA) == await store.memories(ANA)
     assert await copy.sessions(ANA, METHOD) == await store.sessions(ANA, METHOD)
-    await copy.append_turns(BEN, opened, [said("goes on", 1)])
+    await copy.append_turns(BEN, opened, [utterance_at("goes on", 1)])
     assert await copy.start_session(ANA, AT) == await store.start_session(ANA, AT)
     await copy.close()
 
@@ -784,7 +800,7 @@ async def test_contradicting_records_are_refused_whole(store: Store) -> None:
 async def test_a_malformed_record_is_named(
     store: Store, change: dict[str, Any], message: str
 ) -> None:
-    await store.log_transcript(ANA, talk("s", "one"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "one"), METHOD)
     [turn] = [record for record in await export(store) if record["type"] == "turn"]
     with pytest.raises(BadInput, match=f"record 2: .*{message}"):
         await store.restore([turn, {**turn, **change}])
@@ -809,15 +825,15 @@ def test_any_store_survives_the_round_trip(
         zone = timezone(timedelta(minutes=offset))
         turns = [Utterance(text=text, speaker="Ana", at=AT.astimezone(zone)) for text in texts]
         await store.log_transcript(ANA, Transcript(key="a", turns=turns, at=AT), METHOD)
-        await store.log_transcript(ANA, talk("b", *texts, day=1), METHOD)
+        await store.log_transcript(ANA, transcript("b", *texts, day=1), METHOD)
         await remember(store, ANA, 1, made(*texts, sources=[1]))
         link = NewLink(older=1, newer=0, relation=None, explanation=explanation, similarity=0.1)
         new = NewMemory(text=texts[0], at=AT, source_turns=(), speakers=tuple(texts[:3]))
         await remember(store, ANA, 2, MemoryBatch(memories=[new], vectors=unit(1), links=[link]))
 
     async def check() -> None:
-        with TemporaryDirectory() as one, TemporaryDirectory() as two:
-            store, copy = case.make(Path(one)), case.make(Path(two))
+        with TemporaryDirectory() as item, TemporaryDirectory() as two:
+            store, copy = case.make(Path(item)), case.make(Path(two))
             await store.open()
             await copy.open()
             await fill(store)
@@ -836,7 +852,7 @@ async def test_many_tasks_at_once_lose_nothing(store: Store) -> None:
 
     async def speak(session: int) -> None:
         for i in range(5):
-            await store.append_turns(ANA, session, [said(f"{session}-{i}", i)])
+            await store.append_turns(ANA, session, [utterance_at(f"{session}-{i}", i)])
 
     async with anyio.create_task_group() as group:
         for session in sessions:
@@ -850,7 +866,9 @@ async def test_a_cancelled_call_is_complete_or_not_begun(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     for i in range(10):
         with anyio.move_on_after(0.0005 * i):
-            await store.append_turns(ANA, session, [said(f"{i}a", i), said(f"{i}b", i)])
+            await store.append_turns(
+                ANA, session, [utterance_at(f"{i}a", i), utterance_at(f"{i}b", i)]
+            )
     texts = [turn.text for turn in await store.turns(ANA)]
     assert [text[:-1] for text in texts[::2]] == [text[:-1] for text in texts[1::2]]
-    assert len(await store.append_turns(ANA, session, [said("after", 99)])) == 1
+    assert len(await store.append_turns(ANA, session, [utterance_at("after", 99)])) == 1

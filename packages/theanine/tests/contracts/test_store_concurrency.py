@@ -21,8 +21,8 @@ SECRET = "cormorant-4417"
 
 async def log(store: Store, *keys: str) -> None:
     for key in keys:
-        said = [Utterance(text=f"I said {key}: {SECRET}.", speaker="Ana", at=AT)]
-        await store.log_transcript(ANA, Transcript(key=key, turns=said, at=AT), METHOD)
+        utterance_at = [Utterance(text=f"I said {key}: {SECRET}.", speaker="Ana", at=AT)]
+        await store.log_transcript(ANA, Transcript(key=key, turns=utterance_at, at=AT), METHOD)
 
 
 async def test_only_the_holder_renews_a_lease(store: Store) -> None:
@@ -54,7 +54,7 @@ async def test_a_failure_quotes_no_erased_text(store: Store, forgotten: bool) ->
     if forgotten:
         await store.forget(ANA, session=1)
     await store.record_failure(ANA, 2, METHOD, f"it said {SECRET}", epoch=epoch)
-    [kept] = [one.failure for one in await store.pending(METHOD) if one.session == 2]
+    [kept] = [item.failure for item in await store.pending(METHOD) if item.session == 2]
     assert kept is not None
     assert (SECRET in kept) is not forgotten
 

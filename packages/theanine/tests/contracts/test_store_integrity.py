@@ -41,8 +41,8 @@ async def remember(store: Store, session: int, method: str, older: int | None = 
     what = MemoryBatch(
         memories=[new],
         vectors=np.eye(1, 4, dtype=np.float32),
-        links=[NewLink(older=one, newer=0, relation=None) for one in origins],
-        marks=[NewMark(memory=one, kind="superseded", by=0) for one in origins],
+        links=[NewLink(older=item, newer=0, relation=None) for item in origins],
+        marks=[NewMark(memory=item, kind="superseded", by=0) for item in origins],
     )
     assert await store.acquire_lease(ANA, ME, AT + timedelta(hours=1), AT)
     made = await store.commit_batch(ANA, session, method, what, embedder="test", holder=ME, at=AT)
@@ -111,15 +111,15 @@ async def test_replacing_leaves_no_dangling_references(lived: Store) -> None:
 async def test_dangling_references_are_reported(
     lived: Store, store_case: StoreCase, tmp_path: Path, type_: str, damage: tuple[str, ...]
 ) -> None:
-    records = [one async for one in lived.export()]
-    gone = next(one for one in records if one["type"] == type_)
+    records = [item async for item in lived.export()]
+    gone = next(item for item in records if item["type"] == type_)
     (tmp_path / "copy").mkdir()
     copy = store_case.make(tmp_path / "copy")
     await copy.open()
-    await copy.restore([one for one in records if one is not gone])
-    found = await copy.check_integrity()
+    await copy.restore([item for item in records if item is not gone])
+    result = await copy.check_integrity()
     await copy.close()
-    assert "\n" not in found
-    faults = found.split("; ") if found else []
+    assert "\n" not in result
+    faults = result.split("; ") if result else []
     for fault, begins in zip(faults, damage, strict=True):
         assert fault.startswith(begins)

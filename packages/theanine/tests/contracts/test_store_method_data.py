@@ -57,8 +57,8 @@ async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
         for day, key in enumerate("ab"):
             at = AT + timedelta(days=day)
             turn = Utterance(text=f"I said {key}.", speaker="Ana", at=at)
-            given = [ImportedMemory(text=f"imported {key}")]
-            transcript = Transcript(key=key, turns=[turn], at=at, memories=given)
+            imported = [ImportedMemory(text=f"imported {key}")]
+            transcript = Transcript(key=key, turns=[turn], at=at, memories=imported)
             await store.log_transcript(scope, transcript, "old")
         (first,) = await commit(store, scope, 1, "old", made("first"))
         links = [NewLink(older=first.id, newer=0, relation=Relation.CAUSE, explanation="so")]
@@ -74,9 +74,9 @@ async def lived(store: Store, scopes: Sequence[Scope] = (ANA, BEN)) -> None:
 async def records(store: Store, *without: str) -> list[dict[str, Any]]:
     """All but the scopes, whose epochs rise, and what ``without`` made."""
     return [
-        one
-        async for one in store.export()
-        if one["type"] not in ("scope", "theanine") and one.get("method") not in without
+        item
+        async for item in store.export()
+        if item["type"] not in ("scope", "theanine") and item.get("method") not in without
     ]
 
 
@@ -93,9 +93,9 @@ async def test_all_data_of_a_method_and_nothing_else_is_deleted(store: Store) ->
     before = await records(store, "old")
     vectors = {m.id for scope in (ANA, BEN) for m in await store.memories(scope, method="old")}
     assert await store.delete_method_data(["old"]) == 4
-    kept = [one for one in before if not (one["type"] == "vector" and one["memory"] in vectors)]
+    kept = [item for item in before if not (item["type"] == "vector" and item["memory"] in vectors)]
     assert await records(store) == kept
-    assert any(one["type"] == "vector" for one in kept)
+    assert any(item["type"] == "vector" for item in kept)
     assert await store.methods() == {"other": 4}
     assert await store.links(ANA) == []
     assert await store.marks(ANA) == []
@@ -106,10 +106,10 @@ async def test_deleted_data_is_pending_again(store: Store) -> None:
     await lived(store)
     assert await store.pending("old") == []
     await store.delete_method_data(["old"])
-    assert [one.session for one in await store.pending("old", ANA)] == [1, 2]
-    turns, given = await store.pending_input(ANA, 1, "old")
+    assert [item.session for item in await store.pending("old", ANA)] == [1, 2]
+    turns, imported = await store.pending_input(ANA, 1, "old")
     assert [turn.text for turn in turns] == ["I said a."]
-    assert [one.text for one in given] == ["imported a"]
+    assert [item.text for item in imported] == ["imported a"]
     assert await store.find_journal_entry(ANA, "k") is not None
     (anew,) = await commit(store, ANA, 1, "old", made("first"))
     assert anew.id > 4  # no number comes back
@@ -162,13 +162,13 @@ async def test_a_stage_is_promoted_whole_or_not_at_all(store: Store) -> None:
     await commit(store, ANA, 2, "old~1", what)
     assert await store.promote("old~1", "old") == 2
     assert await store.methods() == {"old": 2, "other": 2}
-    found = await store.memories(ANA, method="old")
-    assert [memory.text for memory in found] == ["first again", "second again"]
-    assert found[1].derived_from == (first.id,)
+    result = await store.memories(ANA, method="old")
+    assert [memory.text for memory in result] == ["first again", "second again"]
+    assert result[1].derived_from == (first.id,)
     assert [link.older for link in await store.links(ANA, method="old")] == [first.id]
     assert [mark.memory for mark in await store.marks(ANA, method="old")] == [first.id]
     assert await store.pending("old") == []
-    assert all(one.remembered_at for one in await store.sessions(ANA, "old"))
+    assert all(item.remembered_at for item in await store.sessions(ANA, "old"))
 
 
 async def test_promoting_a_first_stage_starts_a_new_epoch(store: Store) -> None:
@@ -186,7 +186,7 @@ async def test_recalled_memories_are_replaced(store: Store, way: str) -> None:
     first, second = await store.memories(ANA, method="old")
     other = (await store.memories(ANA, method="other"))[0]
     talk = await store.start_session(ANA, AT + timedelta(days=9))
-    said = Utterance(
+    utterance_at = Utterance(
         text="You said so.",
         speaker="assistant",
         role="assistant",
@@ -194,7 +194,7 @@ async def test_recalled_memories_are_replaced(store: Store, way: str) -> None:
         recalled=(second.id, other.id, 99),
     )
     plain = Utterance(text="Did I?", speaker="Ana", at=AT + timedelta(days=9))
-    await store.append_turns(ANA, talk, [said, plain])
+    await store.append_turns(ANA, talk, [utterance_at, plain])
     name = "new" if way == "instead" else "old~1"
     made_anew = [await commit(store, ANA, session, name, made("anew")) for session in (1, 2)]
     if way == "instead":
@@ -211,7 +211,7 @@ async def test_the_replacement_shares_most_source_turns(store: Store) -> None:
     await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "old")
 
     async def resting(method: str, *sources: tuple[int, ...]) -> list[int]:
-        new = [NewMemory(text=method, at=AT, source_turns=one) for one in sources]
+        new = [NewMemory(text=method, at=AT, source_turns=item) for item in sources]
         what = MemoryBatch(memories=new, vectors=unit(len(new)))
         return [memory.id for memory in await commit(store, ANA, 1, method, what)]
 
@@ -220,8 +220,10 @@ async def test_the_replacement_shares_most_source_turns(store: Store) -> None:
     talk = await store.start_session(ANA, AT)
     reminded: list[tuple[int, ...]] = [(end, apart, whole), (equal, whole), (apart,)]
     for recalled in reminded:
-        said = Utterance(text="So?", speaker="bot", role="assistant", at=AT, recalled=recalled)
-        await store.append_turns(ANA, talk, [said])
+        utterance_at = Utterance(
+            text="So?", speaker="bot", role="assistant", at=AT, recalled=recalled
+        )
+        await store.append_turns(ANA, talk, [utterance_at])
     await store.delete_method_data(["old"], ANA, replacement="new")
     reminded = [turn.recalled for turn in await store.turns_with_recalls(ANA)]
     assert reminded == [(middle, apart), (start, middle), (apart,)]
@@ -240,16 +242,18 @@ async def test_the_default_method_is_the_first_until_replaced_everywhere(
     assert await store.default_method() == "old"  # it is still Ben's
     await store.delete_method_data(["old", "other"], replacement="new")
     assert await store.default_method() == "new"
-    header = [one async for one in store.export(BEN) if one["type"] == "theanine"]
+    header = [item async for item in store.export(BEN) if item["type"] == "theanine"]
     assert header == [{"type": "theanine", "format": 2, "method": "new"}]
 
 
 async def test_memories_of_other_methods_do_not_keep_a_forgotten_one(store: Store) -> None:
     secret = "cormorant-4417"
     for day, key in enumerate("ab"):
-        said = Utterance(text=f"{secret if key == 'a' else 'Nothing'}.", speaker="Ana", at=AT)
+        utterance_at = Utterance(
+            text=f"{secret if key == 'a' else 'Nothing'}.", speaker="Ana", at=AT
+        )
         plain = Utterance(text="It is cold.", speaker="Ana", at=AT)
-        transcript = Transcript(key=key, turns=[said, plain], at=AT + timedelta(days=day))
+        transcript = Transcript(key=key, turns=[utterance_at, plain], at=AT + timedelta(days=day))
         await store.log_transcript(ANA, transcript, "old")
     whole = NewMemory(text=f"{secret} and cold", at=AT, source_turns=(1, 2))
     own = [
@@ -264,7 +268,7 @@ async def test_memories_of_other_methods_do_not_keep_a_forgotten_one(store: Stor
     assert (receipt.verified, receipt.kept, receipt.turns, receipt.anew) == (True, (), 1, 2)
     assert [memory.id for memory in await store.memories(ANA)] == [second.id]
     assert secret not in str(await records(store))
-    assert [one.session for one in await store.pending("other")] == [1, 2]
-    assert [one.session for one in await store.pending("old")] == [2]
+    assert [item.session for item in await store.pending("other")] == [1, 2]
+    assert [item.session for item in await store.pending("old")] == [2]
     turns, _ = await store.pending_input(ANA, 1, "other")
     assert [turn.text for turn in turns] == ["It is cold."]

@@ -14,7 +14,7 @@ from theanine.store import Store
 from theanine.types import ImportedMemory, MemoryBatch, NewMark, NewMemory, Scope
 
 from .conftest import STORES, StoreCase
-from .test_store import ANA, AT, METHOD, export, remember, said, talk, unit
+from .test_store import ANA, AT, METHOD, export, remember, transcript, unit, utterance_at
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,9 @@ async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
     """Sessions of one turn, each with a statement and a summary made of it and of the last."""
     last, sessions = 0, list[int]()
     for n in range(count):
-        done = await store.log_transcript(scope, talk(f"s{n}", f"secret{n} words", day=n), METHOD)
+        done = await store.log_transcript(
+            scope, transcript(f"s{n}", f"secret{n} words", day=n), METHOD
+        )
         turn = (await store.turns(scope, session=done.session))[0].id
         of, marks = ((last,), [NewMark(memory=last, kind="superseded", by=1)]) if last else ((), [])
         parts = [(f"statement of secret{n}", (turn,), (), ()), (f"summary {n}", (), of, (0,))]
@@ -53,8 +55,8 @@ async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
 
 async def test_provenance_and_marks_are_stored(store: Store) -> None:
     await summaries(store, 3)
-    found = await store.memories(ANA)
-    assert [memory.derived_from for memory in found] == [(), (1,), (), (2, 3), (), (4, 5)]
+    result = await store.memories(ANA)
+    assert [memory.derived_from for memory in result] == [(), (1,), (), (2, 3), (), (4, 5)]
     marks = await store.marks(ANA, method=METHOD)
     assert [(mark.memory, mark.by, mark.session) for mark in marks] == [(2, 4, 2), (4, 6, 3)]
     assert {mark.kind for mark in marks} == {"superseded"}
@@ -77,7 +79,7 @@ async def test_forgetting_a_session_erases_derived_memories_and_makes_their_sess
     ]
     assert await store.marks(ANA) == []
     waiting = await store.pending(METHOD, ANA)
-    assert [one.session for one in waiting] == sessions[2:]
+    assert [item.session for item in waiting] == sessions[2:]
     turns, _ = await store.pending_input(ANA, sessions[2], METHOD)
     assert [turn.text for turn in turns] == ["secret2 words"]
 
@@ -87,12 +89,12 @@ async def test_forgetting_a_memory_does_not_make_its_own_session_pending(store: 
     receipt = await store.forget(ANA, memory=3)  # the second session's statement
     assert receipt.anew == 1
     assert [memory.id for memory in await store.memories(ANA)] == [1, 2]
-    assert [one.session for one in await store.pending(METHOD, ANA)] == [sessions[2]]
+    assert [item.session for item in await store.pending(METHOD, ANA)] == [sessions[2]]
 
 
 async def test_a_mark_is_erased_with_the_memories_it_names(store: Store) -> None:
     for n in range(3):
-        await store.log_transcript(ANA, talk(f"s{n}", f"words {n}", day=n), METHOD)
+        await store.log_transcript(ANA, transcript(f"s{n}", f"words {n}", day=n), METHOD)
     await remember(store, ANA, 1, batch(("old", (1,), (), ())))
     marks = [NewMark(memory=1, kind="withdrawn", reason="no longer so")]
     await remember(store, ANA, 2, batch(("new", (2,), (), ()), marks=marks))
@@ -119,7 +121,7 @@ async def test_a_mark_is_erased_with_the_memories_it_names(store: Store) -> None
 async def test_unknown_provenance_is_refused(
     store: Store, what: MemoryBatch, complaint: str
 ) -> None:
-    await store.log_transcript(ANA, talk("s", "words"), METHOD)
+    await store.log_transcript(ANA, transcript("s", "words"), METHOD)
     with pytest.raises(BadInput, match=complaint):
         await remember(store, ANA, 1, what)
     assert await store.memories(ANA) == []
@@ -127,8 +129,8 @@ async def test_unknown_provenance_is_refused(
 
 async def test_turns_keep_notes_and_recalls(store: Store) -> None:
     session = await store.start_session(ANA, AT)
-    plain = said("hello")
-    reminded = said("I know", 1, role="assistant", recalled=(4, 2), notes={"worth": "yes"})
+    plain = utterance_at("hello")
+    reminded = utterance_at("I know", 1, role="assistant", recalled=(4, 2), notes={"worth": "yes"})
     heard = await store.append_turns(ANA, session, [plain, reminded])
     assert await store.turns(ANA) == heard
     assert heard[1].notes == {"worth": "yes"}
@@ -139,7 +141,7 @@ async def test_turns_keep_notes_and_recalls(store: Store) -> None:
 async def test_tombstones_block_reimport(store: Store) -> None:
     texts = ["first secret", "plain", "last secret"]
     memories = [ImportedMemory(text="the secret"), ImportedMemory(text="other")]
-    whole = talk("s", *texts, memories=memories)
+    whole = transcript("s", *texts, memories=memories)
     await store.log_transcript(ANA, whole, METHOD)
     made = batch(("the secret", (1, 3), (), ()), ("other", (2,), (), ()))
     await remember(store, ANA, 1, made)
@@ -148,7 +150,7 @@ async def test_tombstones_block_reimport(store: Store) -> None:
     assert (again.new_turns, again.new_memories, again.forgotten) == (0, 0, 3)
     assert [turn.text for turn in await store.turns(ANA)] == ["plain"]
     assert await store.pending(METHOD, ANA) == []
-    longer = talk("s", *texts, "more", memories=memories)
+    longer = transcript("s", *texts, "more", memories=memories)
     assert (await store.log_transcript(ANA, longer, METHOD)).new_turns == 1
     assert [turn.text for turn in await store.turns(ANA)] == ["plain", "more"]
 
@@ -157,7 +159,7 @@ async def test_turns_that_recalled_a_forgotten_memory_are_reported(store: Store)
     await summaries(store, 1)
     session = await store.start_session(ANA, AT)
     await store.append_turns(
-        ANA, session, [said("You told me secret0", 9, role="assistant", recalled=(1,))]
+        ANA, session, [utterance_at("You told me secret0", 9, role="assistant", recalled=(1,))]
     )
     receipt = await store.forget(ANA, memory=1)
     assert any(f"of session {session}) after recalling it" in kept for kept in receipt.kept)
@@ -168,12 +170,12 @@ async def test_provenance_marks_and_tombstones_are_exported_and_restored(
 ) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one, two = store_case.make(tmp_path / "a"), store_case.make(tmp_path / "b")
-    await one.open()
+    item, two = store_case.make(tmp_path / "a"), store_case.make(tmp_path / "b")
+    await item.open()
     await two.open()
-    await summaries(one, 3)
-    await one.forget(ANA, memory=5)
-    records = await export(one)
+    await summaries(item, 3)
+    await item.forget(ANA, memory=5)
+    records = await export(item)
     assert {"mark", "erased"} <= {record["type"] for record in records}
     assert await two.restore(records) > 0
     assert await two.restore(records) == 0
@@ -187,7 +189,7 @@ async def test_provenance_marks_and_tombstones_are_exported_and_restored(
     three = store_case.make(tmp_path / "c")
     await three.open()
     assert await three.restore(older) > 0
-    for made in (one, two, three):
+    for made in (item, two, three):
         await made.close()
 
 
@@ -203,17 +205,17 @@ async def test_no_memory_derived_from_an_erased_one_is_left(
     store = STORES[name].make(tmp_path_factory.mktemp("s"))
     await store.open()
     for n, of in enumerate(origins):
-        done = await store.log_transcript(ANA, talk(f"s{n}", f"words {n}", day=n), METHOD)
-        known = tuple(sorted(one + 1 for one in of if one < n))
+        done = await store.log_transcript(ANA, transcript(f"s{n}", f"words {n}", day=n), METHOD)
+        known = tuple(sorted(item + 1 for item in of if item < n))
         await remember(store, ANA, done.session, batch((f"m{n}", (n + 1,), known, ())))
     gone = forgotten % len(origins)
     receipt = await store.forget(ANA, session=gone + 1)
     lost = {gone}
     for n, of in enumerate(origins):
-        if any(one in lost and one < n for one in of):
+        if any(item in lost and item < n for item in of):
             lost.add(n)
     left = [memory.id - 1 for memory in await store.memories(ANA)]
     assert left == [n for n in range(len(origins)) if n not in lost]
     assert receipt.anew == len(lost) - 1
-    assert {one.session - 1 for one in await store.pending(METHOD, ANA)} == lost - {gone}
+    assert {item.session - 1 for item in await store.pending(METHOD, ANA)} == lost - {gone}
     await store.close()

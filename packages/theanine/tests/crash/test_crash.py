@@ -17,7 +17,7 @@ from theanine.importers import read_histories
 from theanine.testing import ScriptedServer
 
 
-def test_a_few_kills_lose_double_and_repay_nothing() -> None:
+def test_kills_lose_and_repeat_nothing() -> None:
     tally = crash(kills=6, seed=7)
     assert tally.violations == []
     assert tally.acknowledged == tally.stored > 0
@@ -48,44 +48,44 @@ def store(tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_what_is_half_there_is_noticed(store: Path, damage: str, violation: str) -> None:
+def test_partial_data_is_detected(store: Path, damage: str, violation: str) -> None:
     with closing(sqlite3.connect(store)) as db:
         db.executescript(damage)
         db.commit()
     assert any(violation in line for line in check.check_consistency(store))
 
 
-def test_a_lost_and_a_displaced_turn_are_noticed(store: Path) -> None:
-    told = check.load_texts(store)
-    assert list(check.check_acknowledged(told, store)) == []
-    assert list(check.check_acknowledged([*told, "never kept"], store))
-    assert list(check.check_acknowledged([told[1], told[0]], store))
+def test_lost_and_moved_turns_are_detected(store: Path) -> None:
+    texts = check.load_texts(store)
+    assert list(check.check_acknowledged(texts, store)) == []
+    assert list(check.check_acknowledged([*texts, "never kept"], store))
+    assert list(check.check_acknowledged([texts[1], texts[0]], store))
 
 
-def test_a_call_paid_twice_is_noticed() -> None:
+def test_a_repeated_call_is_detected() -> None:
     request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
     assert list(check.check_not_repeated([request], {"Task: relate"})) == []
     assert list(check.check_not_repeated([request], {"Task: summarize"}))
 
 
-def test_a_journal_that_keeps_nothing_is_noticed() -> None:
+def test_an_empty_journal_is_detected() -> None:
     request = {"messages": [{"role": "user", "content": "Task: summarize\n\nAnswer so."}]}
     assert list(check.check_journaled([request], {"Task: summarize"}, 0)) == []
     assert list(check.check_journaled([request], set(), 0))
 
 
-def test_a_log_that_is_there_twice_is_noticed(tmp_path: Path) -> None:
+def test_a_duplicated_log_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     whole = read_histories(HARBOUR).histories[0]
     with theanine.open(str(path)) as client:
         for again in ("", "-again"):
-            named = [replace(one, key=one.key + again) for one in whole.transcripts]
-            client.user("ana").log(replace(whole, transcripts=named))
-    told = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
-    assert list(check.check_acknowledged(told * 2, path))
+            renamed = [replace(each, key=each.key + again) for each in whole.transcripts]
+            client.user("ana").log(replace(whole, transcripts=renamed))
+    texts = [turn.text for transcript in whole.transcripts for turn in transcript.turns]
+    assert list(check.check_acknowledged(texts * 2, path))
 
 
-def test_a_store_that_another_run_would_not_make_is_noticed(tmp_path: Path) -> None:
+def test_a_different_store_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with ScriptedServer() as server:
         with theanine.open(str(path), model="openai:scripted", base_url=server.base_url) as client:
