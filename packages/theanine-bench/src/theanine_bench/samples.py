@@ -168,14 +168,6 @@ def merge_groups(groups: Sequence[Group], size: int) -> list[Group]:
     return [_merge(groups[i : i + size]) for i in range(0, len(groups), size)]
 
 
-def group_of_results(
-    results: Sequence[SampleResult], name: str, dropped: Mapping[str, int] | None = None
-) -> Group:
-    """Return one group with a sample for each existing result, in their order."""
-    samples = tuple(Sample(id=r.id, category=r.category, dialogue=()) for r in results)
-    return Group(id=name, stages=(Stage(samples=samples),), dropped=dropped or {})
-
-
 def turn_record(turn: Turn) -> dict[str, Any]:
     """Return a source turn as results hold it."""
     return {

@@ -224,7 +224,7 @@ def test_runs_are_put_together_by_case() -> None:
         "samples that some runs lack": 1,
         "samples that differ between the runs": 1,
     }
-    with pytest.raises(SettingsError, match="no case in common: x, y"):
+    with pytest.raises(SettingsError, match="no sample in common: x, y"):
         plan([ONE], [item("d", "Yes.")])
     many = [item(str(n), "Yes.") for n in range(10)]
     assert len(plan(many, many, limit=3).answered) == 3

@@ -1,16 +1,19 @@
-"""Tasks whose target answers in words."""
+"""What several benches share: tasks whose target answers in words, and tasks that only score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from theanine.types import LOCAL_MODEL
 from theanine_bench.files import hash_files
+from theanine_bench.metrics.base import CorpusMetric, Metric
 from theanine_bench.metrics.registry import find_metrics, without_judges
+from theanine_bench.runs.folder import results_to_jsonl
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import Group
+from theanine_bench.samples import Group, Sample, SampleResult, Stage, limit_samples
+from theanine_bench.targets.target import NullTarget
 
 
 def answer_task(
@@ -34,3 +37,33 @@ def answer_task(
     if others:
         data = sha256(" ".join([data, *others]).encode()).hexdigest()
     return Task(bench=bench, data=data, groups=groups, metrics=each, corpus_metrics=corpus)
+
+
+def scoring_task(
+    bench: str,
+    results: Sequence[SampleResult],
+    metrics: Sequence[Metric],
+    corpus_metrics: Sequence[CorpusMetric] = (),
+    *,
+    data: str = "",
+    dropped: Mapping[str, int] | None = None,
+    limit: int | None = None,
+) -> Task:
+    """Return a task that only scores existing results, at most ``limit``, evenly spaced.
+
+    ``data`` is the data's hash, by default that of the results; ``dropped`` counts those that can't
+    be used, by reason.
+    """
+    samples = tuple(Sample(id=one.id, category=one.category, dialogue=()) for one in results)
+    group = Group(id=bench, stages=(Stage(samples=samples),), dropped=dropped or {})
+    groups = limit_samples([group], limit)
+    ids = {sample.id for group in groups for sample in group.samples}
+    return Task(
+        bench=bench,
+        data=data or sha256(results_to_jsonl(results).encode()).hexdigest(),
+        groups=groups,
+        target=NullTarget,
+        metrics=metrics,
+        corpus_metrics=corpus_metrics,
+        answered={one.id: one for one in results if one.id in ids},
+    )

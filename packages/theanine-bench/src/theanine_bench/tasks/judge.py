@@ -1,4 +1,4 @@
-"""A judge held against people: the same items, labelled by them and judged by the model."""
+"""The judge bench: how far a judge agrees with people who labeled the same answers."""
 
 from __future__ import annotations
 
@@ -20,44 +20,35 @@ from theanine_bench.judges.replies import PERSPECTIVES
 from theanine_bench.metrics.registry import registered_metrics
 from theanine_bench.runs.folder import parse_result
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import SampleResult, Score, group_of_results, limit_samples
+from theanine_bench.samples import SampleResult, Score
 from theanine_bench.statistics.agreement import cohen_kappa, observed_agreement
-from theanine_bench.targets.target import NullTarget
+from theanine_bench.tasks.answers import scoring_task
 
 BENCH = "judge"
 LABEL = "label"
 BANDS = 5
-"""Into so many equal bands a scale of more than ten numbers is cut before labels are compared."""
+"""Number of equal bands into which a scale of more than ten numbers is divided for labels."""
 _YES = frozenset({"true", "yes", "1", "correct", "right"})
 _NO = frozenset({"false", "no", "0", "incorrect", "wrong"})
 _EXTRA = {"past", "persona", "evidence", "rubric", "ordered", "answerable"}
 
 
 def agreement_task(file: Path, name: str, limit: int | None = None) -> Task:
-    """The labelled items of a JSON Lines file, judged by the judge or criterion of that name.
+    """Return a task that lets a judge, or a pairwise criterion, label what people have labeled.
 
-    A line is an item of a run (of a pairwise run for a criterion) with a ``label``, or short:
+    A line of ``file`` is a result of a run (a pairwise run for a criterion) with a ``label``, or
     ``{"question", "answer", "label"}`` with ``reference``, ``dialogue``, ``past``, ``recalled``,
-    ``rubric``, ``ordered`` and ``answerable`` where the judge needs them; for a criterion
-    ``answers``, two of them, in the place of ``answer``. Raises BadInput for a line that can't be
-    taken, SettingsError for an unknown judge.
+    ``rubric``, ``ordered`` and ``answerable`` if the judge needs them; a criterion takes two
+    ``answers`` instead of ``answer``. Raises BadInput for an unusable line, SettingsError for an
+    unknown judge.
     """
     judge = PairwiseMetric(criterion=CRITERIA[name]) if name in CRITERIA else find_judge(name)
-    items = [_labelled(record, where, judge) for record, where in _records(file)]
-    if not items:
+    results = [_labeled(record, where, judge) for record, where in _records(file)]
+    if not results:
         raise BadInput("it holds no labelled item", str(file))
-    groups = limit_samples([group_of_results(items, BENCH)], limit)
-    kept = {case.id for group in groups for case in group.samples}
-    checked = Checked(judge)
-    return Task(
-        bench=BENCH,
-        data=hash_files(file),
-        groups=groups,
-        target=NullTarget,
-        metrics=[checked],
-        corpus_metrics=[Agreement(judge.name)],
-        answered={item.id: item for item in items if item.id in kept},
-    )
+    agreement = [Agreement(judge.name)]
+    data = hash_files(file)
+    return scoring_task(BENCH, results, [Checked(judge)], agreement, data=data, limit=limit)
 
 
 def judges() -> dict[str, Judge]:
@@ -75,27 +66,27 @@ def find_judge(name: str) -> Judge:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A judge whose verdict is held against each item's label: 1 where they agree."""
+    """Agreement of a judge's verdict with each label: 1 or 0."""
 
     judge: Judge | PairwiseMetric
 
     @property
     def name(self) -> str:
-        """The judge's."""
+        """The judge's name."""
         return self.judge.name
 
     @property
     def needs_judge(self) -> bool:
-        """It asks a model."""
+        """True."""
         return True
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """Its number's name; labelled items always have an answer."""
+        """0; labeled results always have an answer."""
         return {f"{self.name}/agrees": 0.0}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
-        """1 where every label is the judge's. Raises as the judge does."""
+        """Return 1 if the judge gives every label, else 0. Raises as the judge does."""
         scored = await self.judge.score(result, judge)
         said = labels_of(self.judge, scored)
         wanted: Mapping[str, str] = result.extra[LABEL]
@@ -106,29 +97,29 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement, Cohen's kappa and the confusion table, over the items that were judged.
+    """Agreement, Cohen's kappa and the confusion matrix, over the results that were judged.
 
-    ``NAME/kappa`` is left out where all labels are one; ``NAME: a → b`` counts what people call a
-    and the judge b. Labels of several parts (the perspectives) have each of these by part.
+    ``NAME/kappa`` is left out if all labels are the same; ``NAME: a → b`` counts results that
+    people label a and the judge b. Labels with several parts have each of these by part.
     """
 
     name: str
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
-        """The numbers by name."""
+        """Return the figures by name."""
         judged = [item for item in results if self.name in item.verdicts]
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for part in dict.fromkeys(part for item in judged for part in item.extra[LABEL]):
             pairs = [
                 (str(item.extra[LABEL][part]), str(item.verdicts[self.name][LABEL][part]))
                 for item in judged
                 if part in item.extra[LABEL]
             ]
-            found |= _numbers(part, pairs)
-        return found
+            figures |= _figures(part, pairs)
+        return figures
 
 
-def _numbers(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
+def _figures(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
     people, judge = [one for one, _ in pairs], [other for _, other in pairs]
     found = {f"{part}/agreement": observed_agreement(people, judge)}
     kappa = cohen_kappa(people, judge)
@@ -139,7 +130,7 @@ def _numbers(part: str, pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
 
 
 def labels_of(judge: Judge | PairwiseMetric, scored: Score) -> dict[str, str]:
-    """What a verdict calls an item, in the words in which people label it."""
+    """Return the labels that a verdict amounts to, by part, in the words of people's labels."""
     verdict = scored.verdict
     if isinstance(judge, PairwiseMetric):
         return {judge.name: str(verdict["outcome"])}
@@ -148,11 +139,11 @@ def labels_of(judge: Judge | PairwiseMetric, scored: Score) -> dict[str, str]:
     if judge.name in ("right", "points"):  # of points there is no label: right meets them all
         return {judge.name: "right" if scored.values[judge.name] == 1 else "wrong"}
     said = next(verdict[key] for key in (LABEL, "verdict", "score") if key in verdict)
-    return {judge.name: _banded(int(said), judge.labels) if isinstance(said, int) else str(said)}
+    return {judge.name: _band(int(said), judge.labels) if isinstance(said, int) else str(said)}
 
 
-def _banded(number: int, scale: Sequence[str] | range) -> str:
-    """A number as a label: itself, or on a long scale its band, such as ``60–79``."""
+def _band(number: int, scale: Sequence[str] | range) -> str:
+    """Return the label of a number: itself, or on a long scale its band, such as ``60–79``."""
     if len(scale) <= 10 or not isinstance(scale, range):
         return str(number)
     width = len(scale) // BANDS
@@ -169,7 +160,7 @@ def _records(file: Path) -> Iterator[tuple[dict[str, Any], str]]:
         yield cast("dict[str, Any]", record), where
 
 
-class _Said(BaseModel):
+class _Turn(BaseModel):
     speaker: str
     text: str
     role: Literal["user", "assistant"] = "user"
@@ -177,12 +168,12 @@ class _Said(BaseModel):
 
 
 class _Short(BaseModel, extra="forbid"):
-    """A labelled item in few words."""
+    """A labeled result in the short form."""
 
     id: str = ""
     category: str = ""
     question: str = ""
-    dialogue: list[_Said] = Field(default_factory=list[_Said])
+    dialogue: list[_Turn] = Field(default_factory=list[_Turn])
     speaker: str = "assistant"
     reference: str = ""
     answer: str | None = None
@@ -190,14 +181,14 @@ class _Short(BaseModel, extra="forbid"):
     recalled: list[str] | list[list[str]] = Field(default_factory=list[str])
     past: list[str] | None = None
     persona: list[str] | dict[str, list[str]] | None = None
-    evidence: list[str] | list[_Said] | None = None
+    evidence: list[str] | list[_Turn] | None = None
     rubric: list[str] | None = None
     ordered: bool | None = None
     answerable: bool | None = None
 
     def item(self) -> SampleResult:
-        """The item that a run would have kept."""
-        dialogue = self.dialogue or [_Said(speaker="user", text=self.question)]
+        """Return it as a run's result."""
+        dialogue = self.dialogue or [_Turn(speaker="user", text=self.question)]
         extra = self.model_dump(include=_EXTRA, exclude_none=True)
         if self.answers:
             extra["candidates"] = self._candidates()
@@ -230,7 +221,7 @@ class _Short(BaseModel, extra="forbid"):
         ]
 
 
-def _labelled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
+def _labeled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
     label = _label(record.pop(LABEL), where, judge)
     item = parse_result(record, where) if "group" in record else _short(record, where)
     two = len(item.extra.get("candidates", ())) == 2
@@ -245,7 +236,7 @@ def _labelled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric)
 
 
 def _short(record: dict[str, Any], where: str) -> SampleResult:
-    """An item from the short form. Raises BadInput, naming what does not fit."""
+    """Parse the short form. Raises BadInput, naming the field at fault."""
     try:
         return _Short.model_validate(record).item()
     except ValidationError as error:
@@ -254,25 +245,25 @@ def _short(record: dict[str, Any], where: str) -> SampleResult:
 
 
 def _label(given: object, where: str, judge: Judge | PairwiseMetric) -> dict[str, str]:
-    """The label as the judge would word it, by part. Raises BadInput, naming those there are."""
+    """Return a label in the judge's words, by part. Raises BadInput, listing the labels."""
     if isinstance(given, Mapping):
         parts = cast("Mapping[str, object]", given)
         if judge.name != "perspectives" or not parts or not set(parts) <= set(PERSPECTIVES):
             raise BadInput(f"{judge.name} has no labels of several parts: {given}", where)
-        return {part: _one(value, where, judge) for part, value in parts.items()}
+        return {part: _parse_label(value, where, judge) for part, value in parts.items()}
     if judge.name == "perspectives":
         raise BadInput(f"label each perspective: {', '.join(PERSPECTIVES)}", where)
-    return {judge.name: _one(given, where, judge)}
+    return {judge.name: _parse_label(given, where, judge)}
 
 
-def _one(given: object, where: str, judge: Judge | PairwiseMetric) -> str:
+def _parse_label(given: object, where: str, judge: Judge | PairwiseMetric) -> str:
     words = str(given).strip().casefold()
     labels = (*LETTERS[:2], TIE) if isinstance(judge, PairwiseMetric) else judge.labels
     if isinstance(labels, range):
         number = int(words) if words.isdigit() else None
         if number is None or number not in labels:
             raise BadInput(f"{given!r} is no number from {labels[0]} to {labels[-1]}", where)
-        return _banded(number, labels)
+        return _band(number, labels)
     known = {label.casefold(): label for label in labels}
     if len(labels) == 2:  # right or wrong, by whatever name
         known |= dict.fromkeys(_YES, labels[0]) | dict.fromkeys(_NO, labels[1])

@@ -1,4 +1,4 @@
-"""A run's answers measured anew: by other measures, another judge, or a corrected answer key."""
+"""Score a run's answers again: by other metrics, another judge, or a corrected answer key."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from theanine_bench.datasets.answer_key import (
 from theanine_bench.metrics.registry import find_metrics, without_judges
 from theanine_bench.runs.folder import RunFolder, results_to_jsonl
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import ANSWER, SampleResult, group_of_results, limit_samples
-from theanine_bench.targets.target import NullTarget
+from theanine_bench.samples import ANSWER, SampleResult, is_score_of
+from theanine_bench.tasks.answers import scoring_task
 
 BENCH = "rescore"
 NOT_ASKED = "entries of the answer key about questions that the run was not asked"
@@ -35,45 +35,49 @@ def rescore_task(
     judge: str = LOCAL_MODEL,
     limit: int | None = None,
 ) -> Task:
-    """What a run answered, to be measured against the key in ``answers``, or as it was asked.
+    """Return a task that scores a run's answers against its own references or a corrected key.
 
-    The measures are the run's own unless ``names`` has others; those of a judge are left out where
-    there is none. What this judge has said of a question whose answer stays is taken over. Raises
-    BadInput for a folder without a run, and as the key does; SettingsError for an unknown measure.
+    Args:
+        answers: the answer key.
+        names: metrics; by default the run's own, without judges if there is no judge.
+        judge: the judging model. Its earlier verdicts on unchanged questions are kept.
+
+    Raises BadInput for a folder without a run and for a key without a question of the run,
+    SettingsError for an unknown metric.
     """
     folder = RunFolder(run)
     settings = folder.settings()
-    items = list(folder.results().values())
-    if not items:
+    results = list(folder.results().values())
+    if not results:
         raise BadInput("the run has answered nothing yet", str(run))
     wanted = list(names or settings["metrics"])
     if not names and judge == LOCAL_MODEL:
         wanted = without_judges(wanted)
-    measures, corpus = find_metrics(wanted)
-    items, dropped = (items, dict[str, int]()) if answers is None else _corrected(items, answers)
-    kept = {measure.name for measure in measures}
-    same = settings["config"]["judge"] == judge
-    ready = [_bare(item, kept if same else set(without_judges(sorted(kept)))) for item in items]
-    groups = limit_samples([group_of_results(ready, BENCH, dropped)], limit)
-    asked = {case.id for group in groups for case in group.samples}
-    return Task(
-        bench=BENCH,
-        data=sha256(results_to_jsonl(items).encode()).hexdigest(),
-        groups=groups,
-        target=NullTarget,
-        metrics=measures,
-        corpus_metrics=corpus,
-        answered={item.id: item for item in ready if item.id in asked},
+    metrics, corpus = find_metrics(wanted)
+    dropped: dict[str, int] = {}
+    if answers is not None:
+        results, dropped = _correct(results, answers)
+    kept = [metric.name for metric in metrics]
+    if settings["config"]["judge"] != judge:
+        kept = without_judges(kept)
+    return scoring_task(
+        BENCH,
+        [_keep(result, kept) for result in results],
+        metrics,
+        corpus,
+        data=sha256(results_to_jsonl(results).encode()).hexdigest(),
+        dropped=dropped,
+        limit=limit,
     )
 
 
-def _corrected(
-    items: Sequence[SampleResult], key: Path
+def _correct(
+    results: Sequence[SampleResult], key: Path
 ) -> tuple[list[SampleResult], dict[str, int]]:
-    """The items that the key doesn't reject; those whose answer it changes are unmeasured."""
+    """Return results without those that the key rejects, and without scores where it differs."""
     asked = [
         KeyQuestion(id=one.id, words=one.question, conversation=one.group, answer=one.reference)
-        for one in items
+        for one in results
     ]
     entries = read_answer_key(key)
     known = relevant_entries(asked, entries)
@@ -81,27 +85,27 @@ def _corrected(
         raise BadInput("no entry of it is about a question of the run", str(key))
     answers = match_answers(asked, known)
     kept: list[SampleResult] = []
-    for item in items:
-        answer = answers.get(item.id, item.reference)
+    for result in results:
+        answer = answers.get(result.id, result.reference)
         if answer is None:
             continue
-        if answer != item.reference:
-            extra = replace_answer(item.extra, item.reference, answer)
-            item = replace(item, reference=answer, extra=extra, scores={}, verdicts={})
-        kept.append(item)
-    dropped = Counter({REJECTED: len(items) - len(kept), NOT_ASKED: len(entries) - len(known)})
+        if answer != result.reference:
+            extra = replace_answer(result.extra, result.reference, answer)
+            result = replace(result, reference=answer, extra=extra, scores={}, verdicts={})
+        kept.append(result)
+    dropped = Counter({REJECTED: len(results) - len(kept), NOT_ASKED: len(entries) - len(known)})
     return kept, dict(+dropped)
 
 
-def _bare(item: SampleResult, kept: set[str]) -> SampleResult:
-    """The item with what these measures said of it alone, and no failure but that to answer."""
-
-    def known(name: str) -> bool:
-        return any(name == one or name.startswith(f"{one}/") for one in kept)
-
+def _keep(result: SampleResult, metrics: Sequence[str]) -> SampleResult:
+    """Return a result with the scores and verdicts of these metrics, and failures to answer."""
     return replace(
-        item,
-        scores={name: value for name, value in item.scores.items() if known(name)},
-        verdicts={name: words for name, words in item.verdicts.items() if name in kept},
-        failures={name: why for name, why in item.failures.items() if name == ANSWER},
+        result,
+        scores={
+            name: value
+            for name, value in result.scores.items()
+            if any(is_score_of(name, metric) for metric in metrics)
+        },
+        verdicts={name: verdict for name, verdict in result.verdicts.items() if name in metrics},
+        failures={name: why for name, why in result.failures.items() if name == ANSWER},
     )
