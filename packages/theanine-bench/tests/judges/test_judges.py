@@ -25,8 +25,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.prompt import PromptTemplate
 from theanine.store import open_store
 from theanine.testing import ScriptedServer
-from theanine.testing.answers import answer
-from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.answers import answer, blocks_of
 from theanine.testing.scripted import ScriptedModel
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.datasets.qa import read_qa

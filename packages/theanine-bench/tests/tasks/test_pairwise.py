@@ -19,8 +19,7 @@ from theanine.cli.app import app
 from theanine.errors import BadInput, ModelRejected, SettingsError, UnusableReply
 from theanine.llm.limits import Limits
 from theanine.testing import ScriptedServer
-from theanine.testing.answers import answer
-from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.answers import answer, blocks_of
 from theanine.testing.scripted import ScriptedModel
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.judges.judge import Unjudged

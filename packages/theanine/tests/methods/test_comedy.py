@@ -18,9 +18,10 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
-from theanine.methods.comedy import Comedy, ComedyConfig
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, aspect_of, session_kind
 from theanine.methods.comedy.compress import COMPRESS, TracedText, compress, local_compress
+from theanine.methods.comedy.config import ComedyConfig
+from theanine.methods.comedy.method import Comedy
 from theanine.methods.comedy.session_memory import (
     SESSION_MEMORY,
     local_note_session,

@@ -17,7 +17,7 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError, UnusableReply
 from theanine.importers import read_histories
-from theanine.methods.memochat import MemoChat, MemoChatConfig
+from theanine.methods.memochat.config import MemoChatConfig
 from theanine.methods.memochat.memos import (
     MEMOS,
     Memo,
@@ -25,7 +25,7 @@ from theanine.methods.memochat.memos import (
     uncovered_turns,
     write_memos,
 )
-from theanine.methods.memochat.method import MEMO, OTHERS
+from theanine.methods.memochat.method import MEMO, OTHERS, MemoChat
 from theanine.methods.memochat.pick import PICK_MEMOS, pick_memos
 from theanine.segmentation.segments import spans_between
 from theanine.testing import ScriptedServer

@@ -17,10 +17,11 @@ import theanine
 from support.answering import Answering, memory, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import SettingsError, UnusableReply
-from theanine.methods.memory_update import MemoryUpdate, MemoryUpdateConfig
+from theanine.methods.memory_update.config import MemoryUpdateConfig
 from theanine.methods.memory_update.decide import UPDATE, UPDATE_PAIR, decide
 from theanine.methods.memory_update.local_decide import local_decide
 from theanine.methods.memory_update.merge import MERGE, STATEMENT_LIMIT, Group, local_merge, merge
+from theanine.methods.memory_update.method import MemoryUpdate
 from theanine.methods.memory_update.operations import ENDING, REPEAT, Decision, Operation
 from theanine.methods.memory_update.resolve import Outcome, resolve
 from theanine.methods.shared.pairs import PAIRS_PER_CALL, Pair

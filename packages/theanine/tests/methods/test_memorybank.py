@@ -17,7 +17,7 @@ import theanine
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import SettingsError, UnusableReply
-from theanine.methods.memorybank import MemoryBank, MemoryBankConfig
+from theanine.methods.memorybank.config import MemoryBankConfig
 from theanine.methods.memorybank.digest import (
     ALL_EVENTS,
     ALL_TRAITS,
@@ -33,6 +33,7 @@ from theanine.methods.memorybank.local_digest import (
     local_digest_day,
     turns_quoted_in,
 )
+from theanine.methods.memorybank.method import MemoryBank
 from theanine.methods.memorybank.retention import retained, retention
 from theanine.testing import ScriptedServer
 from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance

@@ -16,16 +16,16 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
-from theanine.methods.recursive_summary import RecursiveSummary, RecursiveSummaryConfig
-from theanine.methods.recursive_summary.config import MAX_DEMONSTRATIONS
+from theanine.methods.recursive_summary.config import MAX_DEMONSTRATIONS, RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import (
     RESPOND_FEW_SHOT,
     demonstrations,
     respond_few_shot,
 )
+from theanine.methods.recursive_summary.method import RecursiveSummary
 from theanine.methods.shared.statements import IMPORTED
 from theanine.testing import ScriptedServer
-from theanine.testing.answers.blocks import blocks_of
+from theanine.testing.answers import blocks_of
 from theanine.testing.script import prompt_of
 from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Part, Recollection, Transcript, Utterance

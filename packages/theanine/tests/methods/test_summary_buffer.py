@@ -15,7 +15,8 @@ from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.methods.shared.memories import UTTERANCE
-from theanine.methods.summary_buffer import SummaryBuffer, SummaryBufferConfig
+from theanine.methods.summary_buffer.config import SummaryBufferConfig
+from theanine.methods.summary_buffer.method import SummaryBuffer
 from theanine.testing import ScriptedServer
 from theanine.tokenizer import count_tokens
 from theanine.types import STATEMENT, History, ImportedMemory, Transcript, Utterance

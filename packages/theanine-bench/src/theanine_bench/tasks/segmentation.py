@@ -21,8 +21,6 @@ from theanine.segmentation import (
     fixed_length_spans,
     lengths_of,
     segment_locally,
-    similarity_dips,
-    text_tiling,
 )
 from theanine.store import open_store
 from theanine.types import LOCAL_MODEL, Scope, Utterance
@@ -33,6 +31,7 @@ from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.task import Task, open_models
 from theanine_bench.samples import Group, Sample, SampleResult, Stage
 from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.targets.texttiling import similarity_dips, text_tiling
 
 BENCH = "segmentation"
 METRICS = ("Pk", "WD", "F1", "score")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from theanine.testing.answers.blocks import Write
+from theanine.testing.answers import Write
 from theanine_bench.testing import judges, teafarm
 
 __all__ = ["STEPS"]

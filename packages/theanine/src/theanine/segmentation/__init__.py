@@ -17,7 +17,6 @@ from theanine.segmentation.segments import (
     spans_of,
     tiling_fault,
 )
-from theanine.segmentation.texttiling import similarity_dips, text_tiling
 
 __all__ = [
     "SegmentWeights",
@@ -29,10 +28,8 @@ __all__ = [
     "lengths_of",
     "load_weights",
     "segment_locally",
-    "similarity_dips",
     "spans_between",
     "spans_of",
-    "text_tiling",
     "tiling_fault",
     "with_expected_length",
 ]

@@ -10,9 +10,9 @@ class Reply:
     """A completed answer.
 
     Attributes:
-        text: the message's words.
+        text: the message's text.
         finish: the finish reason: ``stop``, ``length`` or ``content_filter``.
-        refusal: when given, the message refuses in these words instead.
+        refusal: text of a refusal, which takes the place of ``text``.
         input_tokens, output_tokens: reported usage; None counts with the bundled tokenizer.
     """
 
@@ -41,12 +41,12 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The connection is closed without an answer."""
+    """Close the connection without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """The answer ``then``, or by default the usual one, cut after ``at`` characters."""
+    """The answer ``then``, or else the default one, cut after ``at`` characters."""
 
     at: int
     then: str | None = None
@@ -55,7 +55,7 @@ class Truncate:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The outcome ``then``, or by default the usual answer, after ``seconds``."""
+    """The outcome ``then``, or else the default answer, after ``seconds``."""
 
     seconds: float
     then: Outcome | None = None
@@ -65,43 +65,25 @@ Outcome = str | Reply | Status | Drop | Truncate | Delay
 """Outcome of one request; a string is the text of a good reply."""
 
 
-def status(
-    code: int, retry_after: float | None = None, message: str = "scripted failure"
-) -> Status:
-    """An HTTP error, such as ``status(429, retry_after=2)`` or ``status(500)``."""
-    return Status(code, retry_after, message)
-
-
-def delay(seconds: float, then: Outcome | None = None) -> Delay:
-    """Delay an answer."""
-    return Delay(seconds, then)
-
-
-def drop() -> Drop:
-    """Close the connection without an answer."""
-    return Drop()
-
-
-def truncate(at: int, then: str | None = None, finish: str = "length") -> Truncate:
-    """A reply cut off after ``at`` characters."""
-    return Truncate(at, then, finish)
+status, drop, truncate, delay = Status, Drop, Truncate, Delay
+"""The outcomes as scripts write them, such as ``delay(0.5, status(429, retry_after=2))``."""
 
 
 def empty() -> Reply:
-    """A reply without text."""
+    """Return a reply without text."""
     return Reply()
 
 
 def refusal(text: str = "I can't help with that.") -> Reply:
-    """A refusal, in the API's field for it."""
+    """Return a refusal, in the API's field for it."""
     return Reply(refusal=text)
 
 
 def prose(text: str = "Sure! Here is what I think about it, in a few words.") -> Reply:
-    """Prose instead of the requested JSON."""
+    """Return prose instead of the requested JSON."""
     return Reply(text=text)
 
 
 def big(kilobytes: int, character: str = "{") -> Reply:
-    """A reply of one repeated character; braces are the hardest to parse."""
+    """Return a reply of one repeated character; braces are the hardest to parse."""
     return Reply(text=character * (kilobytes * 1000), output_tokens=kilobytes * 300)

@@ -10,7 +10,7 @@ from theanine.testing.faults import Delay, Drop, Outcome, Reply, Status, Truncat
 from theanine.testing.scripted import task_of
 
 Request = Mapping[str, Any]
-"""A chat completion request as it came, parsed: ``model``, ``messages`` and the rest."""
+"""A parsed chat completion request: ``model``, ``messages`` and the rest."""
 Writer = Callable[[Request], Outcome]
 """Returns the outcome of a request."""
 Script = Outcome | Writer | Mapping[str, Outcome | Writer] | Sequence[Outcome]
@@ -30,7 +30,7 @@ def prompt_of(request: Request) -> str:
 
 
 def step_of(request: Request) -> str | None:
-    """Return the step of the prompt, such as ``summarize``; None for a prompt that isn't ours."""
+    """Return the step of the prompt, such as ``summarize``; None for a foreign prompt."""
     return task_of(prompt_of(request))
 
 
@@ -55,5 +55,10 @@ def writer(script: Script | None) -> Writer:
         return by_step(cast("Mapping[str, Outcome | Writer]", script))
     if isinstance(script, Sequence):
         rest: Iterator[Outcome] = iter(cast("Sequence[Outcome]", script))
-        return lambda request: found if (found := next(rest, None)) is not None else answer(request)
+
+        def write(request: Request) -> Outcome:
+            outcome = next(rest, None)
+            return answer(request) if outcome is None else outcome
+
+        return write
     return script

@@ -12,17 +12,17 @@ from theanine.llm.base import Message, RawReply
 from theanine.tokenizer import count_tokens
 
 Answer = str | RawReply | Exception
-"""What a script answers: words, a whole reply, or an error to raise."""
+"""An answer of a script: text, a whole reply, or an error to raise."""
 Writer = Callable[[str], Answer]
-"""Makes an answer of a prompt."""
+"""Returns the answer to a prompt."""
 Script = Answer | Writer | Mapping[str, Answer | Writer] | Sequence[Answer]
-"""One answer for all, a function, answers by step name, or answers to be used up in order."""
+"""One answer for all prompts, a function, answers by step name, or a sequence of answers."""
 
 _TASK = re.compile(r"\s*Task: *(\S+)")
 
 
 def task_of(prompt: str) -> str | None:
-    """The step that a prompt of theanine's belongs to: its first line is ``Task: <step>``."""
+    """Return the step of one of theanine's prompts, whose first line is ``Task: <step>``."""
     match = _TASK.match(prompt)
     return match[1] if match else None
 
@@ -31,12 +31,12 @@ class ScriptedModel:
     """Answers by a script, and counts tokens with the bundled tokenizer; it costs nothing.
 
     Args:
-        reply: the script. A function gets the whole prompt: all messages of the request, a blank
-            line between them.
+        reply: the script. A function gets the whole prompt: all messages of the request, separated
+            by blank lines.
         name: the model's name.
 
     Attributes:
-        prompts: every prompt that it was asked, in order.
+        prompts: every prompt so far, in order.
 
     A request for which the script has no answer raises ModelRejected.
     """
@@ -49,18 +49,18 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """The name that it was given."""
+        """The model's name."""
         return self._name
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """None: only the script changes its answers."""
+        """Empty: only the script changes its answers."""
         return {}
 
     async def complete(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
     ) -> RawReply:
-        """The script's answer; ``schema`` is ignored."""
+        """Return the script's answer; ``schema`` is ignored."""
         prompt = "\n\n".join(message.text for message in messages)
         with self._lock:
             self.prompts.append(prompt)
@@ -82,12 +82,12 @@ def _writer(script: Script) -> Writer:
         return lambda _: script
     if isinstance(script, Mapping):
         steps = cast("Mapping[str, Answer | Writer]", script)
-        return lambda prompt: _writer(steps.get(task_of(prompt) or "", _silence(prompt)))(prompt)
+        return lambda prompt: _writer(steps.get(task_of(prompt) or "", _no_answer(prompt)))(prompt)
     if isinstance(script, Sequence):
         rest = iter(cast("Sequence[Answer]", script))
-        return lambda prompt: next(rest, _silence(prompt))
+        return lambda prompt: next(rest, _no_answer(prompt))
     return script
 
 
-def _silence(prompt: str) -> ModelRejected:
+def _no_answer(prompt: str) -> ModelRejected:
     return ModelRejected(f"the script has no answer for: {prompt[:80]!r}")

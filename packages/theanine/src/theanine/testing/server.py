@@ -28,7 +28,7 @@ class Call:
         path: such as ``/v1/chat/completions``.
         body: the parsed request.
         outcome: ``open`` at first; then ``answered``, ``dropped``, ``status 429`` or the like, or
-            ``gone`` if the client hung up before its answer.
+            ``gone`` if the client closed the connection before the answer.
     """
 
     path: str
@@ -45,8 +45,8 @@ class ScriptedServer:
             model = open_chat("openai:test", base_url=server.base_url)
 
     Args:
-        script: what to answer; None answers theanine's own prompts sensibly. A script's function
-            is called by one thread at a time.
+        script: the answers; None gives valid answers to theanine's own prompts. A function in it is
+            called by one thread at a time.
         latency: minimum seconds of a chat answer; the attribute can be changed at any time.
         port: port to listen on; 0 takes a free one.
         dimension: dimension of the embeddings.
@@ -107,7 +107,7 @@ class ScriptedServer:
         self._http.shutdown()
         self._http.server_close()
 
-    # called by the handler's threads
+    # Called by the handler's threads
 
     def record(self, path: str, body: Mapping[str, Any]) -> int:
         """Record a request; return its index."""
@@ -166,7 +166,7 @@ class _Http(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Show errors of the script, but not of clients that hang up."""
+        """Print errors of the script, but not those of closed connections."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -191,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(self.rfile.read(length))
         except ValueError:
-            self._send(400, _error("the body is no JSON"))
+            self._send(400, _error("the body is not JSON"))
             return
         index = self.owner.record(self.path, body)
         if self.path.endswith("/chat/completions"):

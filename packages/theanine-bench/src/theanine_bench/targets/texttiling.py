@@ -1,4 +1,4 @@
-"""Baselines that segment where adjacent blocks of turns differ.
+"""Baseline segmenters, which split a session where adjacent blocks of turns differ.
 
 :func:`text_tiling` compares words, :func:`similarity_dips` vectors. Source: Hearst, "TextTiling:
 Segmenting Text into Multi-paragraph Subtopic Passages" (1997), block comparison. Difference: the
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.segmentation.segments import Span, spans_between
+from theanine.segmentation import Span, spans_between
 from theanine.text.words import FUNCTION_WORDS, stem, words
 
 
