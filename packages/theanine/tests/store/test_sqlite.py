@@ -147,7 +147,7 @@ def _parts(sql: str) -> list[str]:
     return [head, tail, *re.split(r",(?![^(]*\))", body)]
 
 
-async def test_migrations_create_the_schema(store: SqliteStore) -> None:
+def test_migrations_lead_to_the_schema_of_a_new_store(tmp_path: Path) -> None:
     def tables(db: sa.Connection) -> dict[str, set[str]]:
         rows = db.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         lines = {name: {part.strip() for part in _parts(sql)} for name, sql in rows}
@@ -158,7 +158,7 @@ async def test_migrations_create_the_schema(store: SqliteStore) -> None:
         schema.metadata.create_all(db)
         wanted = tables(db)
     plain.dispose()
-    with store.engine.connect() as db:
+    with older(tmp_path / "migrated.db", "head") as db:
         assert tables(db) == wanted
 
 
@@ -168,14 +168,16 @@ def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
         from theanine.store import open_store
         assert "sqlalchemy" not in sys.modules
         async def main():
-            store = open_store(sys.argv[1])
-            await store.open()
-            await store.close()
+            for name, migrated in (("new", False), ("new", False), ("older", True)):
+                store = open_store(f"{sys.argv[1]}/{name}.db")
+                await store.open()
+                await store.close()
+                assert ("alembic" in sys.modules) == migrated
         anyio.run(main)
-        assert ("alembic" in sys.modules) == (sys.argv[2] == "new")
         """
-    for age in ("new", "old"):
-        python(script, tmp_path / "memory.db", age)
+    with older(tmp_path / "older.db", "0005"):
+        pass
+    python(script, tmp_path)
 
 
 @contextmanager
@@ -252,9 +254,11 @@ async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
             assert "COVERING INDEX journal_costs" in str(plan)
 
 
-def test_a_kill_during_migration_is_harmless(tmp_path: Path) -> None:
+def test_a_kill_while_a_store_is_made_or_migrated_is_harmless(tmp_path: Path) -> None:
+    with older(tmp_path / "older.db", "0001"):
+        pass
     script = """
-        import os, signal, sys, time, anyio, alembic.command
+        import os, shutil, signal, sys, time, anyio, alembic.command
         from theanine.store.sqlite import SqliteStore
         async def main(path, check):
             store = SqliteStore(path)
@@ -265,6 +269,8 @@ def test_a_kill_during_migration_is_harmless(tmp_path: Path) -> None:
         anyio.run(main, sys.argv[1] + "/warm.db", True)
         for i in range(12):
             path = f"{sys.argv[1]}/{i}.db"
+            if i % 2:
+                shutil.copy(sys.argv[1] + "/older.db", path)
             child = os.fork()
             if not child:
                 anyio.run(main, path, False)

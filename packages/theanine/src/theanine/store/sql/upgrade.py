@@ -1,4 +1,4 @@
-"""Migrations to the current schema; Alembic is loaded only when one is needed."""
+"""Create the schema, or migrate an older one; Alembic is loaded only for a migration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from theanine.errors import NotAStore
+from theanine.store.sql.schema import metadata
 
 HEAD = "0006"
 """The newest revision in ``migrations/versions``; a test compares the two."""
@@ -23,12 +24,17 @@ def load_revision(db: sa.Connection) -> str | None:
 
 
 def migrate(db: sa.Connection, location: str) -> None:
-    """Run the missing migrations inside the caller's transaction.
+    """Create the schema or run the missing migrations, inside the caller's transaction.
 
     Raises NotAStore for a schema that this version doesn't know.
     """
     revision = load_revision(db)
     if revision == HEAD:
+        return
+    if revision is None:
+        metadata.create_all(db, checkfirst=False)
+        db.exec_driver_sql(f"CREATE TABLE {_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+        db.exec_driver_sql(f"INSERT INTO {_TABLE} VALUES ('{HEAD}')")
         return
     from alembic import command
     from alembic.config import Config
@@ -39,7 +45,7 @@ def migrate(db: sa.Connection, location: str) -> None:
     config.attributes["connection"] = db
     scripts = ScriptDirectory.from_config(config)
     revisions = {script.revision for script in scripts.walk_revisions()}
-    if revision is not None and revision not in revisions:
+    if revision not in revisions:
         raise NotAStore(
             f"{location} was written by a newer theanine (its schema is {revision!r}, "
             f"this version knows {HEAD!r}); update theanine"
