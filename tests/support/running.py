@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.forking import Python
 from theanine.cli import main
 
 START = "from theanine.cli import main; main()"
@@ -63,11 +61,6 @@ class Terminal:
         patience: float = 60,
     ) -> Ran:
         """Run as a process whose standard input is ``text``, for ``patience`` seconds at most."""
-        done = subprocess.run(
-            [sys.executable, "-c", START, *arguments, "--store", str(self.store)],
-            input=text.encode(),
-            capture_output=True,
-            timeout=patience,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})},
-        )
-        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+        command = [START, *arguments, "--store", str(self.store)]
+        with Python(*command, environment=environment) as process:
+            return Ran(*process.communicate(text, patience))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 
+from support.forking import Python
 from support.running import START, Terminal
 from theanine.testing import ScriptedServer, answer, status
 
@@ -61,24 +59,14 @@ def test_a_model_replies(run: Terminal) -> None:
 
 def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> None:
     arguments = ["chat", "--user", "ana", "--pause", "0.01", "--store", str(run.store)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )
-    assert process.stdin and process.stdout
-    with process:
-        process.stdin.write(b"I'm terrified of ships since the storm.\n")
+    with Python(START, *arguments) as process:
+        process.stdin.write("I'm terrified of ships since the storm.\n")
         process.stdin.flush()
         deadline = time.monotonic() + 30
         while _remembered(run) < 1 and time.monotonic() < deadline:
             time.sleep(0.1)
         assert _remembered(run) == 1
-        process.stdin.write(b"I sold my car too.\n")
-        process.stdin.close()
-        process.stdout.read()
+        process.communicate("I sold my car too.\n")
     assert _remembered(run) == 2
 
 
@@ -90,15 +78,8 @@ def _remembered(run: Terminal) -> int:
 
 
 def test_a_killed_chat_is_remembered_by_the_next_run(run: Terminal) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", START, "chat", "--user", "ana", "--store", str(run.store)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    assert process.stdin and process.stdout
-    with process:
-        process.stdin.write(b"I'm terrified of ships since the storm.\n")
+    with Python(START, "chat", "--user", "ana", "--store", str(run.store)) as process:
+        process.stdin.write("I'm terrified of ships since the storm.\n")
         process.stdin.flush()
         assert process.stdout.read(20)
         process.kill()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 import theanine
+from support.forking import Python
 from support.history_samples import line, save
 from support.running import START, Ran, Terminal
 from theanine.demo import HARBOUR
@@ -109,7 +108,7 @@ def test_a_killed_rebuild_resumes_and_pays_nothing_twice(run: Terminal, tmp_path
     with ScriptedServer(answer) as server:
         other = import_alone(tmp_path, "--method", "memory-retrieval", *model_options(server))
         total_calls = len(server.calls)
-    processes: list[subprocess.Popen[bytes]] = []
+    processes: list[Python] = []
     with ScriptedServer(answer) as server:
         numbers = iter(range(total_calls))
 
@@ -126,9 +125,9 @@ def test_a_killed_rebuild_resumes_and_pays_nothing_twice(run: Terminal, tmp_path
             "--instead",
             *model_options(server),
         ]
-        command = [sys.executable, "-c", START, *command_args, "--store", str(run.store)]
-        processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
-        assert processes[0].wait(60) < 0
+        processes.append(Python(START, *command_args, "--store", str(run.store)))
+        with processes[0] as process:
+            assert process.wait() < 0
         assert memory_counts(run)["theanine"] == 73
         assert 0 < memory_counts(run)["memory-retrieval"] < 73
         server.script(answer)
@@ -141,26 +140,24 @@ def test_a_killed_rebuild_resumes_and_pays_nothing_twice(run: Terminal, tmp_path
 def test_concurrent_rebuilds_remember_once(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
     run("import", str(file), "--user", "ana", "--method", "exchange")
-    second: list[subprocess.Popen[str]] = []
+    second: list[Python] = []
     with ScriptedServer(answer) as server:
         command_args = ["rebuild", "--method", "memory-retrieval", *model_options(server)]
-        command = [sys.executable, "-c", START, *command_args, "--store", str(run.store)]
 
         def start_second(request: Any) -> Any:
             if not second:
-                pipe = subprocess.PIPE
-                second.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
-                assert second[0].stderr
+                second.append(Python(START, *command_args, "--store", str(run.store)))
                 assert WAITS in iter(second[0].stderr.readline, "")
             return answer(request)
 
         server.script(start_second)
         first = run(*command_args)
-        output, _ = second[0].communicate(timeout=60)
+        with second[0] as process:
+            code, output, _ = process.communicate()
         assert len(server.calls) == 1
     assert "1 session remembered by memory-retrieval: " in first.out
     assert "1 session remembered meanwhile by another process" in output
-    assert second[0].returncode == 0
+    assert code == 0
     assert memory_counts(run)["memory-retrieval"] > 0
 
 
@@ -247,15 +244,11 @@ def test_the_estimate_is_shown_first_or_alone(run: Terminal) -> None:
 def run_on_terminal(run: Terminal, answer_text: str, *arguments: str) -> Ran:
     """Run with a terminal as standard input, on which a text is typed."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", START, *arguments, "--store", str(run.store)]
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        os.close(theirs)
+    with Python(START, *arguments, "--store", str(run.store), stdin=theirs) as process:
         os.write(ours, answer_text.encode())
-        out, err = process.communicate(timeout=60)
+        ran = Ran(*process.communicate())
     os.close(ours)
-    return Ran(process.returncode, out, err)
+    return ran
 
 
 def test_it_confirms_on_a_terminal_before_calling_a_model(run: Terminal) -> None:
