@@ -207,10 +207,7 @@ def test_the_estimate_is_close_and_calls_no_model(run: Terminal) -> None:
     with (
         ScriptedServer(answer) as server,
         theanine.open(
-            str(run.store),
-            method="theanine",
-            model="openai:gpt-4o-mini",
-            base_url=server.base_url,
+            str(run.store), method="theanine", model="openai:gpt-4o-mini", base_url=server.base_url
         ) as client,
     ):
         estimated = client.user("ana").estimate(instead=True)

@@ -101,9 +101,7 @@ def test_time_runs_to_the_right(graph: tuple[list[Memory], list[Link]]) -> None:
 
 
 @given(graphs())
-def test_memories_and_lanes_do_not_overlap(
-    graph: tuple[list[Memory], list[Link]],
-) -> None:
+def test_memories_and_lanes_do_not_overlap(graph: tuple[list[Memory], list[Link]]) -> None:
     layout = Layout(*graph)
     assert set(layout.cards) == {each.id for each in graph[0]}
     card_boxes = cards(layout)

@@ -129,9 +129,7 @@ async def test_queries_have_the_same_dimension(embedder: Embedder) -> None:
     assert (await embedder.embed_queries([])).shape == (0, passages.shape[1])
 
 
-async def test_the_end_of_a_long_question_matters_to_local_models(
-    embedder: Embedder,
-) -> None:
+async def test_the_end_of_a_long_question_matters_to_local_models(embedder: Embedder) -> None:
     if not isinstance(embedder, OnDeviceEmbedder):
         pytest.skip("it is asked with the whole text, up to its own limit")
     talk = "day " * 5_000

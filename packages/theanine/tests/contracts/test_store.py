@@ -223,9 +223,7 @@ async def test_sessions_open_continue_and_end(store: Store) -> None:
     assert [p.session for p in await store.pending("secom", ANA)] == [first]
 
 
-async def test_an_empty_session_is_deleted_and_its_number_not_reused(
-    store: Store,
-) -> None:
+async def test_an_empty_session_is_deleted_and_its_number_not_reused(store: Store) -> None:
     first = await store.start_session(ANA, AT)
     assert await store.end_session(ANA, first, AT, METHOD)
     assert await store.sessions(ANA, METHOD) == []
@@ -813,10 +811,7 @@ async def test_a_malformed_record_is_named(
 @pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))
 @settings(max_examples=12, deadline=None)
 @given(
-    texts=_texts,
-    explanation=_words,
-    offset=st.integers(-14 * 60, 14 * 60),
-    cut=st.integers(1, 40),
+    texts=_texts, explanation=_words, offset=st.integers(-14 * 60, 14 * 60), cut=st.integers(1, 40)
 )
 def test_any_store_survives_the_round_trip(
     case: StoreCase, texts: list[str], explanation: str, offset: int, cut: int

@@ -229,9 +229,7 @@ async def test_the_replacement_shares_most_source_turns(store: Store) -> None:
     assert reminded == [(middle, apart), (start, middle), (apart,)]
 
 
-async def test_the_default_method_is_the_first_until_replaced_everywhere(
-    store: Store,
-) -> None:
+async def test_the_default_method_is_the_first_until_replaced_everywhere(store: Store) -> None:
     assert await store.default_method() == ""
     await lived(store)
     assert await store.default_method() == "old"

@@ -92,10 +92,7 @@ def test_locomo_observations_are_memories_with_their_turns(tmp_path: Path) -> No
 def test_a_session_just_before_midnight_stays_on_its_day(tmp_path: Path) -> None:
     record = samples.locomo()
     turns = [{"speaker": "Bo", "dia_id": f"D1:{i}", "text": "Yes"} for i in range(200)]
-    record["conversation"] = {
-        "session_1_date_time": "11:59 pm on 8 May, 2023",
-        "session_1": turns,
-    }
+    record["conversation"] = {"session_1_date_time": "11:59 pm on 8 May, 2023", "session_1": turns}
     times = [t.at for t in only(samples.save(tmp_path, "l.json", record)).transcripts[0].turns]
     assert len(set(times)) == 200
     assert {at.day for at in times} == {8}

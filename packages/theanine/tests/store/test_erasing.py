@@ -72,9 +72,7 @@ async def test_a_reader_delays_the_erasing(store: SqliteStore) -> None:
     assert not stands(store, b"secret")
 
 
-async def test_an_interrupted_erasure_is_completed_on_opening(
-    store: SqliteStore,
-) -> None:
+async def test_an_interrupted_erasure_is_completed_on_opening(store: SqliteStore) -> None:
     turns = [said(f"secret number {i} " * 20, i) for i in range(50)]
     await store.log_transcript(ANA, Transcript(key="s", turns=turns, at=AT), "theanine")
     await store.close()
@@ -145,9 +143,7 @@ async def test_an_erasure_is_completed_at_the_end_of_a_long_export(store: Sqlite
     assert unfinished(store) == 0
 
 
-async def test_the_scan_takes_a_constant_number_of_queries(
-    store: SqliteStore,
-) -> None:
+async def test_the_scan_takes_a_constant_number_of_queries(store: SqliteStore) -> None:
     asked: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: object) -> None:

@@ -24,8 +24,7 @@ def chat(
     user: UserOption,
     options: RecallOptions,
     pause: Annotated[
-        float,
-        typer.Option(min=0.01, metavar="MINUTES", help="Silence that ends a session."),
+        float, typer.Option(min=0.01, metavar="MINUTES", help="Silence that ends a session.")
     ] = PAUSE_MINUTES,
     why: Annotated[
         bool, typer.Option("--why", help="Show what was recalled, with sources.")

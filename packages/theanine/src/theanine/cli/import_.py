@@ -26,8 +26,7 @@ STANDARD_INPUT = "-"
 @expand_options
 def import_(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input."),
+        list[str], typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input.")
     ],
     options: ModelOptions,
     user: Annotated[

@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.options import (
-    EachUser,
-    ModelOptions,
-    YesOption,
-    expand_options,
-    user_or_all,
-)
+from theanine.cli.options import EachUser, ModelOptions, YesOption, expand_options, user_or_all
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport

@@ -50,11 +50,7 @@ def recall(
         method = client.method_name
     if as_json:
         show_json(
-            {
-                "query": recollection.query,
-                "text": recollection.text,
-                "parts": recollection.parts,
-            }
+            {"query": recollection.query, "text": recollection.text, "parts": recollection.parts}
         )
     elif budget is None:
         show_recollection(recollection)
@@ -71,10 +67,7 @@ def recall(
 
 def demo() -> None:
     """Remember a bundled conversation, show its timelines, answer five questions with sources."""
-    with (
-        TemporaryDirectory() as folder,
-        theanine.open(f"{folder}/demo.db") as client,
-    ):
+    with TemporaryDirectory() as folder, theanine.open(f"{folder}/demo.db") as client:
         notify_if_local("local")
         history = read_histories(HARBOUR).histories[0]
         memory = client.user("ana")

@@ -86,11 +86,7 @@ class Engine:
         return await self.method.recall(dialogue, await self.context(scope, budget))
 
     async def reply(
-        self,
-        dialogue: Sequence[Utterance],
-        scope: Scope,
-        speaker: str,
-        budget: int | None = None,
+        self, dialogue: Sequence[Utterance], scope: Scope, speaker: str, budget: int | None = None
     ) -> tuple[Reply, int]:
         """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
 
@@ -102,11 +98,7 @@ class Engine:
         return reply, context.index.state.epoch
 
     async def remember(
-        self,
-        scope: Scope | None,
-        *,
-        elsewhere: bool = False,
-        progress: Progress | None = None,
+        self, scope: Scope | None, *, elsewhere: bool = False, progress: Progress | None = None
     ) -> list[RememberReport]:
         """Remember the pending sessions of one scope, or of all."""
         await self.end_orphaned_sessions(scope, elsewhere=elsewhere)

@@ -31,9 +31,7 @@ class _Sync:
     def portal(self) -> BlockingPortal: ...
 
 
-def _run(
-    method: Callable[Concatenate[Any, P], Awaitable[R]],
-) -> Callable[Concatenate[Any, P], R]:
+def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concatenate[Any, P], R]:
     """Return the synchronous form of an async method."""
 
     @wraps(method)

@@ -76,11 +76,7 @@ class ScopedOperations:
         return await self._engine.rebuilder(again=again).estimate(self._scope, instead=instead)
 
     async def rebuild(
-        self,
-        *,
-        again: bool = False,
-        instead: bool = False,
-        progress: Progress | None = None,
+        self, *, again: bool = False, instead: bool = False, progress: Progress | None = None
     ) -> RebuildReport:
         """Remember the whole log by this client's method; resumable.
 
@@ -138,11 +134,7 @@ class AsyncUserMemory(ScopedOperations):
         return await self._engine.recall(self._dialogue(dialogue), self.scope, _checked(budget))
 
     async def reply(
-        self,
-        dialogue: str | Sequence[Utterance],
-        *,
-        speaker: str = "",
-        budget: int | None = None,
+        self, dialogue: str | Sequence[Utterance], *, speaker: str = "", budget: int | None = None
     ) -> Reply:
         """Recall and return the next turn of the assistant, called ``speaker``. Logs nothing.
 

@@ -20,16 +20,7 @@ NOON = time(12)
 DAY = timedelta(days=1)
 TURN = timedelta(minutes=1)
 
-_NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "couple": 2,
-    "three": 3,
-    "few": 3,
-    "several": 4,
-}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "several": 4}
 _UNITS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
@@ -59,8 +50,7 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
         raise BadInput(
-            f'"{text[:40]}" is not an ISO 8601 time; write it like 2024-05-08T13:56:00+02:00',
-            where,
+            f'"{text[:40]}" is not an ISO 8601 time; write it like 2024-05-08T13:56:00+02:00', where
         ) from None
     if at.utcoffset() is None:
         if zone is None:

@@ -167,9 +167,7 @@ def _add_memory(intake: Intake, person: _Person, item: _Memory, record: Object, 
         person.notes[_LEFT_OUT] += 1
         return
     memory = ImportedMemory(
-        text=item.memory,
-        speakers=tuple(item.speakers or ()),
-        source_keys=tuple(item.sources or ()),
+        text=item.memory, speakers=tuple(item.speakers or ()), source_keys=tuple(item.sources or ())
     )
     person.session(item.session)
     person.memories.setdefault(item.session, []).append((memory, where))

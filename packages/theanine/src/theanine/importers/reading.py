@@ -87,10 +87,7 @@ def read_histories(
         raise _refusal(rejected)
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
-        format=parts[0].format,
-        histories=histories,
-        rejected=rejected,
-        notes=dict(notes),
+        format=parts[0].format, histories=histories, rejected=rejected, notes=dict(notes)
     )
 
 

@@ -184,11 +184,7 @@ class RememberWorker:
             raise NotFound(f"session {session} was forgotten in the meantime")
         index.add_sessions(sessions)
         context = Context(
-            scope=scope,
-            chat=chat,
-            embedder=self._embedder,
-            index=index,
-            rng=Random(self._seed),
+            scope=scope, chat=chat, embedder=self._embedder, index=index, rng=Random(self._seed)
         )
         batch = await self._method.remember(sessions[0], turns, imported, context)
         committed = await self._store.commit_batch(

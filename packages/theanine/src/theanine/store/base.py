@@ -190,13 +190,7 @@ class Store(Protocol):
         ...
 
     async def record_failure(
-        self,
-        scope: Scope,
-        session: int,
-        method: str,
-        reason: str,
-        *,
-        epoch: int | None = None,
+        self, scope: Scope, session: int, method: str, reason: str, *, epoch: int | None = None
     ) -> None:
         """Record why remembering failed; the session stays pending.
 
@@ -256,23 +250,13 @@ class Store(Protocol):
         ...
 
     async def vectors(
-        self,
-        scope: Scope,
-        *,
-        method: str | None = None,
-        after: int = 0,
-        upto: int | None = None,
+        self, scope: Scope, *, method: str | None = None, after: int = 0, upto: int | None = None
     ) -> tuple[list[int], Any]:
         """Return memory numbers and their ``(n, d)`` float32 vectors from the active embedder."""
         ...
 
     async def links(
-        self,
-        scope: Scope,
-        *,
-        method: str | None = None,
-        after: int = 0,
-        upto: int | None = None,
+        self, scope: Scope, *, method: str | None = None, after: int = 0, upto: int | None = None
     ) -> list[Link]:
         """Return links by (newer, older) whose newer memory is above ``after``, up to ``upto``."""
         ...

@@ -61,10 +61,7 @@ class SqliteStore(SqlStore):
     def files(self) -> tuple[Path, ...]:
         """All files of the database that may have content."""
         name = str(self.path)
-        return (
-            self.path,
-            *(Path(name + tail) for tail in ("-wal", "-shm", "-journal")),
-        )
+        return (self.path, *(Path(name + tail) for tail in ("-wal", "-shm", "-journal")))
 
     # opening
 

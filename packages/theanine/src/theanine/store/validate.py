@@ -36,8 +36,7 @@ def check_text(value: object, what: str, where: str = "") -> None:
         raise BadInput(f"{what} must be a string, not {type(value).__name__}", where)
     if (position := value.find("\0")) >= 0:
         raise BadInput(
-            f"{what} has a NUL at character {position + 1}, which can't be stored; remove it",
-            where,
+            f"{what} has a NUL at character {position + 1}, which can't be stored; remove it", where
         )
     try:
         size = len(value.encode("utf-8"))
@@ -48,10 +47,7 @@ def check_text(value: object, what: str, where: str = "") -> None:
             where,
         ) from None
     if size > MAX_TEXT:
-        raise BadInput(
-            f"{what} has {size:,} bytes; the maximum is {MAX_TEXT:,}: split it",
-            where,
-        )
+        raise BadInput(f"{what} has {size:,} bytes; the maximum is {MAX_TEXT:,}: split it", where)
 
 
 def check_time(value: object, what: str, where: str = "") -> None:
@@ -60,8 +56,7 @@ def check_time(value: object, what: str, where: str = "") -> None:
         raise BadInput(f"{what} must be an aware datetime, not {type(value).__name__}", where)
     if value.utcoffset() is None:
         raise BadInput(
-            f"{what} ({value.isoformat()}) has no time zone; use an aware datetime",
-            where,
+            f"{what} ({value.isoformat()}) has no time zone; use an aware datetime", where
         )
     try:
         year = value.astimezone(UTC).year
@@ -69,8 +64,7 @@ def check_time(value: object, what: str, where: str = "") -> None:
         year = value.year
     if not FIRST_YEAR <= year <= LAST_YEAR:
         raise BadInput(
-            f"{what} is in the year {year}; it must be from {FIRST_YEAR} to {LAST_YEAR}",
-            where,
+            f"{what} is in the year {year}; it must be from {FIRST_YEAR} to {LAST_YEAR}", where
         )
 
 

@@ -9,15 +9,7 @@ from itertools import accumulate
 from math import log2
 
 from theanine.cli.timeline_page.grid import Column, assign_columns, assign_rows, format_gap
-from theanine.cli.timeline_page.routing import (
-    END,
-    HEIGHT,
-    START,
-    TRACK,
-    Point,
-    Routes,
-    route_links,
-)
+from theanine.cli.timeline_page.routing import END, HEIGHT, START, TRACK, Point, Routes, route_links
 from theanine.graph import Graph
 from theanine.types import Link, Memory
 

@@ -302,9 +302,7 @@ class _Erasure:
         )
 
     def _collect_texts(
-        self,
-        where: Sequence[sa.ColumnElement[bool]],
-        columns: Sequence[sa.ColumnElement[Any]],
+        self, where: Sequence[sa.ColumnElement[bool]], columns: Sequence[sa.ColumnElement[Any]]
     ) -> None:
         if columns:
             rows = self.db.execute(sa.select(*columns).where(*where))

@@ -71,10 +71,7 @@ _EXTRA: Mapping[str, frozenset[str]] = {
     "vector": frozenset({"dimension"}),
 }
 """Fields that come from other tables."""
-_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {
-    "turn": {"notes": {}},
-    "memory": {"origins": []},
-}
+_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {"turn": {"notes": {}}, "memory": {"origins": []}}
 """Fields that early exports lack, with their default."""
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "session": ("id",),

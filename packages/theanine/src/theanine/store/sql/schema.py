@@ -28,11 +28,7 @@ def _key(name: str, kind: type[sa.types.TypeEngine[Any]] = sa.Integer) -> sa.Col
     return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
 
-setting = _table(
-    "setting",
-    _key("name", sa.Text),
-    sa.Column("value", sa.Text, nullable=False),
-)
+setting = _table("setting", _key("name", sa.Text), sa.Column("value", sa.Text, nullable=False))
 
 scope = sa.Table(
     "scope",
@@ -120,12 +116,7 @@ memory = _table(
     sa.Column("prompt", sa.Text, nullable=False),
 )
 
-source = _table(
-    "source",
-    _key("scope"),
-    _key("memory"),
-    _key("turn"),
-)
+source = _table("source", _key("scope"), _key("memory"), _key("turn"))
 
 origin = _table(
     "origin",  # the memories that a memory was derived from

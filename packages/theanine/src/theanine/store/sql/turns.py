@@ -155,10 +155,7 @@ def _load_keyed_turns(
 # Built once: SQLAlchemy takes longer to build it than SQLite to run it.
 _SELECT_LAST_TURN = (
     sa.select(t.turn.c.id, t.turn.c.at, t.turn.c.zone)
-    .where(
-        t.turn.c.scope == sa.bindparam("scope_id"),
-        t.turn.c.session == sa.bindparam("number"),
-    )
+    .where(t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.session == sa.bindparam("number"))
     .order_by(t.turn.c.at.desc(), t.turn.c.id.desc())
     .limit(1)
 )
@@ -328,11 +325,7 @@ def _describe_difference(old: Turn, new: Utterance, *, dated: bool) -> str:
 
 
 def _insert_imported(
-    db: sa.Connection,
-    scope_id: int,
-    session: int,
-    memories: dict[int, ImportedMemory],
-    where: str,
+    db: sa.Connection, scope_id: int, session: int, memories: dict[int, ImportedMemory], where: str
 ) -> int:
     """Insert imported memories whose position is new, and return how many there were.
 

@@ -61,10 +61,7 @@ def _ensure_embedder(db: sa.Connection, name: str, dimension: int, *, active: bo
 
 
 def insert_vectors(
-    db: sa.Connection,
-    embedder: int,
-    owners: Sequence[tuple[int, int]],
-    vectors: Vectors,
+    db: sa.Connection, embedder: int, owners: Sequence[tuple[int, int]], vectors: Vectors
 ) -> None:
     """Insert one vector for each (scope number, memory number), as float16."""
     halves = np.asarray(vectors).astype("<f2")
