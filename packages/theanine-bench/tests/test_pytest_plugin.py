@@ -1,4 +1,4 @@
-"""The pytest fixture ``teafarm``, in a pytest of its own, as a user's project has it."""
+"""The pytest fixture ``teafarm`` in a user's project."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_holds_passes_and_what_is_fooled_is_told(project: Path) -> None:
+def test_passing_and_failing_tests_with_their_report(project: Path) -> None:
     done = pytest_in(project)
     assert "3 failed, 3 passed" in done.stdout, done.stdout
-    for said in (
+    for line in (
         "where 0.0 = <TeaFarm: 0 of 1 questions answered correctly (by rule",
         "- TeaFarm -",
         "[yard] Ana asked Theo: Will it be overtime again",
@@ -106,11 +106,11 @@ def test_what_holds_passes_and_what_is_fooled_is_told(project: Path) -> None:
         "RuntimeError: boom",
         "the agent must return a str, not int",
     ):
-        assert said in done.stdout
+        assert line in done.stdout
     assert "ExceptionGroup" not in done.stdout
 
 
-def test_an_address_and_a_judge_from_the_environment(project: Path) -> None:
+def test_agent_url_and_judge_from_the_environment(project: Path) -> None:
     (project / "test_it.py").write_text(
         "def test_it(teafarm):\n"
         "    result = teafarm('q.txt', URL, judge_base_url=URL, agent_model='mine')\n"
@@ -122,10 +122,10 @@ def test_an_address_and_a_judge_from_the_environment(project: Path) -> None:
         (project / "test_it.py").write_text(text, "utf-8")
         done = pytest_in(project, THEANINE_JUDGE="openai:judge")
         assert done.returncode == 0, done.stdout
-        assert [one["model"] for one in server.requests] == ["mine", "judge"]
+        assert [request["model"] for request in server.requests] == ["mine", "judge"]
 
 
-def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
+def test_plugin_imports_nothing_until_used(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import sys\n"
         "def test_it():\n"
@@ -138,7 +138,7 @@ def test_it_costs_nothing_where_it_is_not_used(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_project_names_it_to_pytest() -> None:
+def test_plugin_is_registered_with_pytest() -> None:
     file = ROOT / "packages" / "theanine-bench" / "pyproject.toml"
     points = tomllib.loads(file.read_text("utf-8"))["project"]["entry-points"]
     assert points["pytest11"] == {"theanine": "theanine_bench.pytest_plugin"}

@@ -1,4 +1,4 @@
-"""Runs held against each other: the same cases, the right p-values, and what is left out."""
+"""Comparison of runs: common samples, p-values, warnings, regressions."""
 
 from __future__ import annotations
 
@@ -28,56 +28,54 @@ def read(*folders: Path) -> list[SavedRun]:
     return anyio.run(read_runs, folders)
 
 
-def two(place: Path, ours: list[SampleResult], theirs: list[SampleResult]) -> Diff:
-    return diff_runs(read(sample_run(place / "a", ours), sample_run(place / "b", theirs)))
+def two(folder: Path, ours: list[SampleResult], theirs: list[SampleResult]) -> Diff:
+    return diff_runs(read(sample_run(folder / "a", ours), sample_run(folder / "b", theirs)))
 
 
 def better(number: int) -> SampleResult:
     return sample_item(number, scores={"f1": 0.9, "right": 1.0})
 
 
-def test_means_differences_and_p_are_of_the_same_cases(tmp_path: Path) -> None:
+def test_means_and_p_values_use_the_common_samples(tmp_path: Path) -> None:
     ours = [sample_item(n) for n in TWELVE]
-    found = two(tmp_path, [*ours, sample_item(99)], [better(n) for n in TWELVE])
-    assert found.left_out == {"samples that some runs lack": 1}
-    assert list(found.means) == ["right", "f1"]  # in the run's order
-    before, after = found.means["f1"]
+    diff = two(tmp_path, [*ours, sample_item(99)], [better(n) for n in TWELVE])
+    assert diff.left_out == {"samples that some runs lack": 1}
+    assert list(diff.means) == ["right", "f1"]  # in the run's order
+    before, after = diff.means["f1"]
     assert before.n == after.n == 12
     assert after.mean == pytest.approx(0.9)
     assert before.mean == pytest.approx(sum(item.scores["f1"] for item in ours) / 12)
-    p = {one.measure: one.p for one in found.comparisons[0]}
+    p = {row.measure: row.p for row in diff.comparisons[0]}
     assert p["right"] == mcnemar_p_value([True] * 12, [item.scores["right"] == 1 for item in ours])
     assert p["f1"] == paired_bootstrap_p_value([0.9] * 12, [item.scores["f1"] for item in ours])
 
 
-def test_a_case_in_other_words_is_another_case(tmp_path: Path) -> None:
+def test_sample_with_another_question_is_not_common(tmp_path: Path) -> None:
     ours = [sample_item(1), sample_item(2)]
-    found = two(tmp_path, ours, [sample_item(1, words="When?"), sample_item(2)])
-    assert [sample.id for sample in found.samples] == ["a/2"]
-    assert found.left_out == {"samples that differ between the runs": 1}
+    diff = two(tmp_path, ours, [sample_item(1, words="When?"), sample_item(2)])
+    assert [sample.id for sample in diff.samples] == ["a/2"]
+    assert diff.left_out == {"samples that differ between the runs": 1}
 
 
-def test_what_a_judge_failed_at_in_one_run_is_compared_in_none(tmp_path: Path) -> None:
+def test_failure_in_one_run_excludes_the_sample_in_all(tmp_path: Path) -> None:
     failed = sample_item(1, scores={"f1": 0.1}, failures={"right": "ModelError: no"})
-    found = two(tmp_path, [failed, sample_item(2), unanswered(3)], [better(n) for n in (1, 2, 3)])
-    assert found.means["f1"][0].n == 3
-    assert [one.n for one in found.means["right"]] == [2, 2]  # no answer counts as wrong
-    assert any("a: a metric failed for 1 of 3 samples" in words for words in found.warnings)
+    diff = two(tmp_path, [failed, sample_item(2), unanswered(3)], [better(n) for n in (1, 2, 3)])
+    assert diff.means["f1"][0].n == 3
+    assert [mean.n for mean in diff.means["right"]] == [2, 2]  # no answer counts as wrong
+    assert any("a: a metric failed for 1 of 3 samples" in words for words in diff.warnings)
 
 
-def test_a_judge_that_failed_for_all_is_named_beside_the_others(
-    run: Terminal, tmp_path: Path
-) -> None:
+def test_metric_that_failed_for_all_samples_is_listed(run: Terminal, tmp_path: Path) -> None:
     fine = sample_run(tmp_path / "a", [sample_item(n) for n in TWELVE])
     why = {"right": "ModelError: no"}
     failed = [sample_item(n, scores={"f1": 0.1}, failures=why) for n in TWELVE]
     broken = sample_run(tmp_path / "b", failed)
-    found = diff_runs(read(fine, broken))
-    assert found.failing == {"right": [0, 12]}
-    assert list(found.means) == ["f1"]
-    assert found.record()["failing"] == {"right": [0, 12]}
+    diff = diff_runs(read(fine, broken))
+    assert diff.failing == {"right": [0, 12]}
+    assert list(diff.means) == ["f1"]
+    assert diff.record()["failing"] == {"right": [0, 12]}
     with pytest.raises(SettingsError, match="it failed 0 times in a, 12 times in b"):
-        regressions(found, {"right": 0.1})
+        regressions(diff, {"right": 0.1})
     shown = run.bare("bench", "diff", str(fine), str(broken), "--show=0")
     assert re.search(
         r"^right +– \(0 failed\) +– \(12 failed\) +– +– +0 *$", shown.out, re.MULTILINE
@@ -85,20 +83,22 @@ def test_a_judge_that_failed_for_all_is_named_beside_the_others(
     assert diff_runs(read(broken, broken)).failing == {"right": [12, 12]}
 
 
-def test_bleu_over_all_answers_is_held_against_the_first_runs(tmp_path: Path) -> None:
+def test_corpus_bleu_is_compared_with_the_first_run(tmp_path: Path) -> None:
     name = "corpus-bleu-1"
     ours = [sample_item(n, answer="In the sea." if n % 4 else "In a harbour.") for n in TWELVE]
     theirs = [sample_item(n, answer="In the harbour." if n % 3 else "Who?") for n in TWELVE]
-    one, other = (
-        sample_run(tmp_path / place, items, metrics=["f1", name])
-        for place, items in (("a", [*ours, sample_item(99)]), ("b", theirs))
+    first, other = (
+        sample_run(tmp_path / folder, items, metrics=["f1", name])
+        for folder, items in (("a", [*ours, sample_item(99)]), ("b", theirs))
     )
-    there, back = (diff_runs(read(*runs)).corpus for runs in ((one, other, one), (other, one)))
-    for place, items in enumerate(
+    there, back = (
+        diff_runs(read(*runs)).corpus for runs in ((first, other, first), (other, first))
+    )
+    for index, items in enumerate(
         (ours, theirs, ours)
     ):  # as a run of the common cases alone has it
         alone = CORPUS_BLEU[name].score(items)
-        assert {row: whole.values[place] for row, whole in there.items()} == pytest.approx(alone)
+        assert {row: whole.values[index] for row, whole in there.items()} == pytest.approx(alone)
     assert list(there) == [name, f"{name}/when", f"{name}/where", f"{name}/mean"]
     assert [whole.against[0].n for whole in there.values()] == [12, 6, 6, 12]
     for row, whole in there.items():
@@ -109,9 +109,7 @@ def test_bleu_over_all_answers_is_held_against_the_first_runs(tmp_path: Path) ->
         assert (same.difference.mean, same.difference.high, same.p) == (0, 0, 1)
 
 
-def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
-    run: Terminal, tmp_path: Path
-) -> None:
+def test_other_corpus_metrics_have_no_p_value(run: Terminal, tmp_path: Path) -> None:
     items = [sample_item(n) for n in TWELVE]
     folders = {
         "a": ("mauve:gpt2", {"mauve": 0.5, "mauve/mean": 0.25}),
@@ -119,13 +117,13 @@ def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
         "lacks": ("mauve:gpt2", {"mauve:gpt2": "torch is missing"}),
         "large": ("mauve:gpt2-large", {"mauve": 0.5}),
     }
-    for place, (label, corpus) in folders.items():
-        sample_run(tmp_path / place, items, metrics=["f1", label], corpus=corpus)
-    a, b, lacks, large = (tmp_path / place for place in folders)
-    found = diff_runs(read(a, b))
-    assert found.corpus["mauve"] == CorpusResult(values=[0.5, 0.75], why=UNTESTED)
-    assert found.corpus["mauve/mean"].values == [0.25, None]
-    assert regressions(found, {"mauve": 0.1}) == []
+    for folder, (label, corpus) in folders.items():
+        sample_run(tmp_path / folder, items, metrics=["f1", label], corpus=corpus)
+    a, b, lacks, large = (tmp_path / folder for folder in folders)
+    diff = diff_runs(read(a, b))
+    assert diff.corpus["mauve"] == CorpusResult(values=[0.5, 0.75], why=UNTESTED)
+    assert diff.corpus["mauve/mean"].values == [0.25, None]
+    assert regressions(diff, {"mauve": 0.1}) == []
     assert regressions(diff_runs(read(b, a)), {"mauve": 0.1}) == [
         "a: mauve went from 0.750 to 0.500"
     ]
@@ -139,34 +137,34 @@ def test_what_only_a_whole_run_has_stands_side_by_side_without_a_test(
     assert shown.count("no p-value") == 1
 
 
-def test_what_makes_runs_hard_to_compare_is_said(tmp_path: Path) -> None:
+def test_warnings_for_runs_that_differ(tmp_path: Path) -> None:
     items = [sample_item(n) for n in (1, 2)]
-    one = sample_run(tmp_path / "a", items, judge="openai:x")
+    first = sample_run(tmp_path / "a", items, judge="openai:x")
     other = sample_run(tmp_path / "b", items, samples=9, data="1" * 64, judge="openai:y")
-    told = "\n".join(diff_runs(read(one, other)).warnings)
-    assert "different data (a: 000" in told
-    assert "b is not finished: 2 of 9" in told
-    assert "judged by different models" in told
-    assert diff_runs(read(one, one)).warnings == []
+    warnings = "\n".join(diff_runs(read(first, other)).warnings)
+    assert "different data (a: 000" in warnings
+    assert "b is not finished: 2 of 9" in warnings
+    assert "judged by different models" in warnings
+    assert diff_runs(read(first, first)).warnings == []
 
 
-def test_the_cases_that_changed_come_by_how_much(tmp_path: Path) -> None:
+def test_changes_are_sorted_by_gain(tmp_path: Path) -> None:
     ours = [sample_item(n, scores={"f1": 0.5, "entailment/contradicts": 0.0}) for n in (1, 2, 3)]
     changed = {1: (0.6, 1.0), 2: (0.5, 0.0), 3: (0.1, 0.0)}
     theirs = [
         sample_item(n, scores={"f1": f1, "entailment/contradicts": wrong})
         for n, (f1, wrong) in changed.items()
     ]
-    found = two(tmp_path, ours, theirs)
-    assert [one.sample.id for one in found.changes("f1")] == ["a/1", "a/3"]
-    [worse] = found.changes("entailment/contradicts")
+    diff = two(tmp_path, ours, theirs)
+    assert [change.sample.id for change in diff.changes("f1")] == ["a/1", "a/3"]
+    [worse] = diff.changes("entailment/contradicts")
     assert (worse.sample.id, worse.gain) == ("a/1", -1.0)  # of this, less is better
-    assert regressions(found, {"entailment/contradicts": 0.3}) == [
+    assert regressions(diff, {"entailment/contradicts": 0.3}) == [
         "b: entailment/contradicts went from 0.000 to 0.333"
     ]
-    assert regressions(found, {"entailment/contradicts": 0.4, "f1": 0.2}) == []
+    assert regressions(diff, {"entailment/contradicts": 0.4, "f1": 0.2}) == []
     with pytest.raises(SettingsError, match="share a metric 'bleu'"):
-        regressions(found, {"bleu": 0.1})
+        regressions(diff, {"bleu": 0.1})
 
 
 def kept(name: str, items: list[SampleResult]) -> SavedRun:
@@ -190,8 +188,8 @@ tenths = st.integers(0, 10).map(lambda n: n / 10)
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(tenths, tenths, st.booleans(), st.booleans()), min_size=1, max_size=12))
-def test_the_other_way_round_is_the_opposite(values: list[tuple[float, float, bool, bool]]) -> None:
-    one, other = (
+def test_comparison_is_antisymmetric(values: list[tuple[float, float, bool, bool]]) -> None:
+    first, other = (
         kept(
             str(side),
             [
@@ -201,7 +199,11 @@ def test_the_other_way_round_is_the_opposite(values: list[tuple[float, float, bo
         )
         for side in (0, 1)
     )
-    there, back, same = diff_runs([one, other]), diff_runs([other, one]), diff_runs([one, one])
+    there, back, same = (
+        diff_runs([first, other]),
+        diff_runs([other, first]),
+        diff_runs([first, first]),
+    )
     for ours, theirs in zip(there.comparisons[0], back.comparisons[0], strict=True):
         assert ours.difference.mean == pytest.approx(-theirs.difference.mean)
         assert ours.p == pytest.approx(theirs.p, abs=0.002)
@@ -212,7 +214,7 @@ def test_the_other_way_round_is_the_opposite(values: list[tuple[float, float, bo
     assert all(each.p == 1 for each in same.comparisons[0])
 
 
-def test_a_run_that_was_killed_is_read_from_its_items(tmp_path: Path) -> None:
+def test_killed_run_is_summarized_from_its_results(tmp_path: Path) -> None:
     items = [sample_item(1), unanswered(2)]
     run = anyio.run(read_run, sample_run(tmp_path / "a", items, samples=5, finished=False))
     assert not run.finished
@@ -222,23 +224,21 @@ def test_a_run_that_was_killed_is_read_from_its_items(tmp_path: Path) -> None:
 
 
 def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
-    one = sample_run(tmp_path / "a", [sample_item(1)])
+    first = sample_run(tmp_path / "a", [sample_item(1)])
     with pytest.raises(SettingsError, match="share no sample"):
-        diff_runs(read(one, sample_run(tmp_path / "b", [sample_item(2)])))
+        diff_runs(read(first, sample_run(tmp_path / "b", [sample_item(2)])))
     with pytest.raises(SettingsError, match="two runs or more"):
-        read(one)
+        read(first)
     with pytest.raises(BadInput, match="not a run's folder"):
-        read(one, tmp_path / "none")
+        read(first, tmp_path / "none")
 
 
-def test_runs_of_the_same_name_go_by_their_paths(tmp_path: Path) -> None:
-    folders = [sample_run(tmp_path / place / "run", [sample_item(1)]) for place in "xy"]
+def test_runs_of_the_same_name_are_named_by_path(tmp_path: Path) -> None:
+    folders = [sample_run(tmp_path / parent / "run", [sample_item(1)]) for parent in "xy"]
     assert [run.name for run in read(*folders)] == [str(folder) for folder in folders]
 
 
-def test_the_command_says_what_changed_and_fails_for_a_regression(
-    run: Terminal, tmp_path: Path
-) -> None:
+def test_command_prints_changes_and_fails_for_a_regression(run: Terminal, tmp_path: Path) -> None:
     good = sample_run(tmp_path / "good", [better(n) for n in TWELVE])
     bad = sample_run(tmp_path / "bad", [sample_item(n) for n in TWELVE], method="session")
     shown = run.bare("bench", "diff", str(good), str(bad), "--show", "1")
@@ -253,21 +253,21 @@ def test_the_command_says_what_changed_and_fails_for_a_regression(
 def test_as_json(run: Terminal, tmp_path: Path) -> None:
     good = sample_run(tmp_path / "good", [better(n) for n in TWELVE])
     bad = sample_run(tmp_path / "bad", [sample_item(n) for n in TWELVE])
-    told = run.bare(
+    output = run.bare(
         "bench", "diff", str(good), str(bad), "--json", "--show=2", "--measure=f1"
     ).json  # fmt: skip
-    assert told["samples"] == 12
-    assert [one["name"] for one in told["runs"]] == ["good", "bad"]
-    assert told["runs"][0]["recalled_tokens"] == 65
-    assert told["metrics"]["f1"]["against_first"][0]["difference"]["n"] == 12
-    changed = told["changes"]["bad"]
+    assert output["samples"] == 12
+    assert [each["name"] for each in output["runs"]] == ["good", "bad"]
+    assert output["runs"][0]["recalled_tokens"] == 65
+    assert output["metrics"]["f1"]["against_first"][0]["difference"]["n"] == 12
+    changed = output["changes"]["bad"]
     assert (changed["measure"], changed["better"], len(changed["worse"])) == ("f1", [], 2)
-    assert [one["id"] for one in changed["worse"]] == ["a/10", "a/11"]
+    assert [each["id"] for each in changed["worse"]] == ["a/10", "a/11"]
     assert changed["worse"][0]["after"] == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--fail-below", "f1"], "METRIC=DELTA"),
         (["--fail-below", "f1=-1"], "METRIC=DELTA"),
@@ -278,8 +278,8 @@ def test_as_json(run: Terminal, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_name_what_is_wrong(
-    run: Terminal, tmp_path: Path, arguments: list[str], said: str
+    run: Terminal, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    one, other = (sample_run(tmp_path / name, [sample_item(1)]) for name in "ab")
-    ran = run.bare("bench", "diff", str(one), str(other), *arguments, fine=False)
-    assert (ran.code, said in ran.err) == (2, True), ran.err
+    first, other = (sample_run(tmp_path / name, [sample_item(1)]) for name in "ab")
+    ran = run.bare("bench", "diff", str(first), str(other), *arguments, fine=False)
+    assert (ran.code, message in ran.err) == (2, True), ran.err

@@ -1,4 +1,4 @@
-"""The papers' figures are as printed, and ours go where they belong."""
+"""The papers' tables, with rows of own runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[An
     return settings, summary
 
 
-def test_figures_that_the_design_names_are_there() -> None:
+def test_headline_values_of_the_papers_are_in_the_tables() -> None:
     by = {table.id: {row.label: row.values for row in table.rows} for table in load_tables()}
     assert by["teafarm"]["Theanine"] == (0.18, 0.24, 0.21)
     assert by["teafarm"]["RSum-LLM"][2] == 0.06
@@ -43,12 +43,12 @@ def test_figures_that_the_design_names_are_there() -> None:
 
 
 @pytest.mark.parametrize("table", load_tables(), ids=lambda table: table.id)
-def test_every_row_has_a_figure_for_every_column(table: Any) -> None:
+def test_every_row_has_a_value_for_every_column(table: Any) -> None:
     assert all(len(row.values) == len(table.columns) for row in table.rows)
     assert len({row.label for row in table.rows}) == len(table.rows)
 
 
-def test_ours_stands_behind_the_same_method() -> None:
+def test_own_row_follows_the_same_method() -> None:
     [table] = load_tables(["teafarm"])
     comedy, unknown = run_row(table, *a_run("comedy")), run_row(table, *a_run("my-own"))
     assert comedy and unknown
@@ -61,7 +61,7 @@ def test_ours_stands_behind_the_same_method() -> None:
         load_tables(["x"])
 
 
-def test_a_table_of_one_session_takes_that_sessions_figures() -> None:
+def test_table_of_a_session_uses_its_scores() -> None:
     [table] = load_tables(["theanine-session-4"])
     row = run_row(table, *a_run("theanine", bench="responses"))
     assert row
@@ -78,7 +78,7 @@ def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any,
     return {**settings, "metrics": measures}, {**summary, "categories": own, "corpus": corpus}
 
 
-def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
+def test_mean_of_sessions_is_unweighted_and_needs_all_of_them() -> None:
     [table] = load_tables(["theanine-msc"])
     values = {f"corpus-bleu-4/session {n}": n / 100 for n in (3, 4, 5)}
     asked = ["rouge-l", "corpus-bleu-4", "mauve:gpt2"]
@@ -99,7 +99,7 @@ def test_a_mean_of_sessions_counts_each_alike_and_needs_all() -> None:
     assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
 
 
-def test_runs_head_to_head_have_their_row() -> None:
+def test_pairwise_runs_have_a_row() -> None:
     [table] = load_tables(["theanine-g-eval"])
     settings, summary = a_run("nobody", bench="pairwise")
     settings["config"]["settings"] = {"A": "mine", "B": "theirs"}

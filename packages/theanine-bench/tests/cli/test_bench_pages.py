@@ -1,4 +1,4 @@
-"""The pages of retrieval and segmentation runs: harmless, drawn in a browser; files of 0.1."""
+"""The pages of retrieval and segmentation runs, and files of version 0.1."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def segmented(words: str = "About the boat", name: str = "") -> SavedRun:
     )
 
     async def run(folder: Path) -> SavedRun:
-        place, _ = await run_task(
+        run_folder, _ = await run_task(
             halves(dialogues, "0"), RunConfig(method="middle"), RunFolder(folder)
         )
-        return await read_run(place.path, name)
+        return await read_run(run_folder.path, name)
 
     with TemporaryDirectory() as folder:
         return anyio.run(run, Path(folder) / "run")
@@ -128,12 +128,12 @@ def test_a_file_of_version_0_1_is_read_as_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]\n", '{"id": "a/1", "measures": {}}\n', "no JSON\n"])
-def test_other_files_are_told_apart(tmp_path: Path, text: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(BadInput, match="neither a run's folder nor a file of its results"):
         read(tmp_path, text)
 
 
-def test_what_was_said_never_becomes_markup() -> None:
+def test_recorded_text_never_becomes_markup() -> None:
     evil = [{**item(n, words=EVIL), "category": EVIL} for n in (1, 2)]
     pages = [retrieval_page(sample(items=evil)), segmentation_page(segmented(EVIL, EVIL))]
     for page in pages:
@@ -152,11 +152,11 @@ def test_files_of_version_0_1_become_pages_and_are_compared(run: Terminal, tmp_p
     assert page.read_text("utf-8") == retrieval_page(ours)
     run.bare("bench", "report", str(file), "--against", str(other))
     shown = page_data(page.read_text("utf-8"))
-    assert [one["name"] for one in shown["runs"]] == ["turn, hybrid", "turn, lexical"]
+    assert [run["name"] for run in shown["runs"]] == ["turn, hybrid", "turn, lexical"]
     assert (len(shown["items"]), shown["leftOut"]) == (36, 14)
-    assert {one["n"] for one in shown["compared"]} == {36}
-    found = run.bare("bench", "diff", str(file), str(other), "--json").json
-    assert (found["samples"], found["metrics"]["recall@1"]["means"][0]["n"]) == (36, 36)
+    assert {row["n"] for row in shown["compared"]} == {36}
+    output = run.bare("bench", "diff", str(file), str(other), "--json").json
+    assert (output["samples"], output["metrics"]["recall@1"]["means"][0]["n"]) == (36, 36)
     exported = run.bare("bench", "export", str(file), "--format", "csv").out.splitlines()
     assert (len(exported), exported[0].split(",")[:2]) == (41, ["id", "group"])
 
@@ -203,7 +203,7 @@ def test_the_curves_of_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_another_run_beside_it_parts_and_questions(tmp_path: Path) -> None:
+def test_page_of_two_runs_with_ablation_and_questions(tmp_path: Path) -> None:
     file = tmp_path / "run.html"
     file.write_text(retrieval_page(whole(), sample(retrieval="dense", sha256="cd")), "utf-8")
     with opened(file, "light") as page:
@@ -233,7 +233,7 @@ def test_another_run_beside_it_parts_and_questions(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_segments_beside_published_figures(tmp_path: Path) -> None:
+def test_segmentation_page_with_published_values(tmp_path: Path) -> None:
     file = tmp_path / "topics.html"
     run = segmented(name="dialseg711.json")
     file.write_text(segmentation_page(run), "utf-8")

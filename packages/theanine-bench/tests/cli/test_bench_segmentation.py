@@ -24,12 +24,12 @@ def data(tmp_path: Path) -> str:
 
 def test_every_segmenter_is_measured(run: Terminal, data: str, tmp_path: Path) -> None:
     for name in ("local", "dips", "text-tiling", "every:3"):
-        found = run.bare("bench", "segmentation", data, "--segmenter", name, "--json").json
-        pk, wd = found["metrics"]["Pk"], found["metrics"]["WD"]
+        output = run.bare("bench", "segmentation", data, "--segmenter", name, "--json").json
+        pk, wd = output["metrics"]["Pk"], output["metrics"]["WD"]
         assert 0 <= pk["mean"] <= wd["mean"] <= 1
         assert pk["n"] == 3
-    assert found["corpus"] == {"F1": 1, "score": 1}
-    assert found["corpus_intervals"]["F1"] == {"low": 1, "high": 1, "n": 3}
+    assert output["corpus"] == {"F1": 1, "score": 1}
+    assert output["corpus_intervals"]["F1"] == {"low": 1, "high": 1, "n": 3}
     page = tmp_path / "topics.html"
     assert "turns per second" in run.bare("bench", "segmentation", data, "--html", str(page)).out
     shown = page_data(page.read_text("utf-8"))

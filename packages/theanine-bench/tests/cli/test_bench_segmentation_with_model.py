@@ -1,4 +1,4 @@
-"""`theanine bench segmentation --segmenter llm`: measured, counted, replayed, learned from."""
+"""`theanine bench segmentation --segmenter llm`: scores, fallbacks, replay and guidance."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_the_model_is_measured_and_a_repeated_run_is_replayed(
 ) -> None:
     with ScriptedServer() as server:
         journal = ("--journal", str(tmp_path / "j.db"), "--json")
-        found = bench(run, data, server, *journal).json
-        assert (found["facts"]["fallbacks"], len(server.calls)) == (0, 3)
-        assert found["spent"]["answering"]["calls"] == 3
-        assert found["metrics"]["Pk"]["n"] == 3
-        assert 0 < found["metrics"]["WD"]["mean"] < 1
+        output = bench(run, data, server, *journal).json
+        assert (output["facts"]["fallbacks"], len(server.calls)) == (0, 3)
+        assert output["spent"]["answering"]["calls"] == 3
+        assert output["metrics"]["Pk"]["n"] == 3
+        assert 0 < output["metrics"]["WD"]["mean"] < 1
         again = bench(run, data, server, *journal).json
         assert (again["facts"]["replayed"], len(server.calls)) == (3, 3)
-        assert again["corpus"] == found["corpus"]
+        assert again["corpus"] == output["corpus"]
         kept = ("--out", str(tmp_path / "run"))
         bench(run, data, server, *kept)
         calls = len(server.calls)
@@ -68,26 +68,29 @@ def test_guidance_is_learned_from_errors_and_used(run: Terminal, data: str, tmp_
     with ScriptedServer() as server:
         shown = bench(run, data, server, "--reflect", str(learned)).out
         assert "2 rules in" in shown
-        found = json.loads(learned.read_text("utf-8"))
-        assert [len(example["turns"]) for example in found["examples"]] == [6, 6]
-        assert {tuple(example["right"]) for example in found["examples"]} == {(2, 4), (1, 5)}
+        learned_guidance = json.loads(learned.read_text("utf-8"))
+        assert [len(example["turns"]) for example in learned_guidance["examples"]] == [6, 6]
+        assert {tuple(example["right"]) for example in learned_guidance["examples"]} == {
+            (2, 4),
+            (1, 5),
+        }
         used = bench(run, data, server, "--guidance", str(learned)).out
         assert "0 fallbacks" in used
         prompt = server.calls[-1].body["messages"][0]["content"]
         assert prompt.startswith("Task: segment-guided")
-        assert found["rules"][1] in prompt
+        assert learned_guidance["rules"][1] in prompt
 
 
-def test_what_cannot_be_written_is_told_before_the_model_is_asked(
+def test_unwritable_file_is_reported_before_the_model_is_called(
     run: Terminal, data: str, tmp_path: Path
 ) -> None:
     with ScriptedServer() as server:
-        place = ("--reflect", str(tmp_path / "no" / "g.json"))
-        ran = bench(run, data, server, *place, fine=False)
+        reflect = ("--reflect", str(tmp_path / "no" / "g.json"))
+        ran = bench(run, data, server, *reflect, fine=False)
         assert (ran.code, "can't be written" in ran.err, server.calls) == (2, True, [])
 
 
-def test_without_an_error_there_is_nothing_to_learn(run: Terminal, tmp_path: Path) -> None:
+def test_no_errors_give_no_guidance(run: Terminal, tmp_path: Path) -> None:
     data = save(tmp_path, "d.json", [{"utterances": TURNS, "segments": [3, 3], "set": "own"}])
     with ScriptedServer() as server:
         shown = bench(run, str(data), server, "--reflect", str(tmp_path / "g.json")).out
@@ -96,13 +99,15 @@ def test_without_an_error_there_is_nothing_to_learn(run: Terminal, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--segmenter", "llm"], "needs a language model"),
         (["--reflect", "g.json"], "go with --segmenter llm"),
         (["--segmenter", "llm", "--reflect", "a", "--guidance", "b"], "leave --guidance out"),
     ],
 )
-def test_mistakes_are_named(run: Terminal, data: str, options: list[str], said: str) -> None:
+def test_invalid_options_are_reported(
+    run: Terminal, data: str, options: list[str], message: str
+) -> None:
     ran = run.bare("bench", "segmentation", data, *options, fine=False)
-    assert (ran.code, said in ran.err) == (2, True)
+    assert (ran.code, message in ran.err) == (2, True)

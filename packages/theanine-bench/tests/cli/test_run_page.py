@@ -1,4 +1,4 @@
-"""A run's page and the page of runs compared: whole, harmless, and usable in a browser."""
+"""The page of a run, the page of compared runs, and the live table."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def compared(*folders: Path) -> str:
 
 
 def evil(folder: Path) -> Path:
-    said = {"speaker": EVIL, "role": "user", "text": EVIL, "at": "2024-03-01T10:00:00+00:00"}
-    source = {"turn": 1, "session": 1, **said}
+    turn = {"speaker": EVIL, "role": "user", "text": EVIL, "at": "2024-03-01T10:00:00+00:00"}
+    source = {"turn": 1, "session": 1, **turn}
     del source["role"]
     item = sample_item(
         1,
         words=EVIL,
-        dialogue=[said],
+        dialogue=[turn],
         answer=EVIL,
         reference=EVIL,
         rationale=EVIL,
@@ -60,7 +60,7 @@ def evil(folder: Path) -> Path:
     return sample_run(folder, [item])
 
 
-def test_what_was_said_never_becomes_markup(tmp_path: Path) -> None:
+def test_recorded_text_never_becomes_markup(tmp_path: Path) -> None:
     folder = evil(tmp_path / "a")
     for page, scripts in ((page_of(folder), 5), (compared(folder, folder), 5)):
         assert "alert(1)</script>" not in page
@@ -70,63 +70,62 @@ def test_what_was_said_never_becomes_markup(tmp_path: Path) -> None:
         assert page_data(page)["utterances"][0][2] == EVIL
 
 
-def test_a_run_that_is_not_finished_says_so(run: Terminal, tmp_path: Path) -> None:
+def test_unfinished_run_is_marked(run: Terminal, tmp_path: Path) -> None:
     folder = sample_run(tmp_path / "a", [sample_item(1)], samples=7, finished=False)
     assert run.bare("bench", "report", str(folder)).out.strip() == str(folder / REPORT)
-    told = page_data((folder / REPORT).read_text("utf-8"))
-    assert (told["finished"], told["done"], told["total"]) == (False, 1, 7)
-    assert told["stopped"] == "it was interrupted"
+    page = page_data((folder / REPORT).read_text("utf-8"))
+    assert (page["finished"], page["done"], page["total"]) == (False, 1, 7)
+    assert page["stopped"] == "it was interrupted"
 
 
-def test_what_several_items_show_is_held_once(tmp_path: Path) -> None:
+def test_repeated_turns_and_parts_are_stored_once(tmp_path: Path) -> None:
     part = sample_item(1).recalled[0]
     items = [sample_item(n, recalled=[part]) for n in range(1, 40)]
-    told = page_data(page_of(sample_run(tmp_path / "a", items)))
-    assert len(told["items"]) == 39
-    assert [len(told[name]) for name in ("parts", "turns", "utterances")] == [1, 1, 1]
-    [text, memories, [turn]] = told["parts"][told["items"][-1]["recalled"][0]]
+    page = page_data(page_of(sample_run(tmp_path / "a", items)))
+    assert len(page["items"]) == 39
+    assert [len(page[name]) for name in ("parts", "turns", "utterances")] == [1, 1, 1]
+    [text, memories, [turn]] = page["parts"][page["items"][-1]["recalled"][0]]
     assert (text, memories) == (part["text"], [1])
-    assert told["turns"][turn] == [1, 2, "Ana", "1 March 2024, 10:00", "I sold 1."]
+    assert page["turns"][turn] == [1, 2, "Ana", "1 March 2024, 10:00", "I sold 1."]
 
 
-def test_every_run_has_a_page_with_the_command_that_repeats_it(
-    run: Terminal, tmp_path: Path
-) -> None:
+def test_page_has_the_command_that_repeats_the_run(run: Terminal, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(HARBOUR), "--limit", "3", "--set", "retrieved=2",
              "--method", "exchange", "--sessions", "2", "--out", str(folder))  # fmt: skip
-    told = page_data((folder / REPORT).read_text("utf-8"))
-    assert told["finished"]
-    assert len(told["items"]) == 3
-    about = dict(told["about"])
+    page = page_data((folder / REPORT).read_text("utf-8"))
+    assert page["finished"]
+    assert len(page["items"]) == 3
+    about = dict(page["about"])
     assert about["Settings"] == "retrieved=2"
     assert about["Data, SHA-256"] == RunFolder(folder).settings()["data"][:16]
     first = (folder / ITEMS).read_text("utf-8")
     shutil.rmtree(folder)
-    program, *arguments = shlex.split(told["command"])
+    program, *arguments = shlex.split(page["command"])
     assert program == "theanine"
     run.bare(*arguments)
     assert (folder / ITEMS).read_text("utf-8") == first
 
 
-def test_made_up_dates_are_not_shown(run: Terminal, tmp_path: Path) -> None:
+def test_synthetic_dates_are_not_shown(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "cc.jsonl", cc())
     assert not read_histories(file).histories[0].transcripts[0].dated
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(file), "--method", "exchange", "--out", str(folder))
-    told = page_data((folder / REPORT).read_text("utf-8"))
-    assert told["turns"]
-    assert {when for *_, when, _ in told["turns"]} == {""}
-    assert {when for _, when, _ in told["utterances"]} == {""}
+    page = page_data((folder / REPORT).read_text("utf-8"))
+    assert page["turns"]
+    assert {when for *_, when, _ in page["turns"]} == {""}
+    assert {when for _, when, _ in page["utterances"]} == {""}
 
 
-def test_the_live_table_counts_by_category_and_only_on_a_terminal(
+def test_live_table_counts_by_category_and_only_on_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     at = read_histories(HARBOUR).histories[0].transcripts[0].at
-    said = (Utterance(text="Where?", speaker="Ana", at=at),)
+    dialogue = (Utterance(text="Where?", speaker="Ana", at=at),)
     cases = [
-        Sample(id=f"a/{n}", category="where" if n % 2 else "when", dialogue=said) for n in range(4)
+        Sample(id=f"a/{n}", category="where" if n % 2 else "when", dialogue=dialogue)
+        for n in range(4)
     ]
     plan = Task(
         bench="qa",
@@ -164,7 +163,7 @@ def many(folder: Path) -> Path:
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
 @pytest.mark.browser
 @needs_browser
-def test_in_a_browser(tmp_path: Path, scheme: str, width: int) -> None:
+def test_run_page_in_a_browser(tmp_path: Path, scheme: str, width: int) -> None:
     with opened(many(tmp_path / "a"), scheme, width) as page:
         assert page.locator("#state").inner_text() == "1,200 samples"
         assert page.locator(".card h3").all_inner_texts() == ["right", "f1"]
@@ -185,7 +184,7 @@ def test_in_a_browser(tmp_path: Path, scheme: str, width: int) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_items_are_chosen_by_category_failure_range_and_bar(tmp_path: Path) -> None:
+def test_results_are_filtered_by_category_failure_range_and_bar(tmp_path: Path) -> None:
     with opened(many(tmp_path / "a"), "light") as page:
         rows, count = page.locator("details.item"), page.locator("#count")
         page.get_by_label("Shown samples").select_option("failed")
@@ -240,9 +239,9 @@ def test_compared_runs_in_a_browser(run: Terminal, tmp_path: Path, scheme: str, 
 
 @pytest.mark.browser
 @needs_browser
-def test_what_failed_and_what_whole_runs_measure_is_compared(tmp_path: Path) -> None:
+def test_failed_and_corpus_metrics_are_compared(tmp_path: Path) -> None:
     fine = [sample_item(n, category="", scores={"right": 1.0}) for n in range(1, 6)]
-    failed = [replace(one, scores={}, failures={"right": "no"}) for one in fine]
+    failed = [replace(item, scores={}, failures={"right": "no"}) for item in fine]
     measured: Any = {"metrics": ["right", "corpus-bleu-1", "mauve:m"], "corpus": {"mauve": 0.5}}
     runs = [
         sample_run(tmp_path / "a", fine, **measured),

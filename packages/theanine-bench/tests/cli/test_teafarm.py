@@ -1,4 +1,4 @@
-"""`theanine teafarm`: from one's own conversations to a check with an exit code."""
+"""`theanine teafarm`: make, run and report."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ def teafarm(run: Terminal, *arguments: str, fine: bool = True) -> Any:
     return run.bare("teafarm", *arguments, fine=fine)
 
 
-def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Path) -> None:
+def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
     with ScriptedServer(answer) as server:
         made = teafarm(
             run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
         )
         assert made.out == "q.txt: 2 questions\n"
-        asked = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
-        ran = teafarm(run, *asked, "--min-success", "0.9")
+        command = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
+        ran = teafarm(run, *command, "--min-success", "0.9")
         assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
-        assert teafarm(run, *asked, "--json").json["metrics"]["success"]["mean"] == 1
-        assert "all identical" in teafarm(run, *asked, "--replay").out
+        assert teafarm(run, *command, "--json").json["metrics"]["success"]["mean"] == 1
+        assert "all identical" in teafarm(run, *command, "--replay").out
         assert len(server.calls) == paid
     report = teafarm(run, "report", "r").out
     assert "2 of 2 questions answered correctly\n" in report
@@ -85,7 +85,7 @@ def test_from_conversations_to_a_report_and_its_replay(run: Terminal, folder: Pa
     assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
 
 
-def test_without_a_key_phrases_decide_and_the_exit_code_says_so(run: Terminal) -> None:
+def test_without_a_judge_phrases_decide_the_exit_code(run: Terminal) -> None:
     ran = teafarm(run, "run", "ruled.txt", "--min-success", "1")
     assert "success_by_rule  1.000" in ran.out and "no judge read the replies" in ran.out
     ran = teafarm(
@@ -94,14 +94,14 @@ def test_without_a_key_phrases_decide_and_the_exit_code_says_so(run: Terminal) -
     assert ran.code == 1
     assert "0.000 of all questions are answered correctly, less than the required 0.5" in ran.err
     name = next(Path("runs").glob("teafarm-no-memory-*"))
-    told = teafarm(run, "report", str(name)).out
-    assert "it doesn't say “quit | resigned”" in told and "nothing was recalled" in told
-    found = teafarm(run, "report", str(name), "--json").json
-    assert (found["success"], found["by_rule"], len(found["fooled"])) == (0, True, 2)
+    report = teafarm(run, "report", str(name)).out
+    assert "it doesn't say “quit | resigned”" in report and "nothing was recalled" in report
+    output = teafarm(run, "report", str(name), "--json").json
+    assert (output["success"], output["by_rule"], len(output["fooled"])) == (0, True, 2)
     assert teafarm(run, "run", "ruled.txt", "--method", "no-memory").code == 0  # a figure, no check
 
 
-def test_a_store_is_asked_as_it_is(run: Terminal) -> None:
+def test_store_is_used_unchanged(run: Terminal) -> None:
     run("import", "talks.jsonl")
     before = run.store.read_bytes()
     for name in ("yard", "nuts"):
@@ -115,28 +115,28 @@ def test_a_store_is_asked_as_it_is(run: Terminal) -> None:
     assert run.store.read_bytes() == before
 
 
-def test_an_agent_of_ones_own(run: Terminal) -> None:
+def test_external_agent(run: Terminal) -> None:
     def reply(request: Any) -> str:
         return "You quit." if "overtime" in request["messages"][-1]["content"] else "A big one!"
 
     with ScriptedServer(reply) as server:
-        asked = ["run", "ruled.txt", "--agent-url", server.base_url, "--agent-model", "mine"]
-        ran = teafarm(run, *asked, "--out", "r", "--min-success", "0.9", fine=False)
+        command = ["run", "ruled.txt", "--agent-url", server.base_url, "--agent-model", "mine"]
+        ran = teafarm(run, *command, "--out", "r", "--min-success", "0.9", fine=False)
         assert (ran.code, "success_by_rule  0.500" in ran.out) == (1, True)
-        assert {one["model"] for one in server.requests} == {"mine"}
+        assert {request["model"] for request in server.requests} == {"mine"}
         assert server.requests[0]["messages"][0]["role"] == "system"
-        teafarm(run, *asked, "--history", "none", "--out", "n")
+        teafarm(run, *command, "--history", "none", "--out", "n")
         assert server.requests[-1]["messages"][0]["role"] == "user"
-    told = teafarm(run, "report", "r").out
-    assert "Theo said: A big one!" in told and "nothing was recalled" not in told
+    report = teafarm(run, "report", "r").out
+    assert "Theo said: A big one!" in report and "nothing was recalled" not in report
 
 
-def test_failures_are_told_and_counted(run: Terminal) -> None:
+def test_failures_are_reported_and_counted(run: Terminal) -> None:
     with ScriptedServer(by_step({"teafarm-judge": status(400)})) as server:
-        asked = ["run", "ruled.txt", "--out", "r", *judge(server)]
-        ran = teafarm(run, *asked, fine=False)
+        command = ["run", "ruled.txt", "--out", "r", *judge(server)]
+        ran = teafarm(run, *command, fine=False)
         assert (ran.code, "failed 2 ×: success: ModelRejected" in ran.out) == (1, True)
-        assert teafarm(run, *asked, "--min-success", "0", fine=False).code == 1  # not complete
+        assert teafarm(run, *command, "--min-success", "0", fine=False).code == 1  # not complete
         assert "2" in teafarm(run, "report", "r").out.splitlines()[1].split()
         failing = ["make", "talks.jsonl", "--out", "q.txt", *model(server)]
         server.script(by_step({"teafarm-question": status(400)}))
@@ -148,13 +148,13 @@ def test_failures_are_told_and_counted(run: Terminal) -> None:
         assert len(server.calls) - before == 2  # the summaries were paid for
 
 
-def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
+def test_killed_run_resumes_without_paying_twice(run: Terminal) -> None:
     text = RULED.replace("talks.jsonl", "short.jsonl")
     Path("ruled.txt").write_text(text, "utf-8")
     victims: list[subprocess.Popen[bytes]] = []
     with ScriptedServer(answer) as server:
-        asked = ["teafarm", "run", "ruled.txt", "--method", "memory-retrieval", "--out", "r"]
-        wanted = [*asked, *model(server), *judge(server)]
+        command = ["teafarm", "run", "ruled.txt", "--method", "memory-retrieval", "--out", "r"]
+        wanted = [*command, *model(server), *judge(server)]
         run.bare(*wanted[:6], "smooth", *wanted[7:])
         smooth = len(server.calls)
         left = iter(range(smooth))
@@ -174,15 +174,15 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
         server.script(answer)
         run.bare(*wanted)
         assert len(server.calls) - smooth <= smooth + 2  # what was in flight reached nobody
-    one, other = (
+    first, other = (
         {id: item.answer for id, item in RunFolder(Path(name)).results().items()}
         for name in ("smooth", "r")
     )
-    assert one == other and len(one) == 2
+    assert first == other and len(first) == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["make", "--out", "q.txt"], "either a history file or a store"),
         (["make", "talks.jsonl", "--store", "m.db", "--out", "q.txt"], "either"),
@@ -197,18 +197,18 @@ def test_a_killed_run_goes_on_and_pays_nothing_twice(run: Terminal) -> None:
         (["report", "other"], "it holds a run of qa"),
     ],
 )
-def test_mistakes_are_told_and_change_nothing(
-    run: Terminal, folder: Path, arguments: list[str], said: str
+def test_invalid_arguments_are_reported_and_write_nothing(
+    run: Terminal, folder: Path, arguments: list[str], message: str
 ) -> None:
     bare = "data: talks.jsonl\n[a]\nasks: Ana\nquestion: Why?\nanswer: Because.\n"
     (folder / "bare.txt").write_text(bare, "utf-8")
     sample_run(folder / "other", [], finished=False)
     ran = teafarm(run, *arguments, fine=False)
-    assert (ran.code, said in ran.err) == (2, True), ran
+    assert (ran.code, message in ran.err) == (2, True), ran
     assert not (folder / "q.txt").exists() and not (folder / "runs").exists()
 
 
-def test_a_blank_sheet_says_that_it_is_to_be_filled_in(run: Terminal) -> None:
+def test_blank_questions_must_be_filled_in(run: Terminal) -> None:
     ran = teafarm(run, "make", "talks.jsonl", "--out", "q.txt")
     assert ran.out == "q.txt: 1 question to fill in: no language model is configured (--model)\n"
     ran = teafarm(run, "run", "q.txt", fine=False)
@@ -217,8 +217,13 @@ def test_a_blank_sheet_says_that_it_is_to_be_filled_in(run: Terminal) -> None:
 
 def test_teabag_needs_no_other_data(run: Terminal, folder: Path) -> None:
     talk = ["Speaker 1: I never had a car.", "Speaker 2: I do not sing."]
-    asked = {"question": "How is your car?", "answer": "Speaker 2: You never had one."}
-    episode = {"id": "e", "session1": talk, "questions": [asked], "session6": [["Speaker 1: Hi."]]}
+    question = {"question": "How is your car?", "answer": "Speaker 2: You never had one."}
+    episode = {
+        "id": "e",
+        "session1": talk,
+        "questions": [question],
+        "session6": [["Speaker 1: Hi."]],
+    }
     (folder / "teabag_msc.json").write_text(json.dumps([episode]), "utf-8")
     with ScriptedServer(answer) as server:
         teafarm(run, "run", "teabag_msc.json", "--out", "r", *judge(server))

@@ -1,4 +1,4 @@
-"""Each judge asks what its paper asks, quotes safely, and turns its verdict into numbers."""
+"""Prompts, verdicts, scores and agreement of the judges."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ OWN = [(judge, item) for judge, item in FORMS if judge.name != "teafarm"]  # Tea
 
 
 @pytest.mark.parametrize(("judge", "item"), OWN)
-def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: SampleResult) -> None:
+def test_prompts_match_their_snapshots_and_fence_quoted_text(
+    judge: Judge, item: SampleResult
+) -> None:
     step, prompt = prompt_of(judge, item)
     if judge.name not in ("coherence", "consistency"):  # they share fluency's prompt
         check_snapshot(step.name, prompt)
@@ -115,7 +117,7 @@ def test_a_prompt_is_read_short_and_fenced(judge: Judge, item: SampleResult) -> 
 
 
 @pytest.mark.parametrize("name", judges())
-async def test_a_verdict_is_kept_and_counted(name: str) -> None:
+async def test_verdict_is_stored_and_scored(name: str) -> None:
     words, values = VERDICTS[name]
     judge = find_judge(name)
     item = WITH_RUBRIC if name == "points" else ITEM
@@ -127,14 +129,14 @@ async def test_a_verdict_is_kept_and_counted(name: str) -> None:
     assert all(key == name or key.startswith(f"{name}/") for key in values)
 
 
-async def test_right_without_an_answer_in_the_past_is_to_say_so() -> None:
+async def test_unanswerable_question_is_judged_by_abstention() -> None:
     caller = Answering([{"explanation": "it says so", "label": "right"}])
     scored = await find_judge("right").score(UNANSWERABLE, caller)
     assert scored.values == {"right": 1.0}
     assert caller.asked[0].step == "judge-abstains@1"
 
 
-async def test_points_are_judged_each_once_and_their_share_counts() -> None:
+async def test_rubric_needs_a_verdict_per_point_and_scores_their_mean() -> None:
     def met(*given: tuple[int, str]) -> dict[str, Any]:
         points = [{"point": n, "explanation": "", "met": how} for n, how in given]
         return {"points": points}
@@ -150,7 +152,7 @@ async def test_points_are_judged_each_once_and_their_share_counts() -> None:
     ]
 
 
-async def test_events_are_aligned_each_once_and_their_order_counts() -> None:
+async def test_events_match_each_point_once_and_score_their_order() -> None:
     def spoken(*points: int | None, missing: tuple[int, ...] = ()) -> dict[str, Any]:
         events = [{"event": "an event", "point": point} for point in points]
         return {"events": events, "missing": list(missing)}
@@ -174,14 +176,14 @@ async def test_points_need_a_rubric() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt4score", "gpt-score", "right", "teafarm"])
-async def test_nothing_to_judge_by_is_a_failure_and_never_a_score(name: str) -> None:
+async def test_missing_reference_is_a_failure_without_a_score(name: str) -> None:
     caller = Answering([])
     with pytest.raises(Unjudged, match="no reference for c/1"):
         await find_judge(name).score(replace(ITEM, reference=""), caller)
     assert caller.asked == []
 
 
-def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
+def test_evidence_replaces_a_missing_reference() -> None:
     turns = [{"speaker": "Ana", "text": "The storm took it."}]
     _, prompt = prompt_of(
         judges()["gpt4score"], replace(ITEM, reference="", extra={"evidence": turns})
@@ -189,15 +191,15 @@ def test_a_question_with_evidence_alone_is_rated_by_it() -> None:
     assert "<<<evidence\n- Ana: The storm took it.\n>>>\n<<<reference\n(nothing)\n>>>" in prompt
 
 
-def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
+def test_labeled_turns_are_the_evidence(tmp_path: Path) -> None:
     turns = [
         {"speaker": "Ana", "dia_id": f"D1:{n}", "text": text}
         for n, text in enumerate(["The storm took it.", "Let's eat.", "It was yellow."], 1)
     ]
     talk = {"speaker_a": "Ana", "speaker_b": "Bo", "session_1": turns}
     talk["session_1_date_time"] = "1:56 pm on 8 May, 2023"
-    asked = {"question": "Which boat?", "evidence": ["D1:3", "D1:1"], "category": 1}
-    record = {"sample_id": "c", "conversation": talk, "qa": [asked]}
+    entry = {"question": "Which boat?", "evidence": ["D1:3", "D1:1"], "category": 1}
+    record = {"sample_id": "c", "conversation": talk, "qa": [entry]}
     file = tmp_path / "locomo.json"
     file.write_text(json.dumps([record]), "utf-8")
     (group,) = read_qa(file)
@@ -206,7 +208,7 @@ def test_labelled_turns_are_the_evidence(tmp_path: Path) -> None:
     assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
 
 
-def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> None:
+def test_past_is_the_samples_own_or_the_recalled_source_turns() -> None:
     _, prompt = prompt_of(judges()["entailment"], ITEM)
     assert "- (1 March 2024) Ana: I bought a boat.\n- (8 March 2024) Ana: It sank.\n>>>" in prompt
     assert "Ana's boat sank." not in prompt
@@ -222,7 +224,7 @@ def test_the_past_is_the_cases_own_or_the_turns_behind_what_was_recalled() -> No
     ("fluency", {"explanation": "", "score": 0}),
     ("perspectives", {**VERDICTS["perspectives"][0], "humanness": 4}),
 ])  # fmt: skip
-async def test_a_verdict_off_the_scale_is_no_verdict(name: str, wrong: dict[str, Any]) -> None:
+async def test_verdict_off_the_scale_is_rejected(name: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         await find_judge(name).score(ITEM, Answering([wrong]))
 
@@ -234,7 +236,7 @@ def test_reasons_come_before_verdicts() -> None:
             assert next(iter(result.model_fields)) in ("explanation", "reason")
 
 
-async def test_a_judge_needs_a_model_and_a_name_that_is_known() -> None:
+async def test_judge_needs_a_model_and_a_known_name() -> None:
     with pytest.raises(SettingsError, match="gpt4score is judged by a model"):
         await find_judge("gpt4score").score(ITEM, None)
     with pytest.raises(
@@ -256,7 +258,7 @@ async def judging(folder: Path, model: ScriptedModel, judge: Judge, item: Sample
 
 
 @pytest.mark.parametrize(("judge", "item"), FORMS)
-async def test_the_scripted_model_answers_each(
+async def test_scripted_model_answers_every_judge(
     tmp_path: Path, judge: Judge, item: SampleResult
 ) -> None:
     model = ScriptedModel(lambda p: answer({"messages": [{"role": "user", "content": p}]}))
@@ -267,7 +269,7 @@ async def test_the_scripted_model_answers_each(
     assert again.prompts == []
 
 
-async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path: Path) -> None:
+async def test_verdict_without_json_is_repaired_once_then_fails(tmp_path: Path) -> None:
     model = ScriptedModel("Looks fine to me.")
     with pytest.raises(UnusableReply, match="judge-right@1: 2 replies"):
         await judging(tmp_path, model, find_judge("right"), ITEM)
@@ -275,7 +277,7 @@ async def test_prose_for_a_verdict_is_repaired_once_and_then_a_failure(tmp_path:
 
 def labelled(folder: Path, *records: dict[str, Any]) -> Path:
     file = folder / "labelled.jsonl"
-    file.write_text("".join(json.dumps(one) + "\n" for one in records), "utf-8")
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     return file
 
 
@@ -283,7 +285,7 @@ def right(answer: str, label: object) -> dict[str, Any]:
     return {"question": "Which boat?", "reference": "yellow", "answer": answer, "label": label}
 
 
-async def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
+async def test_agreement_of_a_judge_with_people(tmp_path: Path) -> None:
     file = labelled(
         tmp_path,
         right("The yellow one.", "right"),
@@ -317,8 +319,8 @@ async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_pa
     assert items[0].scores == {"gpt4score/agrees": 1.0}
     parts = {"coherence": 3, "humanness": 0}
     plan = agreement_task(labelled(tmp_path, {**rated, "label": parts}), "perspectives")
-    said = json.dumps({"explanation": "", **FIVE})
-    items = await run_plan(plan, tmp_path / "five", ScriptedModel(said))
+    reply = json.dumps({"explanation": "", **FIVE})
+    items = await run_plan(plan, tmp_path / "five", ScriptedModel(reply))
     assert items[0].scores == {"perspectives/agrees": 0.0}
     assert plan.corpus_metrics[0].score(items) == {
         "coherence/agreement": 1.0,
@@ -329,13 +331,13 @@ async def test_long_scales_are_compared_in_bands_and_perspectives_by_part(tmp_pa
     }
 
 
-async def test_items_of_runs_are_taken_as_they_are(tmp_path: Path) -> None:
+async def test_results_of_runs_can_be_labeled(tmp_path: Path) -> None:
     plan = agreement_task(labelled(tmp_path, {**ITEM.record(), "label": "entails"}), "entailment")
     (item,) = plan.answered.values()
     assert (item.id, item.recalled) == ("1/c/1", ITEM.recalled)
 
 
-async def test_a_criterion_is_held_against_people(tmp_path: Path) -> None:
+async def test_agreement_of_a_criterion_with_people(tmp_path: Path) -> None:
     pair = {
         "dialogue": [{"speaker": "Ana", "text": "And the boat?"}],
         "answers": ["It sank.", "Which boat?"],
@@ -362,14 +364,14 @@ async def test_a_criterion_is_held_against_people(tmp_path: Path) -> None:
         ("right", right("x", {"coherence": 1}), "no labels of several parts"),
     ],
 )
-def test_labels_that_make_no_sense_are_named(
+def test_invalid_labels_are_reported_with_their_line(
     tmp_path: Path, name: str, record: dict[str, Any], fault: str
 ) -> None:
     with pytest.raises(BadInput, match=f"labelled.jsonl, line 1: .*{re.escape(fault)}"):
         agreement_task(labelled(tmp_path, record), name)
 
 
-def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) -> None:
+def test_command_prints_agreement_and_confusion_matrix(tmp_path: Path) -> None:
     file = labelled(
         tmp_path, right("yellow", 1), right("blue", 0), right("blue", 1), right("yellow", 1)
     )
@@ -389,7 +391,7 @@ def test_the_command_shows_agreement_and_what_is_taken_for_what(tmp_path: Path) 
     assert "wrong 0 1" in rows
 
 
-def test_a_judge_that_says_nothing_usable_has_its_row(tmp_path: Path) -> None:
+def test_judge_without_usable_replies_has_a_row(tmp_path: Path) -> None:
     file = labelled(tmp_path, right("yellow", 1))
     with ScriptedServer("Fine.") as server:
         done = CliRunner().invoke(
@@ -411,14 +413,14 @@ async def run_plan(plan: Task, folder: Path, model: ScriptedModel) -> list[Sampl
         RunConfig(method=NO_METHOD, judge="scripted"),
         RunModels(agent=None, judge=model),
     )
-    place = RunFolder(folder / f"run-{plan.data[:8]}")
-    place.begin(run_settings(plan, setup, models))
+    run_folder = RunFolder(folder / f"run-{plan.data[:8]}")
+    run_folder.begin(run_settings(plan, setup, models))
     limits = Limits(retries=0, repairs=0)
     going = Runner(
         task=plan,
         config=setup,
         models=models,
-        folder=place,
+        folder=run_folder,
         limits=limits,
         concurrency=1,
     )

@@ -1,4 +1,4 @@
-"""Ratings by people: tasks are the same for all, nothing rated is lost, majority and kappa."""
+"""Rating tasks, stored ratings and their results."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     run.begin({"bench": "qa", "samples": count, "metrics": [], "config": {"method": "exchange"}})
     part = {"text": f"{words} part", "memories": [1], "sources": []}
     for n in range(count):
-        said = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
-        run.append(SampleResult(id=f"c{n}", group="g", question="?", dialogue=[said], answer=words,
+        turn = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
+        run.append(SampleResult(id=f"c{n}", group="g", question="?", dialogue=[turn], answer=words,
                      recalled=[part]))  # fmt: skip
     run.append(SampleResult(id="failed", group="g", question="?", failures={"answer": "gone"}))
     return run
@@ -56,17 +56,17 @@ def test_all_raters_see_the_same_tasks_drawn_once(tmp_path: Path) -> None:
     assert drawn(a_run(tmp_path / "s")) == first
 
 
-def test_sides_change_by_chance_and_are_counted_for_their_run(tmp_path: Path) -> None:
+def test_order_of_runs_is_random_and_votes_count_for_the_run(tmp_path: Path) -> None:
     ours, theirs = a_run(tmp_path / "a", "ours", 40), a_run(tmp_path / "b", "theirs", 40)
-    found = drawn(ours, theirs, form="helpfulness", sample=40)
-    firsts = [task.sides[0] for task in found]
+    drawn_tasks = drawn(ours, theirs, form="helpfulness", sample=40)
+    firsts = [task.sides[0] for task in drawn_tasks]
     assert 8 < firsts.count(str(ours.path)) < 32
-    for task in found:
+    for task in drawn_tasks:
         shown = "ours" if task.sides[0] == str(ours.path) else "theirs"
         assert task.blocks[1].lines == (f"{shown} part",)
         assert all(str(tmp_path) not in line for block in task.blocks for line in block.lines)
-    ratings = Ratings(tmp_path, HELPFULNESS, found)
-    for task in found:
+    ratings = Ratings(tmp_path, HELPFULNESS, drawn_tasks)
+    for task in drawn_tasks:
         side = "first" if task.sides[0] == str(ours.path) else "second"
         ratings.add("Ana", Rating(task=task.id, answers={"helpfulness": side}))
     [result] = ratings.results()
@@ -78,7 +78,7 @@ def test_sides_change_by_chance_and_are_counted_for_their_run(tmp_path: Path) ->
     [(2, "entailment", "takes 1 run"), (1, "helpfulness", "takes 2 runs"),
      (1, "linking", "nothing to rate with the form linking")],
 )  # fmt: skip
-def test_what_does_not_fit_is_said(tmp_path: Path, count: int, form: str, complaint: str) -> None:
+def test_unsuitable_runs_are_refused(tmp_path: Path, count: int, form: str, complaint: str) -> None:
     runs = [a_run(tmp_path / str(n)) for n in range(count)]
     with pytest.raises((SettingsError, BadInput), match=complaint):
         drawn(*runs, form=form)
@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path, count: int, form: str, compla
         get_form("x")
 
 
-def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
+def test_rater_can_continue_and_change_answers(tmp_path: Path) -> None:
     ratings = Ratings(tmp_path, ENTAILMENT, tasks(3))
     ratings.add(" Ana/Bo ", Rating(task="t0", answers={"entailment": "entails"}, note="hm"))
     ratings.add("Ana/Bo", Rating(task="t0", answers={"entailment": "neutral"}))
@@ -106,7 +106,7 @@ def test_a_rater_goes_on_and_changes_their_mind(tmp_path: Path) -> None:
         ratings.results()
 
 
-def test_the_longest_names_are_kept(tmp_path: Path) -> None:
+def test_longest_rater_names_are_stored(tmp_path: Path) -> None:
     ratings = Ratings(tmp_path, ENTAILMENT, tasks(1))
     names = ["雨" * 26, "%" * 80]
     for name in names:
@@ -125,7 +125,7 @@ def test_the_longest_names_are_kept(tmp_path: Path) -> None:
         ("A", Rating(task="t0", answers={}, note="x" * 2_001), "at most 2000"),
     ],
 )
-def test_what_is_no_rating_is_refused(
+def test_invalid_ratings_are_refused(
     tmp_path: Path, rater: str, rating: Rating, complaint: str
 ) -> None:
     with pytest.raises(BadInput, match=complaint):
@@ -135,12 +135,12 @@ def test_what_is_no_rating_is_refused(
 
 def test_majority_undecided_and_kappa(tmp_path: Path) -> None:
     ratings = Ratings(tmp_path, ENTAILMENT, tasks(3))
-    said = {
+    answers_by_rater = {
         "Ana": ("entails", "entails", "entails"),
         "Bo": ("entails", "entails", "neutral"),
         "Cy": ("entails", "neutral", "contradicts"),
     }
-    for rater, answers in said.items():
+    for rater, answers in answers_by_rater.items():
         for n, value in enumerate(answers):
             ratings.add(rater, Rating(task=f"t{n}", answers={"entailment": value}))
     [result] = ratings.results()
@@ -150,7 +150,7 @@ def test_majority_undecided_and_kappa(tmp_path: Path) -> None:
     assert result.kappa == pytest.approx((4 / 9 - 41 / 81) / (1 - 41 / 81))
 
 
-def test_degrees_count_as_two_sides_and_points_have_a_mean(tmp_path: Path) -> None:
+def test_degrees_are_merged_and_points_are_averaged(tmp_path: Path) -> None:
     linking = Ratings(tmp_path / "l", LINKING, tasks(1))
     linking.add("A", Rating(task="t0", answers={"linking": "slightly-agree"}))
     linking.add("B", Rating(task="t0", answers={"linking": "definitely-agree"}))
@@ -158,19 +158,19 @@ def test_degrees_count_as_two_sides_and_points_have_a_mean(tmp_path: Path) -> No
     points = Ratings(tmp_path / "p", PERSPECTIVES, tasks(1))
     points.add("A", Rating(task="t0", answers={"coherence": "3"}))
     points.add("B", Rating(task="t0", answers={"coherence": "0"}))
-    found = {one.question: one for one in points.results()}
-    assert found["coherence"].mean == 1.5
-    assert found["coherence"].shares == {"undecided": 1.0}
-    assert (found["humanness"].rated, found["humanness"].mean) == (0, None)
+    results = {result.question: result for result in points.results()}
+    assert results["coherence"].mean == 1.5
+    assert results["coherence"].shares == {"undecided": 1.0}
+    assert (results["humanness"].rated, results["humanness"].mean) == (0, None)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3), st.integers(0, 2))))
-def test_the_last_word_of_each_rater_counts_and_shares_sum_to_one(
-    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, int, int]]
+def test_last_answer_of_each_rater_counts_and_shares_sum_to_one(
+    tmp_path_factory: pytest.TempPathFactory, given_answers: list[tuple[str, int, int]]
 ) -> None:
     ratings = Ratings(tmp_path_factory.mktemp("r"), ENTAILMENT, tasks(4))
     last: dict[tuple[str, int], str] = {}
-    for rater, task, choice in said:
+    for rater, task, choice in given_answers:
         last[rater, task] = ENTAILMENT.questions[0].choices[choice].value
         ratings.add(rater, Rating(task=f"t{task}", answers={"entailment": last[rater, task]}))
     [result] = ratings.results()
@@ -179,7 +179,7 @@ def test_the_last_word_of_each_rater_counts_and_shares_sum_to_one(
     assert sum(result.shares.values()) == pytest.approx(1.0 if last else 0.0)
 
 
-def test_forms_are_whole() -> None:
+def test_forms_are_complete() -> None:
     for form in FORMS.values():
         assert form.title.endswith("?")
         for ask in form.questions:

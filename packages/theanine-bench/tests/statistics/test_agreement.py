@@ -31,7 +31,7 @@ ratings = st.integers(2, 5).flatmap(
 )
 
 
-def test_fleiss_kappa_of_the_example_that_he_published() -> None:
+def test_fleiss_kappa_of_the_published_example() -> None:
     kappa = fleiss_kappa(DIAGNOSES)
     assert kappa is not None
     assert f"{kappa:.3f}" == "0.430"
@@ -46,7 +46,7 @@ def test_cohen_kappa_by_hand() -> None:
 
 
 @given(pairs)
-def test_cohen_kappa_is_nltks(rated: list[tuple[str, str]]) -> None:
+def test_cohen_kappa_equals_nltk(rated: list[tuple[str, str]]) -> None:
     one, other = [a for a, _ in rated], [b for _, b in rated]
     task: Any = import_module("nltk.metrics.agreement").AnnotationTask(
         [(rater, row, label) for rater, said in enumerate((one, other))
@@ -61,7 +61,7 @@ def test_cohen_kappa_is_nltks(rated: list[tuple[str, str]]) -> None:
 
 
 @given(pairs)
-def test_two_raters_agree_as_much_either_way(rated: list[tuple[str, str]]) -> None:
+def test_agreement_of_two_raters_is_symmetric(rated: list[tuple[str, str]]) -> None:
     one, other = [a for a, _ in rated], [b for _, b in rated]
     assert 0 <= observed_agreement(one, other) == observed_agreement(other, one) <= 1
     kappa = cohen_kappa(one, other)
@@ -70,7 +70,7 @@ def test_two_raters_agree_as_much_either_way(rated: list[tuple[str, str]]) -> No
 
 
 @given(ratings)
-def test_fleiss_kappa_keeps_to_its_bounds_and_to_no_order(rated: list[list[str]]) -> None:
+def test_fleiss_kappa_is_bounded_and_ignores_order(rated: list[list[str]]) -> None:
     kappa = fleiss_kappa(rated)
     turned = fleiss_kappa([said[::-1] for said in reversed(rated)])
     if kappa is None:
@@ -90,12 +90,12 @@ def test_a_majority_is_more_than_half(said: list[str]) -> None:
     assert chosen is None or said.count(chosen) == most
 
 
-def test_of_three_two_decide() -> None:
+def test_two_of_three_are_a_majority() -> None:
     assert majority(["win", "tie", "win"]) == "win"
     assert majority(["win", "tie", "lose"]) is None
 
 
-def test_nothing_and_unequal_numbers_have_no_agreement() -> None:
+def test_agreement_needs_equal_numbers_of_ratings() -> None:
     for nothing in (
         lambda: majority([]),
         lambda: observed_agreement([], []),

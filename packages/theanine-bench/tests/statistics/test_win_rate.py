@@ -30,7 +30,7 @@ def test_a_p_value_by_hand() -> None:
 
 
 @given(wins=counts, losses=counts)
-def test_p_values_are_scipys_and_take_no_side(wins: int, losses: int) -> None:
+def test_p_values_equal_scipy_and_are_symmetric(wins: int, losses: int) -> None:
     stats: Any = import_module("scipy.stats")
     p = binomial_p_value(wins, wins + losses)
     assert 0 < p <= 1
@@ -43,7 +43,7 @@ def test_p_values_are_scipys_and_take_no_side(wins: int, losses: int) -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40), st.integers(0, 9))
-def test_intervals_are_scipys_percentile_bootstrap(values: list[float], seed: int) -> None:
+def test_intervals_equal_scipys_percentile_bootstrap(values: list[float], seed: int) -> None:
     stats: Any = import_module("scipy.stats")
     ours = bootstrap_interval(values, seed)
     theirs = stats.bootstrap(
@@ -56,7 +56,7 @@ def test_intervals_are_scipys_percentile_bootstrap(values: list[float], seed: in
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
 
 
-def test_ties_are_half_a_win_and_say_nothing_of_luck() -> None:
+def test_ties_are_half_a_win_and_leave_p_unchanged() -> None:
     won = win_rate(wins=14, losses=6, ties=4)
     assert won.rate.mean == pytest.approx((14 + 2) / 24)
     assert won.rate.low < won.rate.mean < won.rate.high
@@ -64,7 +64,7 @@ def test_ties_are_half_a_win_and_say_nothing_of_luck() -> None:
     assert (won.wins, won.ties, won.losses, won.rate.n) == (14, 4, 6, 24)
 
 
-def test_all_ties_are_a_draw_and_nothing_is_no_rate() -> None:
+def test_all_ties_are_a_draw_and_no_pairs_are_an_error() -> None:
     drawn = win_rate(0, 0, ties=5)
     assert (drawn.rate.mean, drawn.rate.low, drawn.rate.high, drawn.p) == (0.5, 0.5, 0.5, 1)
     with pytest.raises(ValueError, match="over nothing"):

@@ -1,4 +1,4 @@
-"""Runs head to head: both orders, flips are ties, what is not comparable is counted."""
+"""Pairwise comparison of runs: orders, ties, flips and dropped samples."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ pytestmark = pytest.mark.anyio
 IMPATIENT = Limits(retries=0, repairs=0)
 
 
-def said(text: str, day: int = 1, **more: Any) -> dict[str, Any]:
+def turn_record(text: str, day: int = 1, **more: Any) -> dict[str, Any]:
     return {"speaker": "Ana", "at": f"2024-03-0{day}T10:00:00+00:00", "text": text, **more}
 
 
 def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> SampleResult:
-    source = said(f"I bought boat {turn}.", turn, turn=turn, session=1)
+    source = turn_record(f"I bought boat {turn}.", turn, turn=turn, session=1)
     parts = [{"text": recalled, "memories": [1], "sources": [source]}] if recalled else []
     return SampleResult(
         id=id,
         group="g",
         category="boats",
         question="And the boat?",
-        dialogue=[said("And the boat?", role="user")],
+        dialogue=[turn_record("And the boat?", role="user")],
         speaker="Bo",
         reference="The boat sank in March.",
         answer=words,
@@ -63,7 +63,7 @@ def plan(
     limit: int | None = None,
 ) -> Task:
     entries = [
-        Entry(name=name, items={one.id: one for one in items})
+        Entry(name=name, items={item.id: item for item in items})
         for name, items in zip("xyzw", runs, strict=False)
     ]
     return pairwise_task(entries, criteria, limit)
@@ -79,11 +79,11 @@ def compared(name: str, runs: int = 2) -> PairwiseMetric:
 
 
 def better(*chosen: int) -> Answering:
-    return Answering([{"explanation": "x", "better": one} for one in chosen])
+    return Answering([{"explanation": "x", "better": choice} for choice in chosen])
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_a_prompt_is_read_short_and_fenced(name: str) -> None:
+def test_prompts_match_their_snapshots_and_fence_quoted_text(name: str) -> None:
     criterion = CRITERIA[name]
     prompt = criterion.step.render(**criterion.values(READY, READY.extra["candidates"]))
     if name not in ("consistency", "overall", "choice"):
@@ -91,7 +91,7 @@ def test_a_prompt_is_read_short_and_fenced(name: str) -> None:
     check_length(criterion.step)
     assert len(blocks_of(prompt)) == prompt.count("\n>>>")
     bad = [{"run": "x", "answer": ATTACK, "made_by": "m", "recalled": [ATTACK]}] * 2
-    turn = said(ATTACK, role="user") | {"speaker": ATTACK}
+    turn = turn_record(ATTACK, role="user") | {"speaker": ATTACK}
     extra = {"past": [ATTACK], "candidates": bad}
     attacked = replace(READY, dialogue=[turn], speaker=ATTACK, reference=ATTACK, extra=extra)
     check_fences(prompt, criterion.step.render(**criterion.values(attacked, bad)))
@@ -101,16 +101,16 @@ def test_a_prompt_is_read_short_and_fenced(name: str) -> None:
     ("chosen", "outcome", "flipped"),
     [((1, 2), "A", 0.0), ((2, 1), "B", 0.0), ((1, 1), "tie", 1.0), ((2, 2), "tie", 1.0)],
 )
-async def test_a_verdict_counts_only_in_both_orders(
+async def test_verdict_counts_only_in_both_orders(
     chosen: tuple[int, int], outcome: str, flipped: float
 ) -> None:
     caller = better(*chosen)
     scored = await compared("memorability").score(READY, caller)
-    shares = {f"memorability/{one}": float(one == outcome) for one in ("A", "B", "tie")}
+    shares = {f"memorability/{name}": float(name == outcome) for name in ("A", "B", "tie")}
     assert scored.values == {**shares, "memorability/flip": flipped}
     assert scored.verdict["outcome"] == outcome
-    assert [one["order"] for one in scored.verdict["asked"]] == [["A", "B"], ["B", "A"]]
-    first, second = (asked.prompt for asked in caller.asked)
+    assert [reply["order"] for reply in scored.verdict["asked"]] == [["A", "B"], ["B", "A"]]
+    first, second = (call.prompt for call in caller.asked)
     assert "<<<responses\n1: Bo: It sank in March.\n2: Bo: I don't know.\n>>>" in first
     assert "<<<responses\n1: Bo: I don't know.\n2: Bo: It sank in March.\n>>>" in second
     assert "- (1 March 2024) Ana: I bought boat 1.\n- (2 March 2024) Ana: I bought boat 2." in first
@@ -125,7 +125,7 @@ async def test_a_verdict_counts_only_in_both_orders(
         ("It  sank.", "It sank.\n", "tie"),
     ],
 )
-async def test_what_needs_no_judge_is_not_asked(
+async def test_trivial_outcomes_need_no_judge(
     one: str | None, two: str | None, outcome: str
 ) -> None:
     ready = plan([item("c", one)], [item("c", two)]).answered["c"]
@@ -136,7 +136,7 @@ async def test_what_needs_no_judge_is_not_asked(
     assert caller.asked == []
 
 
-async def test_recollections_are_compared_and_not_the_answers() -> None:
+async def test_helpfulness_compares_recollections_not_answers() -> None:
     same = replace(TWO, answer=ONE.answer)
     ready = plan([ONE], [same]).answered["c"]
     caller = better(1, 2)
@@ -145,7 +145,7 @@ async def test_recollections_are_compared_and_not_the_answers() -> None:
     assert "It sank in March" not in caller.asked[0].prompt
 
 
-async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
+async def test_choice_of_three_is_asked_in_a_shuffled_and_reversed_order() -> None:
     third = item("c", "It sank.", "Nothing.", turn=3)
     ready = plan([ONE], [TWO], [third], criteria=["choice"]).answered["c"]
 
@@ -158,7 +158,7 @@ async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
 
     scored = await compared("choice", 3).score(ready, Answering([pick("sank."), pick("sank.")]))
     assert scored.verdict["outcome"] == "C"
-    orders_asked = [one["order"] for one in scored.verdict["asked"]]
+    orders_asked = [reply["order"] for reply in scored.verdict["asked"]]
     assert orders_asked[0] == orders_asked[1][::-1]
     assert sorted(orders_asked[0]) == ["A", "B", "C"]
     caller = Answering([{"best": 4}, {"best": 1}, {"best": 1}])
@@ -166,7 +166,7 @@ async def test_a_choice_of_three_is_shuffled_and_turned_round() -> None:
     assert caller.faults == ["there are 3"]
 
 
-async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() -> None:
+async def test_equal_answers_are_shown_once_and_win_together() -> None:
     answers = ["It sank.", "No idea.", "It  sank.", None]
     ready = plan(*([item("c", words)] for words in answers), criteria=["choice"]).answered["c"]
 
@@ -177,7 +177,7 @@ async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() 
 
     scored = await compared("choice", 4).score(ready, Answering([pick, pick]))
     assert (scored.verdict["outcome"], scored.verdict["alike"]) == ("AC", ["AC"])
-    shares = {f"choice/{one}": float(one in "AC") for one in ("A", "B", "C", "D", "tie")}
+    shares = {f"choice/{name}": float(name in "AC") for name in ("A", "B", "C", "D", "tie")}
     assert scored.values == {**shares, "choice/flip": 0.0}
     alone = plan(
         *([item("c", words)] for words in ("Yes.", "Yes.", None)), criteria=["choice"]
@@ -185,20 +185,20 @@ async def test_the_same_answer_of_several_runs_is_shown_once_and_wins_for_all() 
     assert (await compared("choice", 3).score(alone, better())).verdict["outcome"] == "AB"
     same = plan(*([item("c", "Yes.")] for _ in range(3)), criteria=["choice"]).answered["c"]
     assert (await compared("choice", 3).score(same, better())).verdict["outcome"] == "tie"
-    found = standing([replace(READY, verdicts={"choice": scored.verdict})], "choice", runs=3)
-    assert found["flips"] == 0.0
+    standings = standing([replace(READY, verdicts={"choice": scored.verdict})], "choice", runs=3)
+    assert standings["flips"] == 0.0
 
 
 @settings(deadline=None)
 @given(st.text(max_size=5), st.lists(st.integers(0, 7), min_size=2, unique=True))
-def test_orders_are_the_same_each_time_and_each_others_reverse(id: str, places: list[int]) -> None:
-    one, other = orders(id, places)
-    assert list(one) == list(other)[::-1]
-    assert sorted(one) == sorted(places)
-    assert orders(id, places) == (one, other)
+def test_orders_are_deterministic_and_reversed(id: str, places: list[int]) -> None:
+    order, other = orders(id, places)
+    assert list(order) == list(other)[::-1]
+    assert sorted(order) == sorted(places)
+    assert orders(id, places) == (order, other)
 
 
-async def test_nothing_to_compare_by_is_a_failure() -> None:
+async def test_missing_reference_is_a_failure() -> None:
     bare = plan([replace(ONE, reference="")], [replace(TWO, reference="")]).answered["c"]
     for name in ("gsb", "answer"):
         with pytest.raises(Unjudged):
@@ -207,14 +207,14 @@ async def test_nothing_to_compare_by_is_a_failure() -> None:
         await compared("specificity").score(READY, better(1))
 
 
-def test_the_past_is_the_cases_own_where_it_has_one() -> None:
+def test_past_is_the_samples_own_if_present() -> None:
     extra = {"persona": {"Ana": ["I sail."]}, "past": ["They met in May."], "gold": [["", "1"]]}
     ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).answered["c"]
     assert ready.extra["past"] == ["They met in May.", "Ana: I sail."]
     assert set(ready.extra) == {"past", "candidates"}
 
 
-def test_runs_are_put_together_by_case() -> None:
+def test_runs_are_joined_by_sample() -> None:
     other = replace(item("d", "Yes."), question="Which boat?")
     mine = [ONE, item("d", "No."), item("e", "Mine alone.")]
     made = plan(mine, [TWO, other])
@@ -229,7 +229,7 @@ def test_runs_are_put_together_by_case() -> None:
     assert len(plan(many, many, limit=3).answered) == 3
 
 
-def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
+def test_invalid_settings_are_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="unknown criterion 'wit'; there are: specificity"):
         plan([ONE], [TWO], criteria=["wit"])
     with pytest.raises(SettingsError, match="gsb compares two runs, not 3; choice takes more"):
@@ -243,16 +243,18 @@ def test_settings_that_make_no_sense_are_said(tmp_path: Path) -> None:
         read_entries(folders)
 
 
-def test_rates_count_a_tie_as_half_and_p_values_what_was_decided() -> None:
+def test_rates_count_ties_half_and_p_values_ignore_them() -> None:
     outcomes = ["A"] * 9 + ["B"] + ["tie"] * 10
-    asked = [{"order": ["A", "B"], "chosen": "A"}, {"order": ["B", "A"], "chosen": "B"}]
-    verdicts = [{"outcome": one, "asked": asked if one == "tie" else []} for one in outcomes]
+    replies = [{"order": ["A", "B"], "chosen": "A"}, {"order": ["B", "A"], "chosen": "B"}]
+    verdicts = [
+        {"outcome": outcome, "asked": replies if outcome == "tie" else []} for outcome in outcomes
+    ]
     rate = rate_of(verdicts)
     assert rate.rate.mean == 0.7
     assert rate.p == pytest.approx(22 / 1024)
     items = [replace(READY, id=str(n), verdicts={"s": v}) for n, v in enumerate(verdicts)]
-    found = standing(items, "s")
-    assert (found["flips"], found["first"], found["rate"]) == (1.0, 1.0, 0.7)
+    standings = standing(items, "s")
+    assert (standings["flips"], standings["first"], standings["rate"]) == (1.0, 1.0, 0.7)
     assert standing(items, "other") == {}
     three = standing(items, "s", runs=3)
     assert "rate" not in three
@@ -290,7 +292,7 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
         return summarize_run(items, total=4, corpus_metrics=made.corpus_metrics), judge
 
     summary, _ = await run(dying)
-    lacking = {name: one["failed"] for name, one in summary["metrics"].items()}
+    lacking = {name: mean["failed"] for name, mean in summary["metrics"].items()}
     assert lacking["specificity/A"] + lacking["gsb/A"] == sum(summary["failures"].values())
     assert lacking["gsb/A"] > 0
     summary, judge = await run(model)
@@ -300,29 +302,29 @@ async def test_a_run_is_resumed_counts_failures_and_replays(tmp_path: Path) -> N
     assert len(judge.prompts) == 4 * 2 * 2 - 5
     again = await replay(made, setup, folder)
     assert again.different == []
-    assert [one.scores["gsb/A"] for one in again.results] == [1.0] * 4
+    assert [result.scores["gsb/A"] for result in again.results] == [1.0] * 4
 
 
 def written(folder: Path, items: Sequence[SampleResult], bench: str = "qa") -> str:
     run, setup = RunFolder(folder), {"method": "exchange"}
     run.begin({"bench": bench, "samples": len(items), "metrics": [], "config": setup})
-    for one in items:
-        run.append(one)
+    for item in items:
+        run.append(item)
     return str(folder)
 
 
-def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
+def test_command_prints_the_winner_and_replays(tmp_path: Path) -> None:
     ours = written(tmp_path / "ours", [item(str(n), "It sank in March.") for n in range(6)])
     theirs = written(tmp_path / "theirs", [item(str(n), "Hello there.") for n in range(7)])
     with ScriptedServer() as server:
-        asked = ["--judge", "openai:test", "--judge-base-url", server.base_url]
+        judge = ["--judge", "openai:test", "--judge-base-url", server.base_url]
         out = ["--out", str(tmp_path / "out"), "--criteria", "gsb,memorability"]
-        line = ["bench", "pairwise", ours, theirs, *asked, *out]
+        line = ["bench", "pairwise", ours, theirs, *judge, *out]
         env = {"OPENAI_API_KEY": "none", "COLUMNS": "200"}
         done = CliRunner().invoke(app, line, env=env)
         assert done.exit_code == 0, done.output
         assert "A: ours\nB: theirs" in done.output
-        row = next(one for one in done.output.splitlines() if "gsb" in one)
+        row = next(row for row in done.output.splitlines() if "gsb" in row)
         assert "100.0% [100.0%, 100.0%]" in row
         assert "0.0312" in row
         assert "recalled" not in done.output
@@ -335,7 +337,7 @@ def test_the_command_tells_who_wins_and_replays(tmp_path: Path) -> None:
     assert settings["config"]["settings"] == {"A": "ours", "B": "theirs"}
 
 
-def test_without_a_judge_the_command_says_so(tmp_path: Path) -> None:
+def test_command_needs_a_judge(tmp_path: Path) -> None:
     folders = [written(tmp_path / name, [ONE]) for name in ("one", "two")]
     done = CliRunner().invoke(app, ["bench", "pairwise", *folders])
     assert isinstance(done.exception, SettingsError)

@@ -1,4 +1,4 @@
-"""Questions are made of what was said, with evidence; faults are sent back; work is not lost."""
+"""Generation of TeaFarm questions: prompts, repairs, and resuming."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ASKED: dict[str, Any] = {
     "evidence": [2],
 }
 SPOKEN = [
-    {"speaker": "Ana" if place % 2 == 0 else "Theo", "text": f"Word {place}."} for place in range(8)
+    {"speaker": "Ana" if index % 2 == 0 else "Theo", "text": f"Word {index}."} for index in range(8)
 ]
 NOTHING: dict[str, list[Any]] = {"statements": []}
 WHY = CounterfactualQuestion(id="1", asks="Ana", answers="Theo", text="Why?", answer="Because.")
@@ -70,8 +70,8 @@ ITEM = SampleResult(
 
 def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> LoggedSessions:
     sessions = [
-        Session(id=n, key=f"s{n}", started_at=said[0].at, turn_count=len(said))
-        for n, said in ((1, first), (2, last))
+        Session(id=n, key=f"s{n}", started_at=turns[0].at, turn_count=len(turns))
+        for n, turns in ((1, first), (2, last))
     ]
     return LoggedSessions(user="ana", sessions=sessions, turns={1: first, 2: last})
 
@@ -82,23 +82,23 @@ async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
         caller = Answering([{"reason": "r", "verdict": "Correct"}])
         await JudgedSuccess().score(item, caller)
         return caller.asked[0].prompt
-    names = {one.speaker[:3]: format_speaker(one.speaker) for one in of.all_turns}
-    led = {"turns": [{**one, "speaker": names[one["speaker"][:3]]} for one in SPOKEN]}
+    names = {turn.speaker[:3]: format_speaker(turn.speaker) for turn in of.all_turns}
+    led = {"turns": [{**turn, "speaker": names[turn["speaker"][:3]]} for turn in SPOKEN]}
     caller = Answering([*STATEMENTS, {"questions": [ASKED]}, led])
     await generate_questions(of, lambda _: caller, 1)
-    return next(one.prompt for one in caller.asked if one.step.startswith(f"{name}@"))
+    return next(call.prompt for call in caller.asked if call.step.startswith(f"{name}@"))
 
 
 @pytest.mark.parametrize("step", [QUESTION, SESSION, TEAFARM_PROMPT], ids=lambda step: step.name)
-async def test_prompts_are_as_they_were_read_short_and_quote_safely(
+async def test_prompts_match_their_snapshots_and_fence_quoted_text(
     step: PromptTemplate[Any],
 ) -> None:
     calm = await _asked(step.name, talks(), ITEM)
     check_snapshot(step.name, calm)
     check_length(step)
     evil = [
-        [replace(one, text=ATTACK, speaker=f"{one.speaker}\n{ATTACK}") for one in said]
-        for said in (FIRST, LAST)
+        [replace(turn, text=ATTACK, speaker=f"{turn.speaker}\n{ATTACK}") for turn in turns]
+        for turns in (FIRST, LAST)
     ]
     item = replace(ITEM, question=ATTACK, reference=ATTACK, answer=ATTACK)
     check_fences(calm, await _asked(step.name, talks(*evil), item))
@@ -107,17 +107,22 @@ async def test_prompts_are_as_they_were_read_short_and_quote_safely(
 async def test_a_question_has_its_evidence_and_the_session_that_leads_to_it() -> None:
     ended = {"turns": [*SPOKEN, {"speaker": "Ana", "text": f"So: {ASKED['question']}"}]}
     caller = Answering([*STATEMENTS, {"questions": [ASKED]}, ended])
-    (one,) = await generate_questions(talks(), lambda _: caller, 1)
-    assert (one.id, one.user, one.asks, one.answers) == ("ana/1", "ana", "Ana", "Theo")
-    (evidence,) = one.evidence
+    (question,) = await generate_questions(talks(), lambda _: caller, 1)
+    assert (question.id, question.user, question.asks, question.answers) == (
+        "ana/1",
+        "ana",
+        "Ana",
+        "Theo",
+    )
+    (evidence,) = question.evidence
     assert (evidence.session, evidence.turn, evidence.text) == ("s2", "3", LAST[0].text)
-    assert [words for _, words in one.session] == [said["text"] for said in SPOKEN]
-    assert all(set(asked.touches) <= {1, 2} and asked.touches for asked in caller.asked)
+    assert [words for _, words in question.session] == [turn["text"] for turn in SPOKEN]
+    assert all(set(call.touches) <= {1, 2} and call.touches for call in caller.asked)
     assert caller.asked[-1].touches == {1, 2}
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"pair": 2}, "exactly 1 for each of the pairs 1 to 1"),
         ({"question": " "}, "question 1: a text is empty"),
@@ -126,16 +131,18 @@ async def test_a_question_has_its_evidence_and_the_session_that_leads_to_it() ->
         ({"question": "Ana: will they?"}, "give the words alone"),
     ],
 )
-def test_a_faulty_question_is_sent_back_with_its_fault(changed: dict[str, Any], said: str) -> None:
+def test_invalid_question_is_sent_back_with_the_error(
+    changed: dict[str, Any], message: str
+) -> None:
     answer = Questions(questions=[Asked.model_validate({**ASKED, **changed})])
     fault = find_question_fault(answer, 2, [("Ana", "Theo")], 1)
-    assert fault and said in fault
+    assert fault and message in fault
     fine = Questions(questions=[Asked.model_validate({**ASKED, "question": "Tell me: will they?"})])
     assert find_question_fault(fine, 2, [("Ana", "Theo")], 1) is None
 
 
-def test_a_faulty_session_is_sent_back_with_its_fault() -> None:
-    turns = [Said.model_validate(one) for one in SPOKEN]
+def test_invalid_session_is_sent_back_with_the_error() -> None:
+    turns = [Said.model_validate(turn) for turn in SPOKEN]
     assert find_session_fault(turns, WHY) is None
     assert "2 turns before" in str(find_session_fault(turns[:2], WHY))
     assert "must not be Ana's" in str(find_session_fault(turns[:-1], WHY))
@@ -143,7 +150,7 @@ def test_a_faulty_session_is_sent_back_with_its_fault() -> None:
     assert "turn 9" in str(find_session_fault(strangers, WHY))
 
 
-async def test_what_stays_unusable_is_an_error() -> None:
+async def test_unusable_input_or_reply_is_an_error() -> None:
     caller = Answering([*STATEMENTS, {"questions": []}])
     with pytest.raises(UnusableReply):
         await generate_questions(talks(), lambda _: caller, 1)
@@ -152,7 +159,7 @@ async def test_what_stays_unusable_is_an_error() -> None:
         await generate_questions(talks(), lambda _: Answering([NOTHING, NOTHING]), 1)
 
 
-def test_who_asks_whom() -> None:
+def test_speaker_pairs() -> None:
     assert speaker_pairs(FIRST) == [("Ana", "Theo")]
     two = [turn(1, "a", "A"), turn(2, "b", "B"), turn(3, "c", "B")]
     assert speaker_pairs(two) == [("B", "A"), ("A", "B")]
@@ -169,36 +176,38 @@ def talk(prompt: str) -> str:
 
 
 def histories(*names: str) -> list[History]:
-    found = read_histories(HARBOUR).histories[0].transcripts[:2]
-    return [History(name=name, transcripts=found) for name in names]
+    transcripts = read_histories(HARBOUR).histories[0].transcripts[:2]
+    return [History(name=name, transcripts=transcripts) for name in names]
 
 
-async def test_a_file_is_made_once_and_goes_on(tmp_path: Path) -> None:
+async def test_existing_file_is_extended(tmp_path: Path) -> None:
     out, data = tmp_path / "q.txt", tmp_path / "talks.jsonl"
     model = ScriptedModel(talk)
     made = await write_question_file(
         histories("ana", "bo"), out, data=data, model=model, per_speaker=2
     )
-    assert [(one.user, one.questions, one.failure) for one in made] == [
+    assert [(result.user, result.questions, result.failure) for result in made] == [
         ("ana", 2, ""),
         ("bo", 2, ""),
     ]
     sheet = read_question_file(out)
     assert sheet.data == "talks.jsonl"
-    assert [one.id for one in sheet.questions] == ["ana/1", "ana/2", "bo/1", "bo/2"]
-    assert all(one.evidence and one.session and one.assumes for one in sheet.questions)
+    assert [question.id for question in sheet.questions] == ["ana/1", "ana/2", "bo/1", "bo/2"]
+    assert all(
+        question.evidence and question.session and question.assumes for question in sheet.questions
+    )
     edited = out.read_text("utf-8").replace("So you never", "By the way, you never", 1)
     out.write_text(edited, "utf-8")
     paid = len(model.prompts)
     assert await write_question_file(histories("ana", "bo"), out, data=data, model=model) == []
     assert (out.read_text("utf-8"), len(model.prompts)) == (edited, paid)
     more = await write_question_file(histories("ana", "cy"), out, data=data, model=model)
-    assert [one.user for one in more] == ["cy"]
+    assert [result.user for result in more] == ["cy"]
     with pytest.raises(BadInput, match=r"holds the questions on talks\.jsonl"):
         await write_question_file(histories("ana"), out, data=tmp_path / "other.jsonl", model=model)
 
 
-async def test_a_history_that_fails_is_told_and_the_next_call_pays_the_rest(tmp_path: Path) -> None:
+async def test_failed_history_is_reported_and_completed_by_the_next_call(tmp_path: Path) -> None:
     out = tmp_path / "q.txt"
 
     def dying(prompt: str) -> Any:
@@ -210,12 +219,12 @@ async def test_a_history_that_fails_is_told_and_the_next_call_pays_the_rest(tmp_
     wanted = [*histories("ana"), History(name="cy", transcripts=one_voice)]
     model = ScriptedModel(dying)
     made = await write_question_file(wanted, out, data=tmp_path, model=model, limits=limits)
-    assert [one.user for one in made if one.failure] == ["ana", "cy"]
+    assert [result.user for result in made if result.failure] == ["ana", "cy"]
     assert "the line is dead" in made[0].failure
     assert "only one speaker" in made[1].failure
     rest = ScriptedModel(talk)
     made = await write_question_file(wanted, out, data=tmp_path, model=rest)
-    assert [(one.user, one.questions) for one in made] == [("ana", 1), ("cy", 0)]
+    assert [(result.user, result.questions) for result in made] == [("ana", 1), ("cy", 0)]
     assert [task_of(prompt) for prompt in rest.prompts] == ["teafarm-session"]
 
 
@@ -223,7 +232,7 @@ def _said(speaker: str) -> Utterance:
     return Utterance(text="I sold the boat.", speaker=speaker, at=FIRST[0].at)
 
 
-async def test_without_a_model_it_is_a_sheet_to_fill_in(tmp_path: Path) -> None:
+async def test_without_a_model_questions_are_blank(tmp_path: Path) -> None:
     out = tmp_path / "q.txt"
     made = await write_question_file(
         histories("ana"), out, data=tmp_path / "t.jsonl", per_speaker=3
@@ -236,7 +245,7 @@ async def test_without_a_model_it_is_a_sheet_to_fill_in(tmp_path: Path) -> None:
     assert not out.with_name("q.txt.db").exists()
 
 
-def test_the_scripted_answers_fit() -> None:
+def test_scripted_replies_fit() -> None:
     prompt = QUESTION.render(
         statements="[1] Ana sold the boat.", pairs="1: Ana asks Theo (questions: 2)"
     )
@@ -248,7 +257,7 @@ def test_the_scripted_answers_fit() -> None:
         talk(SESSION.render(speakers="Ana\nTheo", last="Ana: Hi", question="Ana: Q"))
     )
     assert find_session_fault(led.turns, replace(WHY, text="Q")) is None
-    said = json.loads(
+    verdict = json.loads(
         talk(TEAFARM_PROMPT.render(question="Q", answer="the boat", reply="the boat"))
     )
-    assert said["verdict"] == "Correct"
+    assert verdict["verdict"] == "Correct"

@@ -1,4 +1,4 @@
-"""Runs of TeaFarm: of our methods, of a store's own memory, of agents from elsewhere."""
+"""Runs of TeaFarm on memory methods, on a store, and on external agents."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def file(tmp_path: Path) -> Path:
 
 
 async def done(farm: Task, setup: RunConfig, folder: Path) -> Report:
-    place, summary = await run_task(farm, setup, RunFolder(folder))
-    items = list(place.results().values())
+    run_folder, summary = await run_task(farm, setup, RunFolder(folder))
+    items = list(run_folder.results().values())
     return Report(results=items, total=summary["samples"], folder=str(folder), method=setup.method)
 
 
@@ -86,18 +86,18 @@ def judged(server: ScriptedServer, **more: Any) -> RunConfig:
 # the plan
 
 
-def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
+def test_new_session_starts_a_week_after_the_last_one() -> None:
     past = read_sessions(HARBOUR)
     (group,) = teafarm_task(QuestionFile(questions=(YARD, NUTS)), past, "local").groups
     yard, _ = group.samples
     last = past.histories[0].transcripts[-1].turns[-1].at
     assert group.id == "ana" and len(group.stages[0].histories[0].transcripts) == 10
-    assert [said.text for said in yard.dialogue] == [
+    assert [turn.text for turn in yard.dialogue] == [
         "Hi Theo, I am back.",
         "Welcome back!",
         YARD.text,
     ]
-    assert [said.role for said in yard.dialogue] == ["user", "assistant", "user"]
+    assert [turn.role for turn in yard.dialogue] == ["user", "assistant", "user"]
     assert yard.dialogue[0].at == last + timedelta(days=7)
     assert (yard.speaker, yard.reference) == ("Theo", YARD.answer)
     dated = replace(YARD, at=last + timedelta(days=99))
@@ -105,17 +105,18 @@ def test_the_new_session_is_played_a_week_after_the_last_one() -> None:
     assert group.samples[0].dialogue[0].at == dated.at
 
 
-def test_what_decides_is_part_of_the_hash() -> None:
+def test_questions_and_sessions_are_part_of_the_hash() -> None:
     past = read_sessions(HARBOUR)
-    one = teafarm_task(QuestionFile(questions=(YARD,)), past, "local").data
+    data_hash = teafarm_task(QuestionFile(questions=(YARD,)), past, "local").data
     moved = replace(YARD, where="elsewhere, line 9")
-    assert teafarm_task(QuestionFile(questions=(moved,)), past, "local").data == one
+    assert teafarm_task(QuestionFile(questions=(moved,)), past, "local").data == data_hash
     assert (
         teafarm_task(QuestionFile(questions=(replace(YARD, answer="x"),)), past, "local").data
-        != one
+        != data_hash
     )
     assert (
-        teafarm_task(QuestionFile(questions=(YARD,)), replace(past, hash="0"), "local").data != one
+        teafarm_task(QuestionFile(questions=(YARD,)), replace(past, hash="0"), "local").data
+        != data_hash
     )
 
 
@@ -124,7 +125,7 @@ def test_without_a_judge_every_question_needs_its_phrases() -> None:
     sheet, past = QuestionFile(questions=(YARD, bare)), read_sessions(HARBOUR)
     with pytest.raises(SettingsError, match=r"1 of 2 .* q\.txt, line 20 \[nuts\]: name a model"):
         teafarm_task(sheet, past, "local")
-    assert [one.name for one in teafarm_task(sheet, past, "openai:x").metrics] == [
+    assert [metric.name for metric in teafarm_task(sheet, past, "openai:x").metrics] == [
         "success",
         "evidence",
     ]
@@ -132,7 +133,7 @@ def test_without_a_judge_every_question_needs_its_phrases() -> None:
     assert teafarm_task(sheet, past, "local", limit=1).metrics[0].name == "success_by_rule"
 
 
-def test_a_user_without_sessions_is_named_with_the_line() -> None:
+def test_user_without_sessions_is_reported_with_the_line() -> None:
     with pytest.raises(BadInput, match=r"line 20: \[nuts\]: 'bo' has no sessions; .* ana"):
         teafarm_task(
             QuestionFile(questions=(replace(NUTS, user="bo"),)), read_sessions(HARBOUR), "local"
@@ -145,16 +146,14 @@ def test_a_user_without_sessions_is_named_with_the_line() -> None:
 # our methods
 
 
-async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
-    file: Path, tmp_path: Path
-) -> None:
+async def test_agent_with_memory_succeeds_and_without_fails(file: Path, tmp_path: Path) -> None:
     farm = await load_task(file, judge="local")
     ours = await done(farm, RunConfig(), tmp_path / "r")
     assert (ours.success, ours.by_rule, ours.incorrect, ours.errors) == (1.0, True, [], [])
     none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
     assert none.success == 0
-    told = str(none)
-    for said in (
+    text = str(none)
+    for line in (
         "0 of 2 questions answered correctly (by rule",
         "[yard] Ana asked Theo: Will it be overtime",
         "falsely assumed: Ana still works",
@@ -163,13 +162,13 @@ async def test_an_agent_with_a_memory_is_not_fooled_and_one_without_is(
         "evidence: a-letter, turn a-letter-1, Ana: I quit.",
         "nothing was recalled",
     ):
-        assert said in told
+        assert line in text
     few = await done(farm, RunConfig(method="exchange", settings={"retrieved": 1}), tmp_path / "t")
     for item in few.incorrect:
         assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
 
 
-async def test_a_judge_decides_and_its_failures_are_counted_beside(
+async def test_judge_decides_and_its_failures_are_counted_separately(
     file: Path, tmp_path: Path
 ) -> None:
     farm = await load_task(file, judge="openai:judge")
@@ -193,7 +192,7 @@ async def test_a_judge_decides_and_its_failures_are_counted_beside(
         assert (again.success, again.errors) == (0.5, [])
 
 
-async def test_an_unanswered_question_is_wrong_and_told(file: Path, tmp_path: Path) -> None:
+async def test_unanswered_question_is_incorrect_and_reported(file: Path, tmp_path: Path) -> None:
     farm = await load_task(file, judge="local")
     with ScriptedServer(
         by_step({"respond": status(400), "respond-reasoned": status(400)})
@@ -208,30 +207,30 @@ async def test_an_unanswered_question_is_wrong_and_told(file: Path, tmp_path: Pa
 # a store
 
 
-async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
+async def test_memories_of_a_store_are_used_and_the_store_is_unchanged(
     file: Path, tmp_path: Path
 ) -> None:
-    place = str(tmp_path / "memory.db")
-    with theanine.open(place) as agent:
+    location = str(tmp_path / "memory.db")
+    with theanine.open(location) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
         texts = {memory.id: memory.text for memory in agent.user("ana").memories()}
-        (open_elsewhere,) = await read_store_histories(place, ["ana"])
+        (open_elsewhere,) = await read_store_histories(location, ["ana"])
         assert len(open_elsewhere.transcripts) == 10
-    before = {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")}
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("memory.db*")}
     named = file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n")
     file.write_text(named, "utf-8")
-    farm = await load_task(file, judge="local", store=place)
+    farm = await load_task(file, judge="local", store=location)
     report = await done(farm, RunConfig(), tmp_path / "r")
     assert report.success == 1
-    assert {one.name: one.read_bytes() for one in tmp_path.glob("memory.db*")} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("memory.db*")} == before
     with theanine.open(str(tmp_path / "r" / "memory.db")) as copy:
         assert {memory.id: memory.text for memory in copy.user("ana").memories()} == texts
     again = await replay(farm, RunConfig(), RunFolder(tmp_path / "r"))
     assert again.different == []
     with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
         await done(farm, RunConfig(embedder="hash:64"), tmp_path / "h")
-    (history,) = await read_store_histories(place, [])
+    (history,) = await read_store_histories(location, [])
     original = read_histories(HARBOUR).histories[0]
     assert [t.key for t in history.transcripts] == [t.key for t in original.transcripts]
     assert [u.key for t in history.transcripts for u in t.turns] == [
@@ -239,7 +238,7 @@ async def test_a_stores_own_memory_is_asked_and_the_store_never_changed(
     ]
 
 
-async def test_a_store_that_is_none_or_knows_nobody(file: Path, tmp_path: Path) -> None:
+async def test_missing_store_or_unknown_user_is_an_error(file: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"\[yard\] names no user of the store"):
         await load_task(file, judge="local", store=str(tmp_path / "no.db"))
     file.write_text(file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n"), "utf-8")
@@ -262,8 +261,8 @@ async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path)
     file.write_text(text, "utf-8")
     farm = await load_task(file, judge="local")
     report = await done(farm, RunConfig(), tmp_path / "r")
-    found = {item.id: item.scores.get("evidence") for item in report.results}
-    assert found == {"yard": 0.5, "nuts": None}
+    evidence = {item.id: item.scores.get("evidence") for item in report.results}
+    assert evidence == {"yard": 0.5, "nuts": None}
     none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
     assert {item.id: item.scores.get("evidence") for item in none.results}["yard"] == 0
 
@@ -280,12 +279,12 @@ def replies(request: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("known", "right", "calls"), [("sent", 2, 2), ("replayed", 0, 67), ("none", 0, 2)]
+    ("history_mode", "right", "calls"), [("sent", 2, 2), ("replayed", 0, 67), ("none", 0, 2)]
 )
-async def test_an_agent_behind_an_address_learns_as_it_is_told(
-    file: Path, tmp_path: Path, known: HistoryMode, right: int, calls: int
+async def test_external_agent_gets_sessions_by_history_mode(
+    file: Path, tmp_path: Path, history_mode: HistoryMode, right: int, calls: int
 ) -> None:
-    farm = await load_task(file, judge="local", history_mode=known)
+    farm = await load_task(file, judge="local", history_mode=history_mode)
     with ScriptedServer(replies) as server:
         setup = RunConfig(method=EXTERNAL, model="openai:mine", base_url=server.base_url)
         report = await done(farm, setup, tmp_path / "r")
@@ -293,15 +292,15 @@ async def test_an_agent_behind_an_address_learns_as_it_is_told(
         assert await done(farm, setup, tmp_path / "r") == report  # nobody is asked twice
         assert len(server.requests) == len(sent) == calls
     assert report.success * 2 == right
-    assert {(one["model"], one["user"]) for one in sent} == {("mine", "ana")}
+    assert {(request["model"], request["user"]) for request in sent} == {("mine", "ana")}
     roles = [message["role"] for message in sent[-1]["messages"]]
-    assert roles[-1] == "user" and ("system" in roles) == (known == "sent")
+    assert roles[-1] == "user" and ("system" in roles) == (history_mode == "sent")
     again = await replay(farm, setup, RunFolder(tmp_path / "r"))
     assert again.different == []
     assert "nothing was recalled" not in str(report)
 
 
-async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next_run(
+async def test_failed_replay_of_sessions_leaves_questions_for_the_next_run(
     file: Path, tmp_path: Path
 ) -> None:
     farm = await load_task(file, judge="local", history_mode="replayed")
@@ -316,7 +315,7 @@ async def test_a_replay_of_sessions_that_fails_leaves_the_questions_for_the_next
         assert len(server.calls) - paid == 67 - 10
 
 
-async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: Path) -> None:
+async def test_external_agent_with_own_history_needs_no_sessions(tmp_path: Path) -> None:
     out = tmp_path / "q.txt"
     out.write_text(format_question(NUTS), "utf-8")
     with pytest.raises(BadInput, match="doesn't say where the sessions are"):
@@ -327,13 +326,13 @@ async def test_an_address_of_which_nothing_is_known_needs_no_sessions(tmp_path: 
         assert (await done(farm, setup, tmp_path / "r")).success == 1
 
 
-def said(*words: tuple[str, str]) -> list[Utterance]:
+def utterances(*words: tuple[str, str]) -> list[Utterance]:
     at = read_histories(HARBOUR).histories[0].transcripts[0].at
     return [Utterance(text=text, speaker=speaker, at=at) for speaker, text in words]
 
 
 def test_a_dialogue_as_chat_messages() -> None:
-    talk = said(("A", "1"), ("A", "2"), ("T", "3"), ("B", "4"))
+    talk = utterances(("A", "1"), ("A", "2"), ("T", "3"), ("B", "4"))
     assert chat_messages(talk, "T") == [
         {"role": "user", "content": "A: 1\nA: 2"},
         {"role": "assistant", "content": "3"},
@@ -357,7 +356,7 @@ def item(
     )  # fmt: skip
 
 
-def test_success_is_of_all_questions_that_there_were() -> None:
+def test_success_counts_all_questions() -> None:
     items = [item("1", 1), item("2", 0), item("3", None, failures={"success": "UnusableReply"})]
     report = Report(results=items, total=10)
     assert report.success == 0.1
@@ -367,11 +366,11 @@ def test_success_is_of_all_questions_that_there_were() -> None:
         _ = Report(results=[], total=0).success
 
 
-def test_success_by_data_set_and_by_who_asks() -> None:
+def test_success_by_data_set_and_by_asker() -> None:
     items = [item("1", 1, "MSC"), item("2", 0, "MSC", "Bo"), item("3", 1, "CC", "Bo")]
     report = Report(results=items, total=3)
-    found = {line.name: line.success and line.success.mean for line in report.lines}
-    assert found == {
+    success = {line.name: line.success and line.success.mean for line in report.lines}
+    assert success == {
         "all": pytest.approx(2 / 3),
         "CC": 1,
         "MSC": 0.5,

@@ -1,4 +1,4 @@
-"""Questions as a file: read as they were written, and every mistake of a person names its line."""
+"""Question files: reading, writing, and errors with their line."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def written(folder: Path, text: str) -> Path:
 def test_every_field_is_read(tmp_path: Path) -> None:
     sheet = read_question_file(written(tmp_path, WHOLE))
     assert (sheet.data, sheet.store) == ("talks.jsonl", "")
-    (one,) = sheet.questions
-    assert one == CounterfactualQuestion(
+    (question,) = sheet.questions
+    assert question == CounterfactualQuestion(
         id="ana/1",
         user="ana",
         data_set="MSC",
@@ -87,12 +87,17 @@ def test_every_field_is_read(tmp_path: Path) -> None:
 
 def test_the_shortest_question(tmp_path: Path) -> None:
     file = written(tmp_path, "[a]\nasks: Ana\nquestion: Why?\nanswer: Because.\n")
-    (one,) = read_question_file(file).questions
-    assert (one.user, one.answers, one.session, one.has_rules) == ("", "assistant", (), False)
+    (question,) = read_question_file(file).questions
+    assert (question.user, question.answers, question.session, question.has_rules) == (
+        "",
+        "assistant",
+        (),
+        False,
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no question in it"),
         ("asks: Ana\n", 'line 1: "asks" before the first question'),
@@ -113,12 +118,12 @@ def test_the_shortest_question(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes_name_their_line(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_mistakes_name_their_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         read_question_file(written(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+def test_missing_or_binary_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="can't be read"):
         read_question_file(tmp_path / "no.txt")
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe\x00")
@@ -155,11 +160,11 @@ EVIDENCE = st.builds(EvidenceTurn, session=NAME, turn=NAME, speaker=NAME, text=L
         data_set=st.sampled_from(["", "MSC"]),
     )
 )
-def test_what_is_written_is_read_again(
-    tmp_path_factory: pytest.TempPathFactory, one: CounterfactualQuestion
+def test_written_questions_are_read_back(
+    tmp_path_factory: pytest.TempPathFactory, question: CounterfactualQuestion
 ) -> None:
     file = tmp_path_factory.mktemp("sheet") / "q.txt"
-    file.write_text(format_header(data="d") + "\n" + format_question(one), "utf-8")
+    file.write_text(format_header(data="d") + "\n" + format_question(question), "utf-8")
     (again,) = read_question_file(file).questions
     for name in (
         "id",
@@ -172,7 +177,7 @@ def test_what_is_written_is_read_again(
         "at",
         "must_say",
     ):
-        assert getattr(again, name) == getattr(one, name)
+        assert getattr(again, name) == getattr(question, name)
 
 
 def test_a_blank_question_shows_what_to_fill_in(tmp_path: Path) -> None:
@@ -202,7 +207,7 @@ def test_a_blank_question_shows_what_to_fill_in(tmp_path: Path) -> None:
         ("她离开了船厂", ("离开",), (), 0),
     ],
 )
-def test_phrases_are_whole_words_in_any_dress(
+def test_phrases_match_whole_words_in_any_typography(
     reply: str, must: tuple[str, ...], must_not: tuple[str, ...], faults: int
 ) -> None:
     assert len(find_faults(reply, must, must_not)) == faults
@@ -210,7 +215,7 @@ def test_phrases_are_whole_words_in_any_dress(
 
 @settings(max_examples=40, deadline=None)
 @given(LINE, LINE)
-def test_a_reply_that_is_the_phrase_has_it(phrase: str, other: str) -> None:
+def test_reply_equal_to_a_phrase_matches(phrase: str, other: str) -> None:
     phrase = phrase.replace("|", " ")
     assert find_faults(f"{other} {phrase} {other}", (phrase,), ()) == []
     assert find_faults(f"{other} {phrase} {other}", (), (phrase,)) != []

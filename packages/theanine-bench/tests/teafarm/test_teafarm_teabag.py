@@ -1,4 +1,4 @@
-"""TeaBag is read in every spelling that its paper's words allow; what is missing is named."""
+"""TeaBag in every plausible spelling of its fields."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def listed() -> dict[str, Any]:
 
 def numbered() -> dict[str, Any]:
     sessions = {f"Session_{n}": "\n".join(talk(n)) for n in range(1, 6)}
-    asked = {
-        f"{name}_{n}": one[name]
-        for n, one in enumerate(ASKED, 1)
+    entries = {
+        f"{name}_{n}": entry[name]
+        for n, entry in enumerate(ASKED, 1)
         for name in ("question", "answer")
     }
-    return {"dataset": "MSC", "episode_id": "e1", **sessions, **asked,
+    return {"dataset": "MSC", "episode_id": "e1", **sessions, **entries,
             "session6_1": SIX[0], "session6_2": SIX[1]}  # fmt: skip
 
 
@@ -47,9 +47,9 @@ def chronicles() -> dict[str, Any]:
     names = ("first", "second", "third", "fourth", "fifth")
     sessions: dict[str, Any] = {}
     for number, name in enumerate(names, 1):
-        sessions[f"{name} session dialogue"] = [one.partition(": ")[2] for one in talk(number)]
+        sessions[f"{name} session dialogue"] = [line.partition(": ")[2] for line in talk(number)]
         sessions[f"{name} session speakers"] = ["Speaker 1", "Speaker 2"]
-    inside = [{**one, "session 6": led} for one, led in zip(ASKED, SIX, strict=True)]
+    inside = [{**entry, "session 6": led} for entry, led in zip(ASKED, SIX, strict=True)]
     gaps = ["Start", "A few weeks after", *["A few days after"] * 3]
     return {"dataID": "e1", "time interval": gaps, **sessions, "counterfactual_qa": inside}
 
@@ -58,14 +58,14 @@ def objects() -> dict[str, Any]:
     sessions = [
         {
             "dialogue": [
-                dict(zip(("speaker", "text"), one.split(": ", 1), strict=True)) for one in talk(n)
+                dict(zip(("speaker", "text"), line.split(": ", 1), strict=True)) for line in talk(n)
             ]
         }
         for n in range(1, 6)
     ]
     by_speaker = {
-        f"Speaker {n}": {**one, "session6": led}
-        for n, (one, led) in enumerate(zip(ASKED, SIX, strict=True), 1)
+        f"Speaker {n}": {**entry, "session6": led}
+        for n, (entry, led) in enumerate(zip(ASKED, SIX, strict=True), 1)
     }
     return {"id": "e1", "sessions": sessions, "qa": by_speaker}
 
@@ -78,14 +78,14 @@ def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
 
 
 @pytest.mark.parametrize("form", [listed, numbered, chronicles, objects])
-def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
+def test_every_spelling_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
     bag = read(tmp_path, [form()])
-    one, two = bag.question_file.questions
-    assert (one.user, one.asks, one.answers) == ("e1", "Speaker 1", "Speaker 2")
-    assert (one.text, one.answer) == (ASKED[0]["question"], "I have never been there.")
+    first, two = bag.question_file.questions
+    assert (first.user, first.asks, first.answers) == ("e1", "Speaker 1", "Speaker 2")
+    assert (first.text, first.answer) == (ASKED[0]["question"], "I have never been there.")
     assert (two.asks, two.answers) == ("Speaker 2", "Speaker 1")
     assert (two.text, two.answer) == ("Is the car new?", "I have no car.")
-    assert one.session == (("Speaker 1", "Hello again."), ("Speaker 2", "Hi!"))
+    assert first.session == (("Speaker 1", "Hello again."), ("Speaker 2", "Hi!"))
     assert two.session[:2] == (("Speaker 2", "Hi."), ("Speaker 1", "Hello."))
     (history,) = bag.histories
     assert [len(t.turns) for t in history.transcripts] == [2] * 5
@@ -100,7 +100,7 @@ def test_every_form_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
 
 def test_files_of_many_episodes(tmp_path: Path) -> None:
     two = [{**listed(), "id": "a"}, {**listed(), "id": "b"}]
-    lines = "\n".join(json.dumps(one) for one in two)
+    lines = "\n".join(json.dumps(episode) for episode in two)
     named = {"a": listed(), "b": listed()}
     for value in (two, lines, named):
         assert [history.name for history in read(tmp_path, value).histories] == ["a", "b"]
@@ -117,11 +117,11 @@ def test_files_of_many_episodes(tmp_path: Path) -> None:
         ("accents.json", {}, ""),
     ],
 )
-def test_the_data_set_by_field_or_file(
+def test_data_set_is_named_by_field_or_file(
     tmp_path: Path, name: str, more: dict[str, Any], data_set: str
 ) -> None:
     bag = read(tmp_path, [{**listed(), **more}], name)
-    assert {one.data_set for one in bag.question_file.questions} == {data_set}
+    assert {question.data_set for question in bag.question_file.questions} == {data_set}
 
 
 def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ([{"id": "e"}], "episode 1: no sessions in it .* fields id"),
         ([{"id": "e", "session1": talk(1)}], "episode 1: no questions in it .* session 1"),
@@ -146,12 +146,12 @@ def test_the_gaps_between_sessions_are_kept(tmp_path: Path) -> None:
         ("{ no", "invalid JSON"),
     ],
 )
-def test_what_is_missing_is_named(tmp_path: Path, value: Any, said: str) -> None:
-    with pytest.raises(BadInput, match=said):
+def test_missing_fields_are_reported(tmp_path: Path, value: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         read(tmp_path, value)
 
 
-def test_a_persons_file_is_none(tmp_path: Path) -> None:
+def test_question_file_is_not_teabag(tmp_path: Path) -> None:
     for text in ("[ana/1]\nasks: A\n", "data: x\n", ""):
         (tmp_path / "q.txt").write_text(text, "utf-8")
         assert not is_teabag(tmp_path / "q.txt")
