@@ -1,1 +1,1 @@
-"""Measures, as pure functions. A measure over nothing is an error, never 0."""
+"""Metrics: one module each, found by its ``METRICS`` or ``find_metric``."""

@@ -1,4 +1,4 @@
-"""Measures over all answers together, runs side by side: what no mean over cases is."""
+"""Comparison of corpus metrics between runs; a p-value for those that can be resampled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from theanine.errors import MissingExtra
 from theanine_bench.metrics.categories import by_category
 from theanine_bench.metrics.neural import NEURAL
 from theanine_bench.metrics.overlap import CORPUS_BLEU, CorpusBleu, SacreBleu
-from theanine_bench.samples import SampleResult
+from theanine_bench.samples import SampleResult, is_score_of
 from theanine_bench.statistics.intervals import (
     RESAMPLES,
     Floats,
@@ -25,13 +25,13 @@ from theanine_bench.statistics.intervals import (
 from theanine_bench.statistics.paired import PairedComparison
 
 UNTESTED = (
-    "no p-value, as it would have to be measured anew for every resample; it is of all cases of "
+    "no p-value, as it would have to be measured anew for every resample; it is of all samples of "
     "each run"
 )
 
 
 class FinishedRun(Protocol):
-    """A compared run: its name, and the settings and summary of its folder."""
+    """A compared run: its name, and its folder's settings and summary."""
 
     @property
     def name(self) -> str: ...
@@ -45,13 +45,13 @@ class FinishedRun(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusResult:
-    """A measure over all answers together.
+    """A corpus metric's score in each run.
 
     Attributes:
-        values: one a run; None where the run has none.
-        against: of each later run with the first: over the common cases, by a bootstrap that draws
-            the same cases of both. Empty where there is no test.
-        why: why there is none.
+        values: one per run; None for a run without it.
+        against: each later run compared with the first, by a paired bootstrap over the common
+            samples. Empty if there is no test.
+        why: why there is no test.
     """
 
     values: Sequence[float | None]
@@ -65,82 +65,88 @@ class CorpusResult:
 
 
 def compare_corpus_metrics(
-    runs: Sequence[FinishedRun], cases: Sequence[tuple[SampleResult, ...]]
+    runs: Sequence[FinishedRun], samples: Sequence[tuple[SampleResult, ...]]
 ) -> dict[str, CorpusResult]:
-    """What all runs measure so, by name; BLEU anew over the common cases, the rest as it stands."""
-    found: dict[str, CorpusResult] = {}
-    asked = [{_kind(label): label for label in run.settings["metrics"]} for run in runs]
-    for kind in asked[0]:
-        if not all(kind in one for one in asked):
+    """Return the corpus scores that all runs have, by name.
+
+    BLEU is computed over the common samples and tested; other scores are those of the summaries.
+    """
+    compared: dict[str, CorpusResult] = {}
+    metrics = [{_kind(name): name for name in run.settings["metrics"]} for run in runs]
+    for kind in metrics[0]:
+        if not all(kind in names for names in metrics):
             continue
-        labels = [one[kind] for one in asked]
-        why = UNTESTED
-        if len(set(labels)) > 1:
-            named = ", ".join(f"{run.name}: {one}" for run, one in zip(runs, labels, strict=True))
-            why = f"measured by different models ({named}), so not to be compared"
+        names, why = [names[kind] for names in metrics], UNTESTED
+        if len(set(names)) > 1:
+            by_run = ", ".join(f"{run.name}: {name}" for run, name in zip(runs, names, strict=True))
+            why = f"measured by different models ({by_run}), so not to be compared"
         if kind in CORPUS_BLEU:
             try:
-                found |= _tested(CORPUS_BLEU[kind], cases)
+                compared |= _test(CORPUS_BLEU[kind], samples)
                 continue
             except MissingExtra as error:
                 why = str(error)
-        found |= _standing(kind, runs, labels, why)
-    return found
+        compared |= _read_scores(kind, runs, names, why)
+    return compared
 
 
-def _kind(label: str) -> str:
-    """What a measure's values begin with: its name without the model that it is of."""
-    return label if label in CORPUS_BLEU else label.partition(":")[0]
+def _kind(metric: str) -> str:
+    """Return the name of a metric's scores: its own without the model's."""
+    return metric if metric in CORPUS_BLEU else metric.partition(":")[0]
 
 
-def _standing(
-    kind: str, runs: Sequence[FinishedRun], labels: Sequence[str], why: str
+def _read_scores(
+    kind: str, runs: Sequence[FinishedRun], metrics: Sequence[str], why: str
 ) -> dict[str, CorpusResult]:
-    """The values as the runs have them."""
-    kept: list[dict[str, Any]] = [run.summary["corpus"] for run in runs]
+    """Return the scores of the runs' summaries."""
+    scores: list[dict[str, Any]] = [run.summary["corpus"] for run in runs]
     names = dict.fromkeys(
         name
-        for one in kept
-        for name, value in one.items()
-        if (name == kind or name.startswith(f"{kind}/")) and not isinstance(value, str)
+        for own in scores
+        for name, value in own.items()
+        if is_score_of(name, kind) and not isinstance(value, str)
     )
-    lacking = [
-        f"{run.name}: {one.get(label, 'it is not finished')}"
-        for run, one, label in zip(runs, kept, labels, strict=True)
-        if not any(name in one for name in names)
+    missing = [
+        f"{run.name}: {own.get(metric, 'it is not finished')}"
+        for run, own, metric in zip(runs, scores, metrics, strict=True)
+        if not any(name in own for name in names)
     ]
     if not names and kind in NEURAL:
         names = {kind: None}
     return {
         name: CorpusResult(
-            values=[value if isinstance(value := one.get(name), float) else None for one in kept],
-            why="; ".join(lacking) or why,
+            values=[value if isinstance(value := own.get(name), float) else None for own in scores],
+            why="; ".join(missing) or why,
         )
         for name in names
     }
 
 
-def _tested(
-    measure: CorpusBleu, cases: Sequence[tuple[SampleResult, ...]]
+def _test(
+    metric: CorpusBleu, samples: Sequence[tuple[SampleResult, ...]]
 ) -> dict[str, CorpusResult]:
-    """Over the cases with a reference. Raises MissingExtra."""
-    compared = [items for items in cases if items[0].reference]
+    """Compute and compare BLEU over the samples with a reference. Raises MissingExtra."""
+    compared = [results for results in samples if results[0].reference]
     if not compared:
         return {}
-    name, each = measure.name, [measure.counts(items) for items in zip(*compared, strict=True)]
-    first = [items[0] for items in compared]
-    found = [by_category(name, first, partial(_value, measure.bleu, one)) for one in each]
-    drawn = [by_category(name, first, partial(_resampled, measure.bleu, one)) for one in each]
-    sizes = Counter(f"{name}/{item.category}" for item in first)
+    name, bleu, first = metric.name, metric.bleu, [results[0] for results in compared]
+    counts = [metric.counts(results) for results in zip(*compared, strict=True)]
+    values = [by_category(name, first, partial(_value, bleu, own)) for own in counts]
+    resampled = [by_category(name, first, partial(_resample, bleu, own)) for own in counts]
+    sizes = Counter(f"{name}/{result.category}" for result in first)
+
+    def compare(row: str, run: int) -> PairedComparison:
+        ours, theirs, n = values[run][row], values[0][row], sizes[row] or len(first)
+        differences = resampled[run][row] - resampled[0][row]
+        difference = percentile_interval(ours - theirs, differences, n)
+        return PairedComparison(row, ours, theirs, difference, bootstrap_p_value(differences), n)
+
     return {
         row: CorpusResult(
-            values=[one[row] for one in found],
-            against=[
-                _comparison(row, found, drawn, run, sizes[row] or len(first))
-                for run in range(1, len(each))
-            ],
+            values=[own[row] for own in values],
+            against=[compare(row, run) for run in range(1, len(counts))],
         )
-        for row in found[0]
+        for row in values[0]
     }
 
 
@@ -148,21 +154,8 @@ def _value(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -> f
     return bleu.from_counts(counts[list(rows)].sum(0).tolist())
 
 
-def _resampled(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -> Floats:
-    """The value of each resample; the same cases are drawn of every run."""
+def _resample(bleu: SacreBleu, counts: NDArray[np.int64], rows: Sequence[int]) -> Floats:
+    """Return BLEU of each resample; the same samples are drawn of every run."""
     own, rng, n = counts[list(rows)], np.random.default_rng(0), len(rows)
     drawn = (np.bincount(rng.integers(0, n, n), minlength=n) @ own for _ in range(RESAMPLES))
     return np.array([bleu.from_counts(sums.tolist()) for sums in drawn], np.float64)
-
-
-def _comparison(
-    row: str,
-    found: Sequence[dict[str, float]],
-    drawn: Sequence[dict[str, Floats]],
-    run: int,
-    n: int,
-) -> PairedComparison:
-    ours, theirs = found[run][row], found[0][row]
-    differences = drawn[run][row] - drawn[0][row]
-    difference = percentile_interval(ours - theirs, differences, n)
-    return PairedComparison(row, ours, theirs, difference, bootstrap_p_value(differences), n)

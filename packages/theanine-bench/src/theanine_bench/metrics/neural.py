@@ -34,7 +34,7 @@ _FAILURES = (
     ValueError,
 )
 """The errors of the two libraries for an unusable model."""
-_SAID = 200
+_MAX_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,10 @@ class BertScore:
         return f"{BERTSCORE}:{self.folder.name}" + (f"@{self.layer}" if self.layer else "")
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
-        """``bertscore`` over all; where there are several categories, ``bertscore/CATEGORY`` and
-        ``bertscore/mean``, the mean of those.
+        """Return ``bertscore`` and, with several categories, ``bertscore/CATEGORY`` and their mean,
+        ``bertscore/mean``.
 
-        Raises MissingExtra without the extra, SettingsError without a model that will do.
+        Raises MissingExtra without the extra, SettingsError without a usable model.
         """
         folder = _model(BERTSCORE, self.folder, "bert_score", "roberta-large")
         bert_score = library("bert_score")
@@ -116,11 +116,11 @@ class Mauve:
         return MAUVE if self.folder is None else f"{MAUVE}:{self.folder.name}"
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
-        """``mauve`` over all; where there are several categories, of 20 texts each or more,
-        ``mauve/CATEGORY`` and ``mauve/mean``, the mean of those.
+        """Return ``mauve`` and, with several categories of 20 texts or more, ``mauve/CATEGORY`` and
+        their mean, ``mauve/mean``.
 
-        Raises MissingExtra without the extra, SettingsError without a model that will do or with
-        fewer than 20 texts.
+        Raises MissingExtra without the extra, SettingsError without a usable model or with fewer
+        than 20 texts.
         """
         folder = _model(MAUVE, self.folder, "mauve", "gpt2-large")
         if not any(kind in str(folder) for kind in ("gpt2", "bert")):
@@ -179,9 +179,9 @@ def find_metric(name: str) -> BertScore | Mauve | None:
 
 
 def _model(kind: str, folder: Path | None, package: str, usual: str) -> Path:
-    """The folder, if it and the extra are there."""
+    """Return the folder if it and the extra exist. Raises MissingExtra or SettingsError."""
     for needed in (package, "torch"):
-        require_extra(needed, EXTRA, f"the measure {kind}")
+        require_extra(needed, EXTRA, f"the metric {kind}")
     if folder is None:
         raise SettingsError(
             f"{kind} needs the folder of a model: download {usual} once and ask for {kind}=FOLDER"
@@ -192,7 +192,7 @@ def _model(kind: str, folder: Path | None, package: str, usual: str) -> Path:
 
 
 def _unusable(folder: Path, error: Exception) -> SettingsError:
-    said = " ".join((str(error) or type(error).__name__).split())[:_SAID]
+    said = " ".join((str(error) or type(error).__name__).split())[:_MAX_MESSAGE]
     if isinstance(error, OverflowError):
         said = "its tokenizer_config.json says no model_max_length"
     return SettingsError(f"the model in {folder} can't be used: {said}")
