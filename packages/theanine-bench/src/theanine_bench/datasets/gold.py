@@ -19,11 +19,10 @@ from pydantic import BaseModel
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.importers.dates import DEFAULT_START
-from theanine.importers.schema import parse
-from theanine.importers.source import decode, opened
 from theanine.text.words import sentences
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, validate
+from theanine_bench.files import read_lines
 
 UNTRACED = "gold memories without a turn"
 _SESSION = re.compile(r"session_(\d+)")
@@ -147,10 +146,8 @@ def _read_persona_summaries(files: Sequence[Path]) -> list[History]:
 
 
 def _persona_sessions(file: Path) -> Iterator[_PersonaSession]:
-    with opened(file) as source:
-        for line, offset, raw in source.lines():
-            where = f"{file}, line {line}"
-            yield validate(_PersonaSession, parse(decode(raw, where, offset), where), where)
+    for record, where in read_lines(file):
+        yield validate(_PersonaSession, record, where)
 
 
 def _transcript(key: str, session: _PersonaSession, start: datetime) -> Transcript | None:

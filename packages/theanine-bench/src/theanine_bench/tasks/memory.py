@@ -1,7 +1,7 @@
-"""What a method writes of histories, held against gold memories and against its own source turns.
+"""The memory bench: what a method remembers, against gold memories and its own source turns.
 
-A case is a history: all its sessions are remembered, then the live memories are read out with the
-turns behind them. Each row of a verdict names the memory, its turns and what it says.
+A sample is a history: all its sessions are remembered, then the live memories are listed with their
+source turns. Each row of a verdict names the memory, its turns and what it says.
 """
 
 from __future__ import annotations
@@ -37,48 +37,53 @@ from theanine_bench.samples import Group, Sample, SampleResult, Score, Stage, li
 from theanine_bench.targets.target import ClientTarget, Output, TargetContext
 
 BENCH = "memory"
-ASKED = "What is remembered?"
+QUESTION = "What is remembered?"
 NEAR, NEAR_BACK = 4, 2
-"""How many memories a judge reads of each gold memory, and gold memories of each memory."""
+"""The number of memories that a judge reads for each gold memory, and of gold memories for each
+memory."""
 
 
 def memory_task(
-    golden: Sequence[GoldHistory],
+    histories: Sequence[GoldHistory],
     data: str,
     judge: str = LOCAL_MODEL,
     kinds: Sequence[str] = (),
     limit: int | None = None,
 ) -> Task:
-    """A case a history; measured by rule, and by a judge where the run has one.
+    """Return a task with a sample for each history, scored by rule and by the judge, if any.
 
-    ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count.
+    ``data`` is the hash of its files; ``kinds`` are the kinds of memories that count, by default
+    all.
     """
     judged: list[Metric] = [] if judge == LOCAL_MODEL else [MATCHED, SUPPORTED, REPEATED]
-    told = f"{data}\0{','.join(sorted(kinds))}"
+    content = f"{data}\0{','.join(sorted(kinds))}"
     return Task(
         bench=BENCH,
-        data=hashlib.sha256(told.encode()).hexdigest(),
-        groups=limit_samples([_group(one) for one in golden], limit),
+        data=hashlib.sha256(content.encode()).hexdigest(),
+        groups=limit_samples([_group(one) for one in histories], limit),
         metrics=[ByRule(), *judged],
-        target=partial(ReadOut, kinds=kinds),
+        target=partial(MemoryLister, kinds=kinds),
     )
 
 
-def _group(one: GoldHistory) -> Group:
-    history = one.history
-    last = max(turn.at for transcript in history.transcripts for turn in transcript.turns)
-    names = {turn.speaker for transcript in history.transcripts for turn in transcript.turns}
-    case = Sample(
+def _group(gold: GoldHistory) -> Group:
+    history = gold.history
+    turns = [turn for transcript in history.transcripts for turn in transcript.turns]
+    at = max(turn.at for turn in turns) + timedelta(minutes=1)
+    sample = Sample(
         id=history.name,
-        dialogue=(Utterance(text=ASKED, speaker="bench", at=last + timedelta(minutes=1)),),
-        reference="\n".join(wanted.text for wanted in one.memories),
-        extra={"gold": [asdict(wanted) for wanted in one.memories], "speakers": sorted(names)},
+        dialogue=(Utterance(text=QUESTION, speaker="bench", at=at),),
+        reference="\n".join(memory.text for memory in gold.memories),
+        extra={
+            "gold": [asdict(memory) for memory in gold.memories],
+            "speakers": sorted({turn.speaker for turn in turns}),
+        },
     )
-    stage = Stage(histories=(history,), samples=(case,))
-    return Group(id=history.name, stages=(stage,), dropped=one.dropped)
+    stage = Stage(histories=(history,), samples=(sample,))
+    return Group(id=history.name, stages=(stage,), dropped=gold.dropped)
 
 
-class ReadOut(ClientTarget):
+class MemoryLister(ClientTarget):
     """A memory client that answers every sample with all its live memories and their turns.
 
     With ``kinds``, memories of other kinds don't count.
@@ -91,17 +96,17 @@ class ReadOut(ClientTarget):
         self._kinds = frozenset(kinds)
 
     async def answer(self, sample: Sample, user: str) -> Output:
-        """Return the live memories, one a line. Asks no model."""
-        memory = self.client.user(user)
-        memories = await memory.memories()
-        marked = {mark.memory for mark in await memory.marks()}
-        turns = {turn.id: turn for turn in await memory.turns()}
+        """Return the live memories, one per line, without asking a model."""
+        client = self.client.user(user)
+        memories = await client.memories()
+        marked = {mark.memory for mark in await client.marks()}
+        turns = {turn.id: turn for turn in await client.turns()}
         by_id = {memory.id: memory for memory in memories}
         parts = [
             Part(
                 text=memory.text,
                 memories=(memory,),
-                source_turns=tuple(turns[id] for id in _grounds(memory, by_id) if id in turns),
+                source_turns=tuple(turns[id] for id in _source_turns(memory, by_id) if id in turns),
                 made_by=memory.made_by,
             )
             for memory in memories
@@ -113,96 +118,95 @@ class ReadOut(ClientTarget):
         )
 
 
-def _grounds(memory: Memory, known: Mapping[int, Memory]) -> list[int]:
-    """The turns behind a memory and behind all that it was made of, ascending."""
+def _source_turns(memory: Memory, by_id: Mapping[int, Memory]) -> list[int]:
+    """Return the ids of all source turns, including those of ``derived_from``, ascending."""
     turns, seen, waiting = set[int](), {memory.id}, [memory]
     while waiting:
         one = waiting.pop()
         turns.update(one.source_turns)
-        fresh = [origin for origin in one.derived_from if origin not in seen and origin in known]
-        seen.update(fresh)
-        waiting += [known[origin] for origin in fresh]
+        new = [id for id in one.derived_from if id not in seen and id in by_id]
+        seen.update(new)
+        waiting += [by_id[id] for id in new]
     return sorted(turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _MemoryCase:
-    """An item as its measures need it."""
+class _Memories:
+    """A result's memories, and the gold memories as ``(text, speaker)``."""
 
     written: list[WrittenMemory]
-    wanted: list[tuple[str, str]]
+    gold: list[tuple[str, str]]
     names: frozenset[str]
 
     @classmethod
-    def from_result(cls, item: SampleResult) -> _MemoryCase:
+    def from_result(cls, result: SampleResult) -> _Memories:
+        names = [content_stems(name) for name in result.extra["speakers"]]
         return cls(
             written=[
                 WrittenMemory(id=part["memories"][0], text=part["text"], sources=part["sources"])
-                for part in item.recalled
+                for part in result.recalled
             ],
-            wanted=[(one["text"], one["speaker"]) for one in item.extra["gold"]],
-            names=frozenset[str]().union(*(content_stems(name) for name in item.extra["speakers"])),
+            gold=[(one["text"], one["speaker"]) for one in result.extra["gold"]],
+            names=frozenset[str]().union(*names),
         )
 
     def by_rule(self) -> list[list[int]]:
-        """For each wanted statement the places of the memories that have most of its words."""
-        table = coverage(self.written, self.wanted, self.names)
+        """Return, for each gold memory, the indexes of memories that have most of its words."""
+        table = coverage(self.written, self.gold, self.names)
         return [[i for i, share in enumerate(row) if share >= COVERAGE_THRESHOLD] for row in table]
 
     def near(self) -> list[list[int]]:
-        """For each wanted statement the places of the memories that a judge should read."""
-        table = coverage(self.written, self.wanted, self.names)
-        found = [_best(row, NEAR) for row in table]
-        for place in range(len(self.written)):
-            for row in _best([row[place] for row in table], NEAR_BACK):
-                found[row] = sorted({*found[row], place})
-        return found
+        """Return, for each gold memory, the indexes of memories that a judge should read."""
+        table = coverage(self.written, self.gold, self.names)
+        near = [_best(row, NEAR) for row in table]
+        for index in range(len(self.written)):
+            for row in _best([row[index] for row in table], NEAR_BACK):
+                near[row] = sorted({*near[row], index})
+        return near
 
-    def row(self, place: int, **more: object) -> dict[str, object]:
-        """A verdict's row on a memory, with the numbers of its turns."""
-        one = self.written[place]
+    def rate(self, count: int) -> float:
+        """Return the share of the memories; 0 if there are none."""
+        return count / len(self.written) if self.written else 0.0
+
+    def row(self, index: int, **more: object) -> dict[str, object]:
+        """Return a verdict's row on a memory, with the ids of its turns."""
+        one = self.written[index]
         turns = [source["turn"] for source in one.sources]
         return {"memory": one.id, "text": one.text, "turns": turns, **more}
 
+    def score_matches(
+        self, matches: Sequence[Sequence[int]]
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return precision, recall and F1 of a matching, and its rows.
+
+        ``matches`` are the indexes of the memories that say each gold memory.
+        """
+        precision = self.rate(len({index for indexes in matches for index in indexes}))
+        recall = sum(bool(indexes) for indexes in matches) / len(matches)
+        values = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
+        gold = [
+            {"gold": n, "text": text, "said by": [self.written[index].id for index in indexes]}
+            for n, ((text, _), indexes) in enumerate(zip(self.gold, matches, strict=True), 1)
+        ]
+        rows = [
+            self.row(index, says=[n for n, indexes in enumerate(matches, 1) if index in indexes])
+            for index in range(len(self.written))
+        ]
+        return values, {"gold": gold, "memories": rows}
+
 
 def _best(row: Sequence[float], most: int) -> list[int]:
-    """The places of the highest values above 0, the first of alike ones."""
-    ordered = sorted(
-        (place for place, value in enumerate(row) if value), key=lambda p: (-row[p], p)
-    )
-    return sorted(ordered[:most])
-
-
-def _found(
-    case: _MemoryCase, said: Sequence[Sequence[int]]
-) -> tuple[dict[str, float], dict[str, Any]]:
-    """Precision, recall and F1 of a matching, and its rows."""
-    hits = {place for places in said for place in places}
-    precision = len(hits) / len(case.written) if case.written else 0.0
-    recall = sum(bool(places) for places in said) / len(said)
-    values = {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
-    gold = [
-        {"gold": number, "text": text, "said by": [case.written[place].id for place in places]}
-        for number, ((text, _), places) in enumerate(zip(case.wanted, said, strict=True), 1)
-    ]
-    rows = [
-        case.row(place, says=[n for n, places in enumerate(said, 1) if place in places])
-        for place in range(len(case.written))
-    ]
-    return values, {"gold": gold, "memories": rows}
-
-
-def _rate(count: int, case: _MemoryCase) -> float:
-    """A share of what was written; 0 where nothing was."""
-    return count / len(case.written) if case.written else 0.0
+    """Return the indexes of the highest values above 0, ascending; of equal ones, the first."""
+    indexes = [index for index, value in enumerate(row) if value]
+    return sorted(sorted(indexes, key=lambda index: (-row[index], index))[:most])
 
 
 @dataclass(frozen=True, slots=True)
 class ByRule:
-    """All of it by words alone: the baseline that needs no judge.
+    """Scores by shared words: the baseline that needs no judge.
 
-    ``rule/words-*`` are of all words written against all words wanted, as bags (LLM-Rsum's figure
-    4); ``rule/written`` is how many memories there are.
+    ``rule/words-*`` compare all written words with all gold words as bags (LLM-Rsum's figure 4);
+    ``rule/written`` is the number of memories.
     """
 
     name: str = "rule"
@@ -210,107 +214,103 @@ class ByRule:
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """Nothing found; nothing written, so nothing wrong in it."""
+        """0: nothing is found; nothing is written, so nothing is wrong."""
         names = ("precision", "recall", "f1", "words-precision", "words-recall", "words-f1")
         rates = ("unsupported", "duplicate", "empty", "written")
         return {f"rule/{name}": 0.0 for name in (*names, *rates)}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
-        """The values, with a row for each memory and each gold memory."""
-        case = _MemoryCase.from_result(result)
-        values, rows = _found(case, case.by_rule())
-        texts = [text for text, _ in case.wanted]
-        bags = bag_overlap([one.text for one in case.written], texts)
+        """Return the scores, with a row for each memory and each gold memory."""
+        case = _Memories.from_result(result)
+        values, rows = case.score_matches(case.by_rule())
+        bags = bag_overlap([one.text for one in case.written], [text for text, _ in case.gold])
         values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
-        about = [content_stems(one.text, case.names) for one in case.written]
+        stems = [content_stems(one.text, case.names) for one in case.written]
         shares = [
             grounding(one, memory.source_texts) if memory.sources else 0.0
-            for one, memory in zip(about, case.written, strict=True)
+            for one, memory in zip(stems, case.written, strict=True)
         ]
-        twice = find_duplicates(about)
-        values["unsupported"] = _rate(sum(share < GROUNDING_THRESHOLD for share in shares), case)
-        values["duplicate"] = _rate(len(twice), case)
-        values["empty"] = _rate(sum(not one for one in about), case)
+        duplicates = find_duplicates(stems)
+        values["unsupported"] = case.rate(sum(share < GROUNDING_THRESHOLD for share in shares))
+        values["duplicate"] = case.rate(len(duplicates))
+        values["empty"] = case.rate(sum(not one for one in stems))
         values["written"] = float(len(case.written))
-        for place, row in enumerate(rows["memories"]):
-            row["in its turns"] = round(shares[place], 3)
-            if place in twice:
-                row["repeats"] = case.written[twice[place]].id
-        return Score(values={f"rule/{name}": one for name, one in values.items()}, verdict=rows)
+        for index, row in enumerate(rows["memories"]):
+            row["in its turns"] = round(shares[index], 3)
+            if index in duplicates:
+                row["repeats"] = case.written[duplicates[index]].id
+        return Score(values={f"rule/{name}": value for name, value in values.items()}, verdict=rows)
 
 
 Judged = tuple[Mapping[str, float], Mapping[str, Any]]
-"""Numbers by name, and a verdict's rows."""
+"""Scores by name, and a verdict's rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByJudge:
-    """What a judge reads of it.
+    """Scores by a judge who reads the memories.
 
     Attributes:
-        numbers: the names of its values. Each is 0 where nothing was written: nothing is found
-            then, and nothing is wrong.
-        read: asks the judge.
+        numbers: names of its scores. Each is 0 if nothing is written.
+        judge_case: asks the judge.
     """
 
     name: str
     numbers: tuple[str, ...]
-    judge_case: Callable[[_MemoryCase, ScopedChat], Awaitable[Judged]]
+    judge_case: Callable[[_Memories, ScopedChat], Awaitable[Judged]]
     needs_judge: bool = True
 
     @property
     def worst(self) -> Mapping[str, float]:
-        """Nothing found; nothing written, so nothing wrong in it."""
-        return self._named(dict.fromkeys(self.numbers, 0.0))
+        """0: nothing is found; nothing is written, so nothing is wrong."""
+        return {f"{self.name}/{name}": 0.0 for name in self.numbers}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
-        """The values, with a row for each memory. Raises ModelError when the judge fails."""
+        """Return the scores, with a row for each memory. Raises ModelError if the judge fails."""
         if judge is None:
             raise SettingsError("memories are judged by a model: name one with --judge")
-        values, rows = await self.judge_case(_MemoryCase.from_result(result), judge)
-        return Score(values=self._named(values), verdict=rows)
-
-    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {f"{self.name}/{name}": value for name, value in values.items()}
+        values, rows = await self.judge_case(_Memories.from_result(result), judge)
+        named = {f"{self.name}/{name}": value for name, value in values.items()}
+        return Score(values=named, verdict=rows)
 
 
-async def _match(case: _MemoryCase, judge: ScopedChat) -> Judged:
-    wanted = [f"{speaker}: {text}" if speaker else text for text, speaker in case.wanted]
+async def _match(case: _Memories, judge: ScopedChat) -> Judged:
+    gold = [f"{speaker}: {text}" if speaker else text for text, speaker in case.gold]
     texts = [one.text for one in case.written]
-    return _found(case, await match(wanted, texts, case.near(), judge))
+    return case.score_matches(await match(gold, texts, case.near(), judge))
 
 
-async def _support(case: _MemoryCase, judge: ScopedChat) -> Judged:
+async def _support(case: _Memories, judge: ScopedChat) -> Judged:
     verdicts = await supports(case.written, judge)
     labels = [one.label for one in verdicts]
     rows = [
-        case.row(place, label=one.label, explanation=one.explanation)
-        for place, one in enumerate(verdicts)
+        case.row(index, label=one.label, explanation=one.explanation)
+        for index, one in enumerate(verdicts)
     ]
-    return {name: _rate(labels.count(name), case) for name in UNSUPPORTED}, {"memories": rows}
+    return {name: case.rate(labels.count(name)) for name in UNSUPPORTED}, {"memories": rows}
 
 
-async def _repeat(case: _MemoryCase, judge: ScopedChat) -> Judged:
+async def _repeat(case: _Memories, judge: ScopedChat) -> Judged:
     texts = [one.text for one in case.written]
     table = coverage(case.written, [(text, "") for text in texts], case.names)
-    near = [_best(row[:place], NEAR_BACK) for place, row in enumerate(table)]
+    near = [_best(row[:index], NEAR_BACK) for index, row in enumerate(table)]
     rows = [
-        case.row(place, repeats=[case.written[one].id for one in places])
-        for place, places in enumerate(await match(texts, texts, near, judge))
-        if places
+        case.row(index, repeats=[case.written[earlier].id for earlier in repeated])
+        for index, repeated in enumerate(await match(texts, texts, near, judge))
+        if repeated
     ]
-    return {"duplicate": _rate(len(rows), case)}, {"memories": rows}
+    return {"duplicate": case.rate(len(rows))}, {"memories": rows}
 
 
 UNSUPPORTED = ("unsupported", "partly", "empty")
 MATCHED = ByJudge("match", ("precision", "recall", "f1"), _match)
 """Which memories say which gold memory."""
 SUPPORTED = ByJudge("support", UNSUPPORTED, _support)
-"""Shares of memories that their own source turns do not bear out."""
+"""Shares of memories that their own source turns don't support."""
 REPEATED = ByJudge("repeat", ("duplicate",), _repeat)
-"""The share of memories that say again what an earlier one says."""
+"""The share of memories that repeat an earlier one."""
 
 
 def data_hash(data: Path, gold: Path | None) -> str:
-    """Of the data and of the file with gold memories."""
+    """Return the hash of the data and of the file with gold memories."""
     return hash_files(data) + ("" if gold is None else hash_files(gold))
