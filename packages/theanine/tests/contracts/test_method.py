@@ -1,4 +1,4 @@
-"""Our own methods keep to the contract that we give to everybody."""
+"""The built-in methods pass the contract that theanine publishes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from theanine.testing.contract import MethodContract
 
 
 class TestOurMethods(MethodContract):
-    """The exported suite over every method; one more is one more parameter."""
+    """The published suite, for every built-in method."""
 
     @pytest.fixture(params=METHODS)
     def method(self, request: pytest.FixtureRequest) -> str:
-        """One after the other."""
+        """The id of each built-in method."""
         return str(request.param)

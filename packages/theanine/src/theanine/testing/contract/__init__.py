@@ -1,4 +1,4 @@
-"""The contract of a method, as tests to run on your own.
+"""The contract of a method, as tests that you can run on your own method.
 
 ::
 
@@ -7,8 +7,8 @@
     class TestMine(MethodContract):
         name = "mine"
 
-Needs pytest; what a model is asked in it needs the extra ``theanine[models]``, and is skipped
-without it. See ``docs/own-method.md``.
+Needs pytest. Tests that call a model are skipped without the extra ``theanine[models]``. See
+``docs/own-method.md``.
 """
 
 import pytest

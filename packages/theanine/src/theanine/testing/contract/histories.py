@@ -1,4 +1,4 @@
-"""Test data and helpers of the contract."""
+"""Histories and helpers of the contract tests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from theanine.types import History, Memory, Transcript, Utterance
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SECRET = "cormorant-4417"
-ASKED = [question.question for question in load_questions()]
+QUESTIONS = [question.question for question in load_questions()]
 SESSIONS = 4
 IN_FLIGHT = 8
-"""Calls under way at once, at most: so many may be lost with the process that made them."""
+"""Maximum calls in flight, whose replies are lost when their process is killed."""
 
 if sys.platform == "win32":
     _CONTEXT = multiprocessing.get_context("spawn")
-else:  # one process imports everything, once, and children branch off from it
+else:  # one process imports everything once; children are forked from it
     _CONTEXT = multiprocessing.get_context("forkserver")
     _CONTEXT.set_forkserver_preload(
         [
@@ -40,13 +40,13 @@ else:  # one process imports everything, once, and children branch off from it
 
 
 def demo() -> History:
-    """The bundled conversation's first sessions, in which both sides speak."""
+    """Return the first sessions of the bundled conversation."""
     whole = read_histories(HARBOUR).histories[0]
     return replace(whole, transcripts=whole.transcripts[:SESSIONS])
 
 
-def single(*texts: str, key: str = "one", day: int = 0) -> History:
-    """One session of a user's turns."""
+def one_session(*texts: str, key: str = "one", day: int = 0) -> History:
+    """Return a history of one session with turns of a user."""
     at = START + timedelta(days=day)
     turns = [
         Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i))
@@ -57,31 +57,31 @@ def single(*texts: str, key: str = "one", day: int = 0) -> History:
 
 SMALL: Mapping[str, History] = {
     "empty": History(name="ana", transcripts=[]),
-    "greeting": single("Hello."),
-    "one turn": single("I am terrified of ships."),
-    "nothing to say": single("？", "🛶" * 50, "…"),
+    "greeting": one_session("Hello."),
+    "one turn": one_session("I am terrified of ships."),
+    "no words": one_session("？", "🛶" * 50, "…"),
 }
-"""Histories of next to nothing, by name."""
+"""Tiny histories by name."""
 
 
-def learn(agent: Any, history: History, user: str = "ana") -> None:
-    """Log and remember a history; nothing may fail."""
-    agent.user(user).log(history)
-    settle(agent, user)
+def log_and_remember(client: Any, history: History, user: str = "ana") -> None:
+    """Log and remember a history; fail if a session can't be remembered."""
+    client.user(user).log(history)
+    remember_pending(client, user)
 
 
-def settle(agent: Any, user: str = "ana") -> None:
-    """Remember all pending sessions; nothing may fail."""
-    failures = [report.failure for report in agent.user(user).remember() if report.failure]
+def remember_pending(client: Any, user: str = "ana") -> None:
+    """Remember all pending sessions; fail if one can't be remembered."""
+    failures = [report.failure for report in client.user(user).remember() if report.failure]
     assert failures == [], failures
-    assert agent.user(user).pending() == []
+    assert client.user(user).pending() == []
 
 
-def everything(agent: Any, user: str = "ana") -> tuple[Any, ...]:
+def snapshot(client: Any, user: str = "ana") -> tuple[Any, ...]:
     """Return all memories, links and marks, and the recollections of some questions."""
-    memory = agent.user(user)
-    recollections = [memory.recall(question) for question in ASKED]
-    return (memory.memories(), memory.links(), memory.marks(), recollections)
+    handle = client.user(user)
+    recollections = [handle.recall(question) for question in QUESTIONS]
+    return (handle.memories(), handle.links(), handle.marks(), recollections)
 
 
 def source_turn_ids(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
@@ -96,45 +96,45 @@ def source_turn_ids(memory: Memory, memories: Mapping[int, Memory]) -> set[int]:
     return turns
 
 
-def in_files(path: Path, words: str) -> bool:
-    """Return whether a text is in any file of a store."""
+def in_files(path: Path, text: str) -> bool:
+    """Return whether any file of a store contains a text."""
     files = path.parent.glob(f"{path.name}*")
-    return any(words.encode() in file.read_bytes() for file in files)
+    return any(text.encode() in file.read_bytes() for file in files)
 
 
-def records_of(agent: Any, words: str) -> list[dict[str, Any]]:
+def records_with(client: Any, text: str) -> list[dict[str, Any]]:
     """Return the exported records that contain a text."""
-    records: Sequence[dict[str, Any]] = list(agent.export())
-    return [record for record in records if words in json.dumps(record, ensure_ascii=False)]
+    records: Sequence[dict[str, Any]] = list(client.export())
+    return [record for record in records if text in json.dumps(record, ensure_ascii=False)]
 
 
 class Child:
     """A process that remembers the pending sessions of a store, to be killed."""
 
     def __init__(self, **options: Any) -> None:
-        self._told, telling = _CONTEXT.Pipe(duplex=False)
-        self._process = _CONTEXT.Process(target=_remember, args=(options, telling))
+        self._receiver, sender = _CONTEXT.Pipe(duplex=False)
+        self._process = _CONTEXT.Process(target=_remember, args=(options, sender))
         self._process.start()
-        telling.close()
+        sender.close()
 
     def kill(self) -> None:
-        """Kill the process, without any cleanup."""
+        """Kill the process."""
         self._process.kill()
 
-    def watch(self, seen: Callable[[], None]) -> bool:
-        """Call ``seen`` after each session; return whether the process ended by itself."""
-        with self._told as told:
+    def watch(self, on_session: Callable[[], None]) -> bool:
+        """Call ``on_session`` after each session; return whether the process ended by itself."""
+        with self._receiver as receiver:
             try:
                 while True:
-                    told.recv()
-                    seen()
+                    receiver.recv()
+                    on_session()
             except (EOFError, ConnectionError):
                 self._process.join(60)
-        lived = self._process.exitcode == 0
+        finished = self._process.exitcode == 0
         self._process.close()
-        return lived
+        return finished
 
 
-def _remember(options: dict[str, Any], telling: Connection) -> None:
-    with theanine.open(**options) as agent:
-        agent.remember(progress=lambda report: telling.send(report.session))
+def _remember(options: dict[str, Any], sender: Connection) -> None:
+    with theanine.open(**options) as client:
+        client.remember(progress=lambda report: sender.send(report.session))
