@@ -18,7 +18,7 @@ from theanine.cli.options import ModelOptions, expand_options
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize, visible
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import ImportedHistories, is_store_export, read_histories
+from theanine.importers import is_store_export, read_histories
 
 STANDARD_INPUT = "-"
 
@@ -89,7 +89,12 @@ def import_(
                 _restore(client, file, user)
                 continue
             reader = read_histories(source, **reading)
-            _check_user(reader, file, user)
+            names = [history.name for history in reader.histories]
+            if user is not None and len(names) > 1:
+                raise SettingsError(
+                    f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out "
+                    "--user to import each under its own name"
+                )
             notify_once()
             for history in reader.histories:
                 complete = _remember(client, history, user) and complete
@@ -116,15 +121,6 @@ def _restore(client: Client, file: str, user: str | None) -> None:
         except ValueError as error:
             raise BadInput(f"invalid JSON ({error})", f"{file}, line {number}") from None
     print(f"{file}: {pluralize(client.restore(records), 'new records')}")
-
-
-def _check_user(reader: ImportedHistories, file: str, user: str | None) -> None:
-    names = [history.name for history in reader.histories]
-    if user is not None and len(names) > 1:
-        raise SettingsError(
-            f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out --user to "
-            "import each under its own name"
-        )
 
 
 def _remember(client: Client, history: History, user: str | None) -> bool:

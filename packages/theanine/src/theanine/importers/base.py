@@ -227,14 +227,12 @@ class Format:
 
     Attributes:
         name: its name for ``--format``.
-        summary: one line of description.
         sniff: whether a source is of this format, by its ``kind``, ``first`` and ``lines``.
         read: yields the histories of a source.
         memories: whether it can hold memories.
     """
 
     name: str
-    summary: str
     sniff: Callable[[Intake], bool]
     read: Callable[[Intake], Iterator[History]]
     memories: bool = False

@@ -27,10 +27,6 @@ class _Turn(ChatTurn):
     time_anchor: Text | None = None
 
 
-def _sniff(intake: Intake) -> bool:
-    return {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
-
-
 def _holds_plans(record: Mapping[str, object]) -> bool:
     return bool(record) and all(key.startswith("plan-") for key in record)
 
@@ -77,7 +73,8 @@ def _session(intake: Intake, key: str, record: Object, where: str) -> UntimedSes
 
 FORMAT = Format(
     name="beam",
-    summary="BEAM: a long chat with an assistant in dated batches (chat.json)",
-    sniff=_sniff,
+    sniff=lambda intake: (
+        {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
+    ),
     read=_read,
 )

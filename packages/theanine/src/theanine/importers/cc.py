@@ -65,7 +65,6 @@ def _sessions(intake: Intake, record: Object, name: str, where: str) -> Iterator
 
 FORMAT = Format(
     name="cc",
-    summary="Conversation Chronicles: five undated sessions of two people",
     sniff=_sniff,
     read=each_record(_read),
 )

@@ -138,7 +138,6 @@ def _time(
 
 FORMAT = Format(
     name="chatgpt",
-    summary="ChatGPT's data export (conversations.json)",
     sniff=lambda intake: isinstance(intake.first.get("mapping"), dict),
     read=_read,
 )

@@ -206,7 +206,6 @@ def _transcripts(intake: Intake, person: _Person) -> Iterator[Transcript]:
 
 FORMAT = Format(
     name="jsonl",
-    summary="our JSON Lines: a turn a line (see docs/formats.md)",
     sniff=_sniff,
     read=_read,
     memories=True,

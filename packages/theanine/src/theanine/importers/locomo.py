@@ -40,10 +40,6 @@ class _Turn(Item):
         return self.blip_caption or ("a picture" if self.img_url else "")
 
 
-def _sniff(intake: Intake) -> bool:
-    return isinstance(intake.first.get("conversation"), dict) and "sample_id" in intake.first
-
-
 def _read(intake: Intake, record: Object, where: str) -> History:
     sample = check(_Sample, record, where)
     return make_history(intake, sample.sample_id, _sessions(intake, sample, where))
@@ -108,8 +104,9 @@ def _memories(
 
 FORMAT = Format(
     name="locomo",
-    summary="LoCoMo: dated conversations of two friends, with observed facts",
-    sniff=_sniff,
+    sniff=lambda intake: (
+        isinstance(intake.first.get("conversation"), dict) and "sample_id" in intake.first
+    ),
     read=each_record(_read),
     memories=True,
 )

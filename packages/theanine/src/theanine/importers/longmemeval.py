@@ -60,7 +60,6 @@ def _sessions(intake: Intake, question: _Question, where: str) -> Iterator[Untim
 
 FORMAT = Format(
     name="longmemeval",
-    summary="LongMemEval: questions with their haystacks of dated chats",
     sniff=lambda intake: "haystack_sessions" in intake.first,
     read=each_record(_read),
 )

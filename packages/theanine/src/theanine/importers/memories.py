@@ -26,10 +26,6 @@ class _Episode(Item):
     summary: Object
 
 
-def _sniff(intake: Intake) -> bool:
-    return "dataID" in intake.first and isinstance(intake.first.get("summary"), dict)
-
-
 def _read(intake: Intake) -> Iterator[History]:
     if not intake.options.memories:
         raise BadInput("it holds only memories; import it with --memories", intake.name)
@@ -65,8 +61,7 @@ def _read_episode(intake: Intake, record: Object, where: str) -> History:
 
 FORMAT = Format(
     name="memories",
-    summary="memories by session, without the turns (--memories)",
-    sniff=_sniff,
+    sniff=lambda intake: "dataID" in intake.first and isinstance(intake.first.get("summary"), dict),
     read=_read,
     memories=True,
 )

@@ -72,7 +72,6 @@ def _sessions(intake: Intake, name: str, days: Object, where: str) -> Iterator[U
 
 FORMAT = Format(
     name="memorybank",
-    summary="MemoryBank: users with days of exchanges with an assistant",
     sniff=_sniff,
     read=_read,
 )

@@ -73,7 +73,6 @@ def _turns(intake: Intake, dialog: _Dialog, where: str) -> list[UntimedTurn]:
 
 FORMAT = Format(
     name="msc",
-    summary="Multi-Session Chat: two speakers over several undated sessions",
     sniff=lambda intake: {"dialog", "previous_dialogs"} <= intake.first.keys(),
     read=each_record(_read),
 )

@@ -22,7 +22,7 @@ _MODULES = (
     memories_format,
 )
 FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
-"""The formats by name; each has a one-line ``summary``."""
+"""The formats by name."""
 
 _MAX_LISTED = 20
 

@@ -144,7 +144,6 @@ def _dated_sessions(
 
 FORMAT = Format(
     name="text",
-    summary='plain text with "Speaker: text" lines, sessions under lines like # 2024-05-08',
     sniff=lambda intake: any(_TURN.fullmatch(line) for line in intake.lines),
     read=_read,
 )

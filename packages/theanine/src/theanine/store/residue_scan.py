@@ -33,16 +33,16 @@ def make_probes(texts: Iterable[str]) -> set[bytes]:
 
 def find_probes(blocks: Iterable[bytes], probes: set[bytes]) -> set[bytes]:
     """Return the probes that occur in any block; stops reading once all are found."""
-    found: set[bytes] = set()
+    matches: set[bytes] = set()
     if probes:
         heads = _HeadTable(probes)
         lengths = {len(probe) for probe in probes}
         for block in blocks:
             for start in heads.find_starts(block):
-                found |= probes & {block[start : start + length] for length in lengths}
-            if len(found) == len(probes):
+                matches |= probes & {block[start : start + length] for length in lengths}
+            if len(matches) == len(probes):
                 break
-    return found
+    return matches
 
 
 def read_blocks(paths: Iterable[Path]) -> Iterator[bytes]:

@@ -147,7 +147,7 @@ class SqliteStore(SqlStore):
             db.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             db.exec_driver_sql("COMMIT")
         except BaseException:
-            if db.connection.dbapi_connection and _in_transaction(db):
+            if getattr(db.connection.dbapi_connection, "in_transaction", False):
                 db.exec_driver_sql("ROLLBACK")
             raise
 
@@ -278,11 +278,11 @@ class SqliteStore(SqlStore):
     def _scrub_files(self, engine: sa.Engine, texts: set[str]) -> bool:
         self._clean_files(engine, _BUSY_TIMEOUT)
         probes = residue_scan.make_probes(texts)
-        found = residue_scan.find_probes(residue_scan.read_blocks(self.files), probes)
+        remaining = residue_scan.find_probes(residue_scan.read_blocks(self.files), probes)
         with self._read_transaction(
             engine
         ) as db:  # data that was not erased may have the same text
-            return residue_scan.find_probes(_read_texts(db), found) == found
+            return residue_scan.find_probes(_read_texts(db), remaining) == remaining
 
     def _clean_files(self, engine: sa.Engine, timeout: float) -> None:
         """Rewrite the file without deleted content, and empty the write-ahead log."""
@@ -336,10 +336,6 @@ def _code(error: exc.DBAPIError) -> int:
 
 def _is_busy(error: exc.DBAPIError) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _in_transaction(db: sa.Connection) -> bool:
-    return bool(getattr(db.connection.dbapi_connection, "in_transaction", False))
 
 
 def _read_texts(db: sa.Connection) -> Iterator[bytes]:

@@ -35,6 +35,7 @@ from theanine.store.sql.rows import (
     local_time,
     offset_minutes,
     scope_from_row,
+    scope_params,
 )
 from theanine.store.sql.vectors import load_active_embedder, require_embedder
 from theanine.store.validate import ROLES, check_scope, check_text, check_time
@@ -43,7 +44,7 @@ from theanine.types import MarkKind, Relation, Scope
 FORMAT = 2
 """Rises when older versions can no longer read an export."""
 
-READABLE_FORMATS = (1, 2)
+_READABLE_FORMATS = (1, 2)
 """Format 1 has the names of version 0.1; see ``_translate_old_names``."""
 
 TABLES: Mapping[str, sa.Table] = {
@@ -112,7 +113,8 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str,
     yield {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
     query = sa.select(t.scope).order_by(*SCOPE_NAMES)
     for row in db.execute(in_scope(db, query, scope)).all():
-        owner = _encode_scope(scope_from_row(row))
+        names = scope_params(scope_from_row(row))
+        owner = {n: name for n, name in names.items() if n == "user" or name != "default"}
         counters = {name: getattr(row, name) for name in _COUNTERS.values()}
         yield {"type": "scope", "scope": owner, **counters}
         for type_, table in TABLES.items():
@@ -144,12 +146,6 @@ def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterat
     )
     for row in db.execute(query).mappings():
         yield {**_encode_row(row), "embedder": active.name, "dimension": active.dimension}
-
-
-def _encode_scope(scope: Scope) -> dict[str, str]:
-    """Return the scope's names without those that are the default."""
-    names = {"user": scope.user, "agent": scope.agent, "tenant": scope.tenant}
-    return {name: value for name, value in names.items() if name == "user" or value != "default"}
 
 
 def _encode_row(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -358,7 +354,7 @@ def restore_records(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> 
         if not isinstance(cast("object", record), Mapping):
             raise BadInput("the record is not a JSON object", where)
         if record.get("type") == "theanine":
-            if record.get("format") not in READABLE_FORMATS:
+            if record.get("format") not in _READABLE_FORMATS:
                 raise BadInput(
                     f"the export has format {record.get('format')!r}; this version reads up to "
                     f"{FORMAT}: update theanine",

@@ -98,11 +98,11 @@ def _replace_recalled(
 ) -> None:
     """In ``Turn.recalled``, replace memories of the methods by ones on the same source turns.
 
-    So it stays known what an assistant's turn was based on: what it only repeats is not new, what
-    is recalled often keeps its strength, and quotes of a forgotten session are found. Each memory
-    gets a single replacement, the one that shares most source turns (the lowest number of equals),
-    because a finer method would otherwise put hundreds in the place of one summary; a memory that
-    shares none stays.
+    This keeps track of what an assistant's turn was based on: repetitions are recognized as such,
+    often recalled memories keep their strength, and quotes of a forgotten session are reported.
+    Each memory is replaced by the one that shares most source turns with it (of several, the one
+    with the lowest number), because a finer method may have hundreds of memories for one summary.
+    A memory that shares none stays.
     """
     new_by_turn: defaultdict[int, list[int]] = defaultdict(list)
     for memory, turn in _select_sources(db, scope_id, [replacement]):

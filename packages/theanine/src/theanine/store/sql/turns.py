@@ -264,13 +264,13 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
         db.execute(t.session.update().where(*later).values(ended_at=end))
     if row is None or new or new_memories:
         mark_pending(db, scope_id, session, method)
-    given = len(transcript.turns) + len(transcript.memories)
+    total = len(transcript.turns) + len(transcript.memories)
     return Logged(
         session=session,
         new_turns=len(new),
         new_memories=new_memories,
         new=row is None,
-        forgotten=given - len(turns) - len(imported),
+        forgotten=total - len(turns) - len(imported),
     )
 
 
@@ -311,14 +311,9 @@ def _select_new_turns(
 
 def _describe_difference(old: Turn, new: Utterance, *, dated: bool) -> str:
     """Name the first field in which a turn differs from the logged one; empty if none does."""
-    if old.text != new.text:
-        return "text"
-    if old.speaker != new.speaker:
-        return "speaker"
-    if old.role != new.role:
-        return "role"
-    if old.attachment != new.attachment:
-        return "attachment"
+    for name in ("text", "speaker", "role", "attachment"):
+        if getattr(old, name) != getattr(new, name):
+            return name
     if dated and micros(old.at) != micros(new.at):
         return f"time ({old.at.isoformat()}, not {new.at.isoformat()})"
     return ""

@@ -1,4 +1,4 @@
-"""What memories are made of, marks, notes with a turn, and what no import may bring back."""
+"""Provenance between memories, marks, notes of a turn, and tombstones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The method that a store is remembered by where none is named, for stores that kept none yet."""
+"""The default method of stores that have none yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    # Until now that was always this one, unless nothing was ever remembered by it.
+    # Before, the default was always theanine, unless nothing was remembered by it.
     op.execute(
         "INSERT INTO setting (name, value) "
         "SELECT 'method', method FROM remembering WHERE method NOT LIKE '%~%' "

@@ -1,4 +1,4 @@
-"""The journal's accounts in an index: budgets sum them before each call, without the words."""
+"""An index for the journal's costs, which are summed before each call without reading prompts."""
 
 from __future__ import annotations
 

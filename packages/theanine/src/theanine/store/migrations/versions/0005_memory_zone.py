@@ -1,4 +1,4 @@
-"""A memory's UTC offset: that of the turn that it has its time from."""
+"""A memory's UTC offset, taken from the turn that its time comes from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ down_revision = "0004"
 
 def upgrade() -> None:
     op.add_column("memory", sa.Column("zone", sa.Integer(), server_default="0", nullable=False))
-    # A memory made of others names no turn: then it is the last of its session.
+    # A memory derived from others has no source turn; it gets the last turn of its session.
     op.execute(
         "UPDATE memory SET zone = COALESCE("
         "(SELECT turn.zone FROM source JOIN turn"
