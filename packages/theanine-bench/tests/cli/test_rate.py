@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from support.browser import chromium, needs_browser
+from support.forking import Python
 from support.running import START, Terminal
 from theanine.demo import HARBOUR
 
@@ -35,19 +34,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def served(folder: Path, *options: str) -> Generator[str]:
     """The address at which the pages of the run are, until the end of the block."""
-    command = [sys.executable, "-c", START, "rate", str(folder), "--port", "0", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr
+    with Python(START, "rate", str(folder), "--port", "0", *options) as process:
         line = process.stderr.readline()
         match = re.search(r"http://127\.0\.0\.1:\d+", line)
         assert match, line
         yield match[0]
-    finally:
         process.terminate()
         process.wait(20)
-        if process.stderr:
-            process.stderr.close()
 
 
 def ask(url: str, path: str, sent: Any = None, **headers: str) -> tuple[int, str]:

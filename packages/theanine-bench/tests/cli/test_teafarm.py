@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.forking import Python
 from support.run_samples import sample_run
 from support.running import START, Terminal
 from theanine.demo import HARBOUR
@@ -151,7 +149,7 @@ def test_failures_are_reported_and_counted(run: Terminal) -> None:
 def test_killed_run_resumes_without_paying_twice(run: Terminal) -> None:
     text = RULED.replace("talks.jsonl", "short.jsonl")
     Path("ruled.txt").write_text(text, "utf-8")
-    victims: list[subprocess.Popen[bytes]] = []
+    victims: list[Python] = []
     with ScriptedServer(answer) as server:
         command = ["teafarm", "run", "ruled.txt", "--method", "memory-retrieval", "--out", "r"]
         wanted = [*command, *model(server), *judge(server)]
@@ -165,12 +163,9 @@ def test_killed_run_resumes_without_paying_twice(run: Terminal) -> None:
             return answer(request)
 
         server.script(murderous)
-        victims.append(
-            subprocess.Popen(
-                [sys.executable, "-c", START, *wanted], env=os.environ, stdout=subprocess.DEVNULL
-            )
-        )
-        assert victims[0].wait(60) < 0
+        victims.append(Python(START, *wanted))
+        with victims[0] as victim:
+            assert victim.wait() < 0
         server.script(answer)
         run.bare(*wanted)
         assert len(server.calls) - smooth <= smooth + 2  # what was in flight reached nobody

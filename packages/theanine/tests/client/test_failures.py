@@ -188,7 +188,7 @@ def _fill_up(path: str, report_file: str) -> None:
 
 def test_a_full_disk_is_an_error_and_loses_no_turn(path: str, tmp_path: Path) -> None:
     report_file = tmp_path / "told.txt"
-    process = multiprocessing.get_context("spawn").Process(
+    process = multiprocessing.get_context("forkserver").Process(
         target=_fill_up, args=(path, str(report_file))
     )
     process.start()
@@ -224,7 +224,7 @@ def _talk_and_remember(path: str, user: str, name: str) -> None:
 
 @pytest.mark.parametrize("users", [("ana", "ana"), ("ana", "bo")])
 def test_two_processes_hear_and_remember_concurrently(path: str, users: tuple[str, str]) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
     both = [
         context.Process(target=_talk_and_remember, args=(path, user, name))
         for user, name in zip(users, "xy", strict=True)
@@ -277,7 +277,7 @@ def _hear_until_error(path: str, report_file: str) -> None:
 def test_reembedding_while_the_store_is_in_use(path: str, tmp_path: Path) -> None:
     tell(path, *(f"I love the harbour of town {number} in spring." for number in range(40)))
     report_file = tmp_path / "told.txt"
-    hearing = multiprocessing.get_context("spawn").Process(
+    hearing = multiprocessing.get_context("forkserver").Process(
         target=_hear_until_error, args=(path, str(report_file))
     )
     hearing.start()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import signal
-import subprocess
-import sys
 import textwrap
 from dataclasses import replace
 from functools import cache
@@ -20,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import theanine
+from support.forking import Python
 from support.large import LOW, add, agreement, found, history, questions
 from theanine.embeddings.static import NAME
 from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, pack
@@ -59,13 +57,8 @@ def head(path: Path) -> dict[str, Any]:
     return json.loads(data[start : data.index(b"}\n", start) + 1])
 
 
-def python(code: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[4] / "tests",
-    )
+def python(code: str, *arguments: str) -> Python:
+    return Python(textwrap.dedent(code), *arguments)
 
 
 # the bytes of a file
@@ -324,12 +317,9 @@ async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Pat
     await store.open()
     rng = random.Random(5)
     for _ in range(4):
-        writer = python(KEEP, str(path))
-        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
-        await anyio.sleep(rng.uniform(0.02, 0.2))
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
+        with python(KEEP, str(path)) as writer:
+            assert writer.stdout.readline() == "ready\n"
+            await anyio.sleep(rng.uniform(0.02, 0.2))
         kept = await store.read_sidecar(ANA, "x")
         assert kept is None or kept == kept[:6] * 400_000
     assert await store.write_sidecar(ANA, "x", 0, [b"whole"])
@@ -356,8 +346,8 @@ def test_two_processes_extend_it_at_once(tmp_path: Path) -> None:
     with opened(path) as agent:
         add(agent, range(4))
         agent.user("ana").warm_up()
-    both = [python(BOTH, str(path), "4", "8"), python(BOTH, str(path), "8", "12")]
-    assert [one.communicate()[0] for one in both] == ["done\n", "done\n"]
+    with python(BOTH, str(path), "4", "8") as one, python(BOTH, str(path), "8", "12") as other:
+        assert (one.communicate()[1], other.communicate()[1]) == ("done\n", "done\n")
     with opened(path) as agent:
         agent.user("ana").warm_up()
         assert agreement(exactly(path), found(agent, ASKED)) >= 0.98
@@ -381,7 +371,8 @@ def test_without_the_extra_search_stays_exact(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with theanine.open(str(path), method="utterance") as agent:
         add(agent, range(4))
-    said, _ = python(WITHOUT, str(path)).communicate()
+    with python(WITHOUT, str(path)) as process:
+        _, said, _ = process.communicate()
     assert said.strip() == str(exactly(path))
     assert files(path) == []
 
@@ -402,9 +393,8 @@ def test_a_process_ends_in_the_middle_of_it(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with theanine.open(str(path), method="utterance") as agent:
         add(agent, range(7))
-    process = python(ENDS, str(path))
-    assert process.communicate()[0] == "done\n"
-    assert process.returncode == 0
+    with python(ENDS, str(path)) as process:
+        assert process.communicate()[:2] == (0, "done\n")
 
 
 @pytest.mark.anyio

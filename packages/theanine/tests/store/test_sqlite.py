@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import subprocess
@@ -22,6 +21,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import event
 
+from support.forking import Python
 from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.store import open_store
 from theanine.store.sql import schema, upgrade
@@ -47,23 +47,18 @@ async def refused(path: Path, error: type[Exception], message: str) -> None:
         assert path.read_bytes() == before, "a file that isn't ours is never changed"
 
 
-def python(script: str, *arguments: object, start: bool = False) -> subprocess.Popen[str]:
+def python(script: str, *arguments: object, start: bool = False) -> Python:
     """Run a script in a process of its own; waits for it unless ``start``."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    process = Python(textwrap.dedent(script), *map(str, arguments))
     if not start:
         finish(process)
     return process
 
 
-def finish(process: subprocess.Popen[str]) -> None:
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, output
+def finish(process: Python) -> None:
+    with process:
+        code, output, errors = process.communicate()
+    assert code == 0, output + errors
 
 
 # opening
@@ -177,7 +172,7 @@ def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
         """
     with older(tmp_path / "older.db", "0005"):
         pass
-    python(script, tmp_path)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script), tmp_path], check=True)
 
 
 @contextmanager
