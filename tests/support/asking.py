@@ -1,4 +1,4 @@
-"""Steps to ask, and a chat over a real store and a real scripted server."""
+"""Test prompts, and a chat over a real store and a scripted server."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from theanine.types import Scope
 ANA = Scope("ana")
 NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
 QUICK = Limits(first_wait=0.01, max_wait=0.3, timeout=30, patience=60)
-"""Quick to try again; a busy machine is no failure."""
+"""Limits with short waits and enough time for a busy machine."""
 
 
 class Box(BaseModel):
-    """Something with fields."""
+    """A reply schema with fields."""
 
     things: list[str]
     count: int
@@ -42,13 +42,13 @@ GOOD = '{"things": ["hat", "cat"], "count": 2}'
 
 
 def clock() -> datetime:
-    """Always noon."""
+    """Return noon."""
     return NOON
 
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[Store]:
-    """A store in which Ana has one session, number 1."""
+    """Return a store in which Ana has one session, number 1."""
     store = open_store(str(folder / "memory.db"))
     await store.open()
     try:
@@ -62,7 +62,7 @@ async def opened(folder: Path) -> AsyncGenerator[Store]:
 
 
 def over_http(server: ScriptedServer, store: Store, limits: Limits = QUICK) -> Chat:
-    """A chat that asks the server, through the provider library."""
+    """Return a chat that calls the server through the provider library."""
     model = open_chat("openai:gpt-4o-mini", base_url=server.base_url)
     assert model is not None
     _TALKS.append(chat(model, store, limits))
@@ -70,20 +70,20 @@ def over_http(server: ScriptedServer, store: Store, limits: Limits = QUICK) -> C
 
 
 def chat(model: ChatModel, store: Store, limits: Limits = QUICK) -> Chat:
-    """A chat over any model."""
+    """Return a chat over a model."""
     return Chat(model, store, clock, limits, Random(1))
 
 
 async def costs(store: Store) -> dict[str, CostLine]:
-    """The journal's sums by step."""
+    """Return the journal's sums by step."""
     return {line.step: line for line in await store.costs(ANA)}
 
 
 def serving(script: Script | None, **options: float) -> ScriptedServer:
-    """A scripted server; use it in a ``with``."""
+    """Return a scripted server, to be used in a ``with`` statement."""
     return ScriptedServer(script, latency=options.get("latency", 0.0))
 
 
 def limited(**changes: float) -> Limits:
-    """The quick limits with some changed."""
+    """Return the test limits with some changed."""
     return replace(QUICK, **changes)

@@ -1,4 +1,4 @@
-"""Reads and runs the fenced examples of a Markdown file.
+"""Read and run the fenced examples of a Markdown file.
 
 In a file's own order, in one empty folder:
 
@@ -37,7 +37,7 @@ TIME_LIMIT = 60
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced example: where it stands, its language, its marks and its text."""
+    """One fenced example: its line, language, marks and text."""
 
     path: Path
     line: int
@@ -46,7 +46,7 @@ class Block:
     text: str
 
     def mark(self, name: str) -> str | None:
-        """The value of ``name=value`` among the marks."""
+        """Return the value of ``name=value`` among the marks."""
         return next((m.partition("=")[2] for m in self.marks if m.startswith(f"{name}=")), None)
 
 
@@ -60,7 +60,7 @@ class Command:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    """Every fenced example of a Markdown file, in its order."""
+    """Return all fenced examples of a Markdown file in order."""
     text = path.read_text("utf-8")
     found: list[Block] = []
     for match in FENCE.finditer(text):
@@ -73,7 +73,7 @@ def blocks_of(path: Path) -> list[Block]:
 
 
 def commands_of(block: Block) -> Iterator[Command]:
-    """The commands of a console block; a line that ends with a backslash goes on in the next."""
+    """Return the commands of a console block; a backslash at a line's end continues it."""
     joined = re.sub(r"\\\n[> ]*", " ", block.text)
     for match in re.finditer(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", joined, re.M):
         line = block.line + joined.count("\n", 0, match.start())
@@ -81,7 +81,7 @@ def commands_of(block: Block) -> Iterator[Command]:
 
 
 def run(blocks: list[Block], folder: Path) -> None:
-    """Run one file's examples in a folder; the first that goes wrong raises and names its line."""
+    """Run one file's examples in a folder; the first failure is raised with its line."""
     module = ModuleType("example")
     sys.modules["example"] = module  # dataclasses and pydantic look their own module up
     try:
@@ -143,7 +143,7 @@ def _run_here(command: Command, folder: Path) -> tuple[int, str]:
 
 @contextmanager
 def _environment_of(folder: Path) -> Generator[None]:
-    """The environment and the empty standard input of an example, inside this process."""
+    """Set the environment and an empty standard input for an example in this process."""
     before, stdin = dict(os.environ), sys.stdin
     example = environment(folder)
     os.environ.clear()
@@ -159,7 +159,7 @@ def _environment_of(folder: Path) -> Generator[None]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """No terminal, so lines stay whole; ``theanine`` on the PATH, and no settings of our own."""
+    """Return an environment without a terminal or settings, with ``theanine`` on the PATH."""
     tools = folder / ".tools"
     tools.mkdir(exist_ok=True)
     program = "import sys; sys.argv[0] = 'theanine'; from theanine.cli import main; main()"
@@ -178,7 +178,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether an output is the shown one; ``…`` stands for anything, on a line or of lines."""
+    """Return whether an output matches; ``…`` matches any text in a line, or any lines."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == "…\n" else re.escape(line).replace("…", ".*")
         for line in _tidy(shown).splitlines(keepends=True)
@@ -187,5 +187,5 @@ def matches(shown: str, printed: str) -> bool:
 
 
 def _tidy(text: str) -> str:
-    """Without spaces at the ends of lines or empty lines at the ends, and closed by a newline."""
+    """Return text without trailing spaces and outer empty lines, ending with a newline."""
     return "\n".join(row.rstrip() for row in text.strip("\n").splitlines()).rstrip() + "\n"

@@ -1,4 +1,4 @@
-"""A real Chromium for pages; where there is none, the tests that need one are skipped."""
+"""A real Chromium for tests of pages; without one, these tests are skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ARGUMENTS = [
 
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """Started without a window, closed at the end."""
+    """Yield a headless Chromium."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         try:

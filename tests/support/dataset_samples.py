@@ -1,4 +1,4 @@
-"""Small data sets with questions, in our own words."""
+"""Small data sets with questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TURNS = [
 
 
 def locomo_questions(evidence: list[list[str]]) -> list[dict[str, Any]]:
-    """Two sessions, and a question for each list of evidence."""
+    """Return two sessions and a question for each list of evidence."""
     turns = [
         {"speaker": name, "dia_id": f"D{1 + i // 2}:{1 + i % 2}", "text": text}
         for i, (name, text) in enumerate(TURNS)

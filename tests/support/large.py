@@ -1,4 +1,4 @@
-"""Talk enough to outgrow exact search, where that is set low."""
+"""Enough turns for approximate search, with a low threshold."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACES = "harbour orchard attic library market bakery chapel stable cellar meado
 
 
 def texts(seed: int = 0) -> Iterator[str]:
-    """Statements without end, no two quite alike for long."""
+    """Yield statements without end, hardly any two the same."""
     rng = Random(seed)
     while True:
         yield (
@@ -33,7 +33,7 @@ def texts(seed: int = 0) -> Iterator[str]:
 
 
 def questions(count: int, seed: int = 7) -> list[str]:
-    """About such statements: of few and of many, some with a name or a day."""
+    """Questions about these statements, some with a name or a day."""
     rng = Random(seed)
     forms = (
         "Who {verb} a {thing} in the {place}?",
@@ -51,7 +51,7 @@ def questions(count: int, seed: int = 7) -> list[str]:
 
 
 def history(sessions: Sequence[int], each: int = 50) -> History:
-    """Numbered sessions of so many turns; the same number gives the same session."""
+    """Return numbered sessions; the same number gives the same session."""
     made: list[Transcript] = []
     for session in sessions:
         at = START + timedelta(hours=8 * session)
@@ -70,11 +70,11 @@ def add(agent: theanine.Client, sessions: Sequence[int], each: int = 50) -> None
 
 
 def found(agent: theanine.Client, asked: Sequence[str]) -> list[list[int]]:
-    """The memories that each question brings back."""
+    """Return the memories recalled for each question."""
     return [[memory.id for memory in agent.user("ana").recall(one).memories] for one in asked]
 
 
 def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
-    """What share of the memories in the first is in the second, question by question."""
+    """Return the share of the first's memories that the second has, by question."""
     both = sum(len({*a} & {*b}) for a, b in zip(one, other, strict=True))
     return both / sum(map(len, one))

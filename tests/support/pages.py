@@ -1,4 +1,4 @@
-"""What tests of the report pages share."""
+"""Helpers for tests of the report pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def page_data(page: str) -> Any:
 
 @contextmanager
 def opened(file: Path, scheme: str, width: int = 1200) -> Generator[Page]:
-    """The page in a browser; it may say nothing, ask for nothing and not be too wide."""
+    """Open the page in a browser; it must log nothing, request nothing and fit the width."""
     with chromium() as browser:
         dark = scheme == "dark"
         size = {"width": width, "height": 900}

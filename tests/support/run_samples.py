@@ -1,4 +1,4 @@
-"""Runs in folders of their own, written as a run writes them, for what reads them."""
+"""Run folders, for tests of code that reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AT = "2024-03-01T10:00:00+00:00"
 
 
 def sample_item(number: int, *, words: str = "Where is the boat?", **more: Any) -> SampleResult:
-    """An item that is answered, unless ``more`` says otherwise."""
+    """Return an answered item; ``more`` replaces fields."""
     source = {"turn": number, "session": 2, "speaker": "Ana", "at": AT, "text": f"I sold {number}."}
     given: dict[str, Any] = {
         "id": f"a/{number}",
@@ -36,7 +36,7 @@ def sample_item(number: int, *, words: str = "Where is the boat?", **more: Any) 
 
 
 def unanswered(number: int, why: str = "ModelRejected: no key") -> SampleResult:
-    """An item that has no answer."""
+    """Return an item without an answer."""
     worst = {"f1": 0.0, "right": 0.0}
     return sample_item(
         number, answer=None, recalled=[], scores=worst, failures={ANSWER: why}
@@ -55,7 +55,7 @@ def sample_run(
     method: str = "exchange",
     corpus: Mapping[str, object] | None = None,
 ) -> Path:
-    """A run's folder; without a summary where it is not finished, as a kill leaves it.
+    """Write a run's folder; an unfinished one has no summary, as after a kill.
 
     ``corpus`` is what it measured over all answers together.
     """

@@ -1,4 +1,4 @@
-"""Runs the command line: in this process, or as a process of its own where input is typed."""
+"""Run the command line in this process or, with typed input, in its own process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ START = "from theanine.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command printed, and its exit code."""
+    """A command's output and exit code."""
 
     code: int
     out: str
@@ -26,22 +26,22 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        """Its standard output, read as JSON."""
+        """The standard output, parsed as JSON."""
         return json.loads(self.out)
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Runs commands on one store."""
+    """The command line with one store."""
 
     store: Path
 
     def __call__(self, *arguments: str, fine: bool = True) -> Ran:
-        """Run in this process; with ``fine`` it must succeed."""
+        """Run a command in this process; with ``fine`` it must succeed."""
         return self.bare(*arguments, "--store", str(self.store), fine=fine)
 
     def bare(self, *arguments: str, fine: bool = True) -> Ran:
-        """The same for a command that has no store."""
+        """Run a command that has no store."""
         out, err = io.StringIO(), io.StringIO()
         code = 0
         with redirect_stdout(out), redirect_stderr(err):
@@ -60,7 +60,7 @@ class Terminal:
         environment: Mapping[str, str] | None = None,
         patience: float = 60,
     ) -> Ran:
-        """Run as a process whose standard input is ``text``, for ``patience`` seconds at most."""
+        """Run a process with ``text`` as standard input, for at most ``patience`` seconds."""
         command = [START, *arguments, "--store", str(self.store)]
         with Python(*command, environment=environment) as process:
             return Ran(*process.communicate(text, patience))

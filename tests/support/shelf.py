@@ -10,12 +10,12 @@ from threading import Thread
 from typing import Any, Self
 
 Cut = Callable[[int], int | None]
-"""How many bytes of the n-th GET are sent before the connection is cut; None for all."""
+"""Bytes of the n-th GET that are sent before the connection is cut; None for all."""
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def hub_path(file: str, repo: str = "people/talks") -> str:
-    """The path of a data set's file on a Hub."""
+    """Return the path of a data set's file on a Hub."""
     return f"/datasets/{repo}/resolve/{COMMIT}/{file}"
 
 

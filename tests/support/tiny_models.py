@@ -1,4 +1,4 @@
-"""Embedders and rerankers of a few thousand numbers, made on the spot, for the tests of libraries.
+"""Tiny embedders and rerankers, generated for tests of the libraries that run them.
 
 Each function writes a model into an empty folder, as its library saves one. Where a library is not
 installed the test is skipped.
@@ -36,14 +36,14 @@ WIDTH = 32
 
 
 def library(name: str) -> Any:
-    """A library that may not be installed; skips the test where it isn't."""
+    """Return an optional library; skips the test if it isn't installed."""
     return pytest.importorskip(name, reason=f"{name} is not installed (make extras)")
 
 
 def sentence_transformer(
     folder: Path, *, seed: int = 0, prompts: Mapping[str, str] | None = None, width: int = WIDTH
 ) -> Path:
-    """A one-layer BERT with mean pooling, saved by sentence-transformers."""
+    """Write a one-layer BERT with mean pooling, saved by sentence-transformers."""
     library("torch")
     modules = library("sentence_transformers.sentence_transformer.modules")
     bert = _bert(folder / "bert", "BertModel", seed, width)
@@ -56,7 +56,7 @@ def sentence_transformer(
 
 
 def cross_encoder(folder: Path, *, seed: int = 0, labels: int = 1) -> Path:
-    """A one-layer BERT that gives ``labels`` numbers for a pair of texts."""
+    """Write a one-layer BERT with ``labels`` outputs for a pair of texts."""
     library("torch")
     library("sentence_transformers")
     return _bert(folder, "BertForSequenceClassification", seed, WIDTH, num_labels=labels)
@@ -65,7 +65,7 @@ def cross_encoder(folder: Path, *, seed: int = 0, labels: int = 1) -> Path:
 def onnx_embedder(
     folder: Path, *, pooling: str | None = "mean", one_vector: bool = False, seed: int = 0
 ) -> Path:
-    """A table of token vectors; with ``one_vector`` it adds up a text's tokens itself."""
+    """Write a table of token vectors; with ``one_vector`` the model sums a text's tokens."""
     onnx = library("onnx")
     helper = onnx.helper
     tokenizer_files(folder)
@@ -85,7 +85,7 @@ def onnx_embedder(
 
 
 def onnx_reranker(folder: Path) -> Path:
-    """Scores a pair by how many pieces of words question and text have in common."""
+    """Write a model that scores a pair by its number of common tokens."""
     onnx = library("onnx")
     node = onnx.helper.make_node
     tokenizer_files(folder)
@@ -114,7 +114,7 @@ def onnx_reranker(folder: Path) -> Path:
 
 
 def tokenizer_files(folder: Path) -> None:
-    """A tokenizer of letters and a few words, in the files that all libraries read."""
+    """Write a tokenizer of letters and a few words, in the files that all libraries read."""
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary = {piece: number for number, piece in enumerate(PIECES)}
     tokenizer: Any = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))

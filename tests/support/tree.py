@@ -17,7 +17,7 @@ PACKAGES = {
 
 @cache
 def tracked_files() -> tuple[Path, ...]:
-    """Every file that git tracks and that is there; skips where there is no git checkout."""
+    """Return all existing files tracked by git; skips the test outside a git checkout."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: nothing says which files are ours")
     listed = subprocess.run(
