@@ -1,11 +1,11 @@
 "use strict";
-const known = (value, show) => (value === null ? "–" : show(value));
-const share = (value) => known(value, (one) => `${Math.round(one * 100)} %`);
+const orDash = (value, format) => (value === null ? "–" : format(value));
+const share = (value) => orDash(value, (part) => `${Math.round(part * 100)} %`);
 
-function calls(spent) {
-  if (!spent.calls) return ["none"];
-  const failed = spent.failed ? `, ${spent.failed} failed` : "";
-  return [number(spent.calls), `${number(spent.in)} tokens in, ${number(spent.out)} out${failed}`];
+function calls(usage) {
+  if (!usage.calls) return ["none"];
+  const failed = usage.failed ? `, ${usage.failed} failed` : "";
+  return [number(usage.calls), `${number(usage.in)} tokens in, ${number(usage.out)} out${failed}`];
 }
 
 function columnCost(column) {
@@ -13,37 +13,35 @@ function columnCost(column) {
   return costs.includes(null) ? null : costs[0] + costs[1];
 }
 
-// name, cell text (with small text under it), the compared value, and which is better
-const MEASURES = [
+// name, cell (text, small text), compared value, which is better ("bar": neither)
+const ROWS = [
   ["Stored", (c) => [plural(c.memories, "memory", "memories"), plural(c.links, "link")]],
   ["Sessions that failed", (c) => [Object.keys(c.failures).length || "none"]],
-  ["Recalled per question", (c) => [known(c.tokens, (one) => `${number(one)} tokens`)], (c) => c.tokens, "bar"],
+  ["Recalled per question", (c) => [orDash(c.tokens, (tokens) => `${number(tokens)} tokens`)], (c) => c.tokens, "bar"],
   ["Gold evidence recalled", (c) => [share(c.found)], (c) => c.found, "more"],
   ["Model calls, remembering", (c) => calls(c.remembering), (c) => c.remembering.calls, "bar"],
   ["Model calls, recalling", (c) => calls(c.recalling), (c) => c.recalling.calls, "bar"],
   ["Cost", (c) => [money(columnCost(c))], columnCost, "less"],
-  ["Remembering time", (c) => [known(c.rememberSeconds, (one) => `${number(one, 2)} s`)], (c) => c.rememberSeconds, "less"],
-  ["Recall time", (c) => [known(c.recallSeconds, (one) => `${number(one * 1000, 1)} ms`), "median"], (c) => c.recallSeconds, "less"],
+  ["Remembering time", (c) => [orDash(c.rememberSeconds, (seconds) => `${number(seconds, 2)} s`)], (c) => c.rememberSeconds, "less"],
+  ["Recall time", (c) => [orDash(c.recallSeconds, (seconds) => `${number(seconds * 1000, 1)} ms`), "median"], (c) => c.recallSeconds, "less"],
   ["Disk", (c) => [`${number(c.disk / 1000)} kB`, `log: ${number(data.log / 1000)}`], (c) => c.disk, "less"],
 ];
 
-function measureCell(column, show, value, kind, all) {
-  const [words, small] = show(column);
-  const made = make("td", words);
-  made.dataset.label = column.label;
-  if (small) made.append(make("small", small));
-  const mine = value ? value(column) : null;
-  if (mine === null) return made;
-  const best = kind === "more" ? Math.max(...all) : Math.min(...all);
-  const differ = Math.max(...all) > Math.min(...all);
-  if (differ && kind !== "bar" && mine === best) made.classList.add("best");
-  const most = Math.max(...all);
-  if (most > 0) {
+function rowCell(column, format, value, better, values) {
+  const [text, small] = format(column);
+  const cell = make("td", text);
+  cell.dataset.label = column.label;
+  if (small) cell.append(make("small", small));
+  const own = value ? value(column) : null;
+  if (own === null) return cell;
+  const [lowest, highest] = [least(values), most(values)];
+  if (highest > lowest && better !== "bar" && own === (better === "more" ? highest : lowest)) cell.classList.add("best");
+  if (highest > 0) {
     const bar = make("span", undefined, "bar");
-    bar.style.width = `${(100 * mine) / most}%`;
-    made.append(bar);
+    bar.style.width = `${(100 * own) / highest}%`;
+    cell.append(bar);
   }
-  return made;
+  return cell;
 }
 
 function summary() {
@@ -59,19 +57,19 @@ function summary() {
     top.append(title);
   }
   head.append(top);
-  for (const [name, show, value, kind] of MEASURES) {
-    const all = value ? data.columns.map(value).filter((one) => one !== null) : [];
-    if (kind === "more" && !all.length) continue;
+  for (const [name, format, value, better] of ROWS) {
+    const values = value ? data.columns.map(value).filter((each) => each !== null) : [];
+    if (better === "more" && !values.length) continue;
     const row = make("tr"), heading = make("th", name);
     heading.scope = "row";
-    row.append(heading, ...data.columns.map((column) => measureCell(column, show, value, kind, all)));
+    row.append(heading, ...data.columns.map((column) => rowCell(column, format, value, better, values)));
     body.append(row);
   }
   table.append(head, body);
   element("summary").append(table);
   for (const column of data.columns) {
-    for (const [where, why] of Object.entries(column.failures)) {
-      element("summary").append(make("p", `${column.label}: ${where} failed: ${why}`, "bad"));
+    for (const [session, reason] of Object.entries(column.failures)) {
+      element("summary").append(make("p", `${column.label}: ${session} failed: ${reason}`, "bad"));
     }
   }
 }
@@ -84,13 +82,8 @@ function sourceTurn(user, id, gold) {
   return made;
 }
 
-function sources(user, turns, gold, words) {
-  const made = make("details");
-  made.append(make("summary", words));
-  made.addEventListener("toggle", () => {
-    if (made.childElementCount === 1) made.append(...turns.map((id) => sourceTurn(user, id, gold.has(id))));
-  });
-  return made;
+function sources(user, turns, gold, title) {
+  return lazyDetails(make("summary", title), () => turns.map((id) => sourceTurn(user, id, gold.has(id))));
 }
 
 function answerCard(question, answer, column) {
@@ -109,30 +102,29 @@ function answerCard(question, answer, column) {
   if (answer.failure) card.append(make("p", `Failed: ${answer.failure}`, "bad"));
   else if (!answer.pieces.length) card.append(make("p", "Nothing.", "dim"));
   for (const piece of answer.pieces) {
-    const made = make("div", piece.text, "piece");
+    const part = make("div", piece.text, "piece");
     const right = piece.turns.filter((id) => gold.has(id)).length;
-    const words = `${plural(piece.turns.length, "source")}${right ? `, ${right} of the evidence` : ""} · by ${piece.by}`;
-    if (piece.turns.length) made.append(sources(question.user, piece.turns, gold, words));
-    card.append(made);
+    const title = `${plural(piece.turns.length, "source")}${right ? `, ${right} of the evidence` : ""} · by ${piece.by}`;
+    if (piece.turns.length) part.append(sources(question.user, piece.turns, gold, title));
+    card.append(part);
   }
   return card;
 }
 
 function block(question) {
-  const made = make("section");
-  made.append(make("h2", question.text));
+  const section = make("section");
+  section.append(make("h2", question.text));
   const about = [question.user, question.category].filter(Boolean).join(" · ");
-  made.append(make("p", about, "dim"));
-  if (question.answer) made.append(make("p", question.answer, "wanted"));
+  section.append(make("p", about, "dim"));
+  if (question.answer) section.append(make("p", question.answer, "wanted"));
   if (question.gold.length) {
-    const right = new Set(question.gold);
-    made.append(sources(question.user, question.gold, right, `The evidence: ${plural(question.gold.length, "turn")}`));
+    const gold = new Set(question.gold);
+    section.append(sources(question.user, question.gold, gold, `The evidence: ${plural(question.gold.length, "turn")}`));
   }
   const row = make("div", undefined, "answers");
   row.append(...question.answers.map((answer, i) => answerCard(question, answer, data.columns[i])));
-  made.append(row);
-  const words = [question.text, question.answer, ...question.answers.filter(Boolean).flatMap((a) => a.pieces.map((p) => p.text))];
-  return { made, words: words.join("\n").toLowerCase() };
+  section.append(row);
+  return section;
 }
 
 element("title").textContent = data.title;
@@ -142,26 +134,25 @@ element("unknown").textContent = `${plural(data.unknown.length, "source")} of qu
 element("unknown").hidden = !data.unknown.length;
 summary();
 const blocks = data.questions.map(block);
-element("questions").append(...blocks.map((one) => one.made));
+element("questions").append(...blocks);
+const texts = searchTexts(data.questions, (question) =>
+  [question.text, question.answer, ...question.answers.filter(Boolean).flatMap((answer) => answer.pieces.map((piece) => piece.text))]);
 
 for (const column of data.columns) {
   const label = make("label"), box = make("input");
   box.type = "checkbox";
   box.checked = true;
   box.addEventListener("change", () => {
-    for (const one of document.querySelectorAll(`[data-label="${CSS.escape(column.label)}"]`)) one.hidden = !box.checked;
+    for (const each of document.querySelectorAll(`[data-label="${CSS.escape(column.label)}"]`)) each.hidden = !box.checked;
   });
   label.append(box, ` ${column.label}`);
   element("shown").append(label);
 }
 
 element("search").addEventListener("input", (event) => {
-  const wanted = event.target.value.trim().toLowerCase();
-  let left = 0;
-  for (const one of blocks) {
-    one.made.hidden = !one.words.includes(wanted);
-    left += one.made.hidden ? 0 : 1;
-  }
-  element("count").textContent = wanted ? `${left} of ${plural(blocks.length, "question")}` : counts;
-  element("none").hidden = left > 0;
+  const query = event.target.value.trim().toLowerCase();
+  blocks.forEach((section, index) => { section.hidden = !texts[index].includes(query); });
+  const shown = blocks.filter((section) => !section.hidden).length;
+  element("count").textContent = query ? `${shown} of ${plural(blocks.length, "question")}` : counts;
+  element("none").hidden = shown > 0;
 });

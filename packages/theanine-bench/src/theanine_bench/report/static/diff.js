@@ -119,12 +119,7 @@ function column(run, index) {
     make("p", scores, "dim"),
     ...Object.entries(run.failures ?? {}).map(([name, reason]) => make("p", `${name}: ${reason}`, "quoted bad")),
   );
-  const parts = make("details", undefined, "part");
-  parts.append(make("summary", `Recollection: ${plural(run.tokens, "token")}`));
-  parts.addEventListener("toggle", () => {
-    if (parts.childElementCount === 1) parts.append(...recollection(run.recalled));
-  });
-  made.append(parts);
+  made.append(lazyDetails(make("summary", `Recollection: ${plural(run.tokens, "token")}`), () => recollection(run.recalled), "part"));
   return made;
 }
 

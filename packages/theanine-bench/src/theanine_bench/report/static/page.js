@@ -148,18 +148,25 @@ function showFiltered(values, update) {
 const countOf = (shown, total, noun) => (shown === total ? plural(total, noun) : `${number(shown)} of ${plural(total, noun)}`);
 const isWithin = (value, { low, high }) => !(value < low) && !(value > high);
 
-/** A row of the sample list; its details are built when it is first opened. */
-function expandable(row, fill) {
-  const made = make("details", undefined, "item"), summary = make("summary");
-  summary.append(...row);
+/** Details whose content is built when they are first opened. */
+function lazyDetails(summary, fill, className) {
+  const made = make("details", undefined, className);
   made.append(summary);
   made.addEventListener("toggle", () => {
-    if (made.childElementCount > 1) return;
-    const inside = make("div", undefined, "inside");
-    inside.append(...fill());
-    made.append(inside);
+    if (made.childElementCount === 1) made.append(...fill());
   });
   return made;
+}
+
+/** A row of the sample list. */
+function expandable(row, fill) {
+  const summary = make("summary");
+  summary.append(...row);
+  return lazyDetails(summary, () => {
+    const inside = make("div", undefined, "inside");
+    inside.append(...fill());
+    return [inside];
+  }, "item");
 }
 
 const titled = (title, ...parts) => {
@@ -233,13 +240,8 @@ function recollection(indexes) {
     const [text, memories, turns] = data.parts[index];
     const made = make("div", text, "part");
     if (turns.length) {
-      const sources = make("details");
       const from = memories.length ? ` of ${memories.length === 1 ? "memory" : "memories"} ${memories.join(", ")}` : "";
-      sources.append(make("summary", `${plural(turns.length, "source turn")}${from}`));
-      sources.addEventListener("toggle", () => {
-        if (sources.childElementCount === 1) sources.append(...turns.map(quote));
-      });
-      made.append(sources);
+      made.append(lazyDetails(make("summary", `${plural(turns.length, "source turn")}${from}`), () => turns.map(quote)));
     }
     return made;
   }, "parts");
