@@ -162,6 +162,19 @@ def test_the_same_command_tries_again_what_failed_and_pays_for_nothing_twice(
     assert "1 result, all identical; no model was called" in again.out
 
 
+def test_a_run_that_asks_a_model_is_kept_where_none_is_named(
+    run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ScriptedServer(answer) as server:
+        chosen = ["--methods", "exchange", "--limit", "1", "--model", "openai:scripted"]
+        ran = run.bare("compare", *chosen, "--base-url", server.base_url)
+    [folder] = Path("runs").iterdir()
+    assert folder.name.startswith("compare-several-")
+    assert f"wrote {folder}" in ran.out
+    assert sorted(file.name for file in (folder / "stores").iterdir()) == ["1.db"]
+
+
 def test_a_killed_run_resumes(run: Terminal, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     chosen = ["--methods", "exchange,utterance"]

@@ -37,6 +37,8 @@ from theanine_bench.targets.target import Output, Target, TargetContext
 from theanine_bench.tasks.export import ResultTable
 
 BENCH = "compare"
+SEVERAL = "several"
+"""``RunConfig.method`` of a comparison; its settings name the methods."""
 TABLE_COLUMNS = (
     *("", "memories", "links", "failed", "given back", "evidence"),
     *("remember", "recall", "calls", "tokens", "money", "disk"),
@@ -68,7 +70,7 @@ def compare_config(
     settings: dict[str, object] = {"methods": [asdict(one) for one in methods]}
     if reranker is not None:
         settings |= {"reranker": reranker, "rerank_depth": rerank_depth or DEFAULT_RERANK_DEPTH}
-    return RunConfig(method=BENCH, settings=settings, **config)
+    return RunConfig(method=SEVERAL, settings=settings, **config)
 
 
 def compare_task(

@@ -45,7 +45,7 @@ def agreement_task(file: Path, name: str, limit: int | None = None) -> Task:
     judge = PairwiseMetric(criterion=CRITERIA[name]) if name in CRITERIA else find_judge(name)
     results = [_labeled(record, where, judge) for record, where in _records(file)]
     if not results:
-        raise BadInput("it holds no labelled item", str(file))
+        raise BadInput("it holds no labeled result", str(file))
     agreement = [Agreement(judge.name)]
     data = hash_files(file)
     return scoring_task(BENCH, results, [Checked(judge)], agreement, data=data, limit=limit)
@@ -107,13 +107,13 @@ class Agreement:
 
     def score(self, results: Sequence[SampleResult]) -> Mapping[str, float]:
         """Return the figures by name."""
-        judged = [item for item in results if self.name in item.verdicts]
+        judged = [result for result in results if self.name in result.verdicts]
         figures: dict[str, float] = {}
-        for part in dict.fromkeys(part for item in judged for part in item.extra[LABEL]):
+        for part in dict.fromkeys(part for result in judged for part in result.extra[LABEL]):
             pairs = [
-                (str(item.extra[LABEL][part]), str(item.verdicts[self.name][LABEL][part]))
-                for item in judged
-                if part in item.extra[LABEL]
+                (str(result.extra[LABEL][part]), str(result.verdicts[self.name][LABEL][part]))
+                for result in judged
+                if part in result.extra[LABEL]
             ]
             figures |= _figures(part, pairs)
         return figures
@@ -186,7 +186,7 @@ class _Short(BaseModel, extra="forbid"):
     ordered: bool | None = None
     answerable: bool | None = None
 
-    def item(self) -> SampleResult:
+    def to_result(self) -> SampleResult:
         """Return it as a run's result."""
         dialogue = self.dialogue or [_Turn(speaker="user", text=self.question)]
         extra = self.model_dump(include=_EXTRA, exclude_none=True)
@@ -223,22 +223,24 @@ class _Short(BaseModel, extra="forbid"):
 
 def _labeled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
     label = _label(record.pop(LABEL), where, judge)
-    item = parse_result(record, where) if "group" in record else _short(record, where)
-    two = len(item.extra.get("candidates", ())) == 2
+    result = parse_result(record, where) if "group" in record else _short(record, where)
+    two = len(result.extra.get("candidates", ())) == 2
     if isinstance(judge, PairwiseMetric) != two:
         wanted = '"answers", two of them' if isinstance(judge, PairwiseMetric) else 'one "answer"'
         raise BadInput(f"{judge.name} needs {wanted}", where)
-    if item.answer is None:
+    if result.answer is None:
         raise BadInput("there is nothing to judge without an answer", where)
-    extra = {**item.extra, LABEL: label}
-    line = where.rpartition(" ")[2]  # two people may have labelled the same item
-    return replace(item, id=f"{line}/{item.id}", extra=extra, scores={}, verdicts={}, failures={})
+    extra = {**result.extra, LABEL: label}
+    line = where.rpartition(" ")[2]  # two people may have labeled the same result
+    return replace(
+        result, id=f"{line}/{result.id}", extra=extra, scores={}, verdicts={}, failures={}
+    )
 
 
 def _short(record: dict[str, Any], where: str) -> SampleResult:
     """Parse the short form. Raises BadInput, naming the field at fault."""
     try:
-        return _Short.model_validate(record).item()
+        return _Short.model_validate(record).to_result()
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise BadInput(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", where) from None

@@ -221,24 +221,26 @@ class ByRule:
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
         """Return the scores, with a row for each memory and each gold memory."""
-        case = _Memories.from_result(result)
-        values, rows = case.score_matches(case.by_rule())
-        bags = bag_overlap([one.text for one in case.written], [text for text, _ in case.gold])
+        memories = _Memories.from_result(result)
+        values, rows = memories.score_matches(memories.by_rule())
+        bags = bag_overlap(
+            [one.text for one in memories.written], [text for text, _ in memories.gold]
+        )
         values |= dict(zip(("words-precision", "words-recall", "words-f1"), bags, strict=True))
-        stems = [content_stems(one.text, case.names) for one in case.written]
+        stems = [content_stems(one.text, memories.names) for one in memories.written]
         shares = [
             grounding(one, memory.source_texts) if memory.sources else 0.0
-            for one, memory in zip(stems, case.written, strict=True)
+            for one, memory in zip(stems, memories.written, strict=True)
         ]
         duplicates = find_duplicates(stems)
-        values["unsupported"] = case.rate(sum(share < GROUNDING_THRESHOLD for share in shares))
-        values["duplicate"] = case.rate(len(duplicates))
-        values["empty"] = case.rate(sum(not one for one in stems))
-        values["written"] = float(len(case.written))
+        values["unsupported"] = memories.rate(sum(share < GROUNDING_THRESHOLD for share in shares))
+        values["duplicate"] = memories.rate(len(duplicates))
+        values["empty"] = memories.rate(sum(not one for one in stems))
+        values["written"] = float(len(memories.written))
         for index, row in enumerate(rows["memories"]):
             row["in its turns"] = round(shares[index], 3)
             if index in duplicates:
-                row["repeats"] = case.written[duplicates[index]].id
+                row["repeats"] = memories.written[duplicates[index]].id
         return Score(values={f"rule/{name}": value for name, value in values.items()}, verdict=rows)
 
 
@@ -252,12 +254,12 @@ class ByJudge:
 
     Attributes:
         numbers: names of its scores. Each is 0 if nothing is written.
-        judge_case: asks the judge.
+        ask: asks the judge.
     """
 
     name: str
     numbers: tuple[str, ...]
-    judge_case: Callable[[_Memories, ScopedChat], Awaitable[Judged]]
+    ask: Callable[[_Memories, ScopedChat], Awaitable[Judged]]
     needs_judge: bool = True
 
     @property
@@ -269,37 +271,37 @@ class ByJudge:
         """Return the scores, with a row for each memory. Raises ModelError if the judge fails."""
         if judge is None:
             raise SettingsError("memories are judged by a model: name one with --judge")
-        values, rows = await self.judge_case(_Memories.from_result(result), judge)
+        values, rows = await self.ask(_Memories.from_result(result), judge)
         named = {f"{self.name}/{name}": value for name, value in values.items()}
         return Score(values=named, verdict=rows)
 
 
-async def _match(case: _Memories, judge: ScopedChat) -> Judged:
-    gold = [f"{speaker}: {text}" if speaker else text for text, speaker in case.gold]
-    texts = [one.text for one in case.written]
-    return case.score_matches(await match(gold, texts, case.near(), judge))
+async def _match(memories: _Memories, judge: ScopedChat) -> Judged:
+    gold = [f"{speaker}: {text}" if speaker else text for text, speaker in memories.gold]
+    texts = [one.text for one in memories.written]
+    return memories.score_matches(await match(gold, texts, memories.near(), judge))
 
 
-async def _support(case: _Memories, judge: ScopedChat) -> Judged:
-    verdicts = await supports(case.written, judge)
+async def _support(memories: _Memories, judge: ScopedChat) -> Judged:
+    verdicts = await supports(memories.written, judge)
     labels = [one.label for one in verdicts]
     rows = [
-        case.row(index, label=one.label, explanation=one.explanation)
+        memories.row(index, label=one.label, explanation=one.explanation)
         for index, one in enumerate(verdicts)
     ]
-    return {name: case.rate(labels.count(name)) for name in UNSUPPORTED}, {"memories": rows}
+    return {name: memories.rate(labels.count(name)) for name in UNSUPPORTED}, {"memories": rows}
 
 
-async def _repeat(case: _Memories, judge: ScopedChat) -> Judged:
-    texts = [one.text for one in case.written]
-    table = coverage(case.written, [(text, "") for text in texts], case.names)
+async def _repeat(memories: _Memories, judge: ScopedChat) -> Judged:
+    texts = [one.text for one in memories.written]
+    table = coverage(memories.written, [(text, "") for text in texts], memories.names)
     near = [_best(row[:index], NEAR_BACK) for index, row in enumerate(table)]
     rows = [
-        case.row(index, repeats=[case.written[earlier].id for earlier in repeated])
+        memories.row(index, repeats=[memories.written[earlier].id for earlier in repeated])
         for index, repeated in enumerate(await match(texts, texts, near, judge))
         if repeated
     ]
-    return {"duplicate": case.rate(len(rows))}, {"memories": rows}
+    return {"duplicate": memories.rate(len(rows))}, {"memories": rows}
 
 
 UNSUPPORTED = ("unsupported", "partly", "empty")
