@@ -194,5 +194,5 @@ async def test_a_server_that_is_not_there(store: Store) -> None:
 
 async def test_bytes_that_no_encoder_takes(store: Store) -> None:
     with serving(lambda request: request["messages"][0]["content"]) as server:
-        said = await over_http(server, store).for_scope(ANA).ask(PLAIN, words="\ud800 and \x00")
-    assert said.endswith("\ufffd and \ufffd.")
+        reply = await over_http(server, store).for_scope(ANA).ask(PLAIN, words="\ud800 and \x00")
+    assert reply.endswith("\ufffd and \ufffd.")

@@ -142,10 +142,10 @@ async def test_tokens_and_cost_are_what_the_provider_says(store: Store) -> None:
 
 
 def test_usage_adds_up_and_an_unknown_price_stays_unknown() -> None:
-    one = Usage(calls=1, input_tokens=10, output_tokens=2, cost=0.25, seconds=1.5)
-    assert one + one == Usage(calls=2, input_tokens=20, output_tokens=4, cost=0.5, seconds=3.0)
-    assert (one + Usage(calls=1, cost=None) + one).cost is None
-    assert (Usage() + one) == one
+    usage = Usage(calls=1, input_tokens=10, output_tokens=2, cost=0.25, seconds=1.5)
+    assert usage + usage == Usage(calls=2, input_tokens=20, output_tokens=4, cost=0.5, seconds=3.0)
+    assert (usage + Usage(calls=1, cost=None) + usage).cost is None
+    assert (Usage() + usage) == usage
 
 
 async def _spend(caller: ScopedChat) -> None:

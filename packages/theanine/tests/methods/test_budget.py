@@ -24,11 +24,16 @@ def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: 
     with theanine.open(str(tmp_path / "m.db"), method=method, config={"retrieved": 2}) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
-        found = {
+        recollection = {
             budget: agent.user("ana").recall(QUESTION, budget=budget)
             for budget in (None, 500, 1_000)
         }
-    assert len(found[None].parts) == 2 < len(found[500].parts) < len(found[1_000].parts)
+    assert (
+        len(recollection[None].parts)
+        == 2
+        < len(recollection[500].parts)
+        < len(recollection[1_000].parts)
+    )
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
@@ -38,12 +43,12 @@ def test_timelines_within_one_tell_nothing_twice(tmp_path: Path, shuffle: bool) 
     ) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
-        free = [one.id for one in agent.user("ana").recall(QUESTION).memories]
-        found = agent.user("ana").recall(QUESTION, budget=5_000)
-    told = [one.id for part in found.parts for one in part.memories]
-    assert len(told) == len(set(told)) > 12 - shuffle
-    assert set(told) <= set(free) or shuffle
-    starts = [part.memories[0].order for part in found.parts]
+        free = [memory.id for memory in agent.user("ana").recall(QUESTION).memories]
+        recollection = agent.user("ana").recall(QUESTION, budget=5_000)
+    ids = [memory.id for part in recollection.parts for memory in part.memories]
+    assert len(ids) == len(set(ids)) > 12 - shuffle
+    assert set(ids) <= set(free) or shuffle
+    starts = [part.memories[0].order for part in recollection.parts]
     assert (starts == sorted(starts)) is not shuffle
 
 
@@ -62,11 +67,11 @@ paths = st.sets(st.integers(1, 12), min_size=1).flatmap(
 @given(st.lists(paths, max_size=5))
 def test_what_a_better_timeline_tells_is_left_out_of_the_next(lines: list[Timeline]) -> None:
     kept = deduplicate_timelines(lines)
-    told = [one.id for line in kept for one in line.memories]
+    told = [memory.id for line in kept for memory in line.memories]
     assert len(told) == len(set(told))
     assert set(told) >= {line.retrieved for line in lines}
     assert kept[:1] == lines[:1]  # the best one is whole
     for line in kept:
-        assert line.retrieved in [one.id for one in line.memories]
-        ids = [one.id for one in line.memories]
+        assert line.retrieved in [memory.id for memory in line.memories]
+        ids = [memory.id for memory in line.memories]
         assert [(link.older, link.newer) for link in line.links] == list(pairwise(ids))

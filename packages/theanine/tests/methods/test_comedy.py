@@ -79,7 +79,7 @@ def opened(path: Path, *, sessions: int = 10, **settings: Any) -> theanine.Clien
     agent = theanine.open(str(path / "m.db"), method="comedy", **settings)
     history = read_histories(HARBOUR).histories[0]
     agent.user("ana").log(replace(history, transcripts=history.transcripts[:sessions]))
-    assert [one.failure for one in agent.user("ana").remember() if one.failure] == []
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
     return agent
 
 
@@ -111,10 +111,10 @@ async def test_the_prompts_are_as_they_were_read() -> None:
 
 
 async def test_quoted_words_stay_in_their_fences() -> None:
-    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in TURNS]
+    attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     check_fences(await _notes_prompt(TURNS), await _notes_prompt(attacked))
     _, calm = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
-    wild = [replace(one, text=ATTACK) for one in PIECES]
+    wild = [replace(memory, text=ATTACK) for memory in PIECES]
     _, caller = await _compress(wild, [{**NOTHING, "events": [ONE]}])
     check_fences(calm.asked[0].prompt, caller.asked[0].prompt)
 
@@ -193,7 +193,7 @@ async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
     assert caller.asked[-1].touches == made.source_sessions
     assert (99 in made.derived_from) == (begun and folded)
     assert len(caller.asked) <= 1 + len(sizes) // 2
-    assert all(len(one.prompt) < 3 * 1_500 + len(COMPRESS.template) for one in caller.asked)
+    assert all(len(call.prompt) < 3 * 1_500 + len(COMPRESS.template) for call in caller.asked)
 
 
 # locally
@@ -210,10 +210,10 @@ def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
 
 
 def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
-    said = "I will remind you of the vet on Friday."
-    (made,) = local_note_session([turn(1, said, "Tea", role="assistant")])
+    text = "I will remind you of the vet on Friday."
+    (made,) = local_note_session([turn(1, text, "Tea", role="assistant")])
     assert made.kind == "session-relation"
-    assert local_note_session([turn(1, said, "Tea", role="assistant", recalled=(2,))]) == []
+    assert local_note_session([turn(1, text, "Tea", role="assistant", recalled=(2,))]) == []
 
 
 WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
@@ -231,12 +231,12 @@ def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most
     ]
     kept = local_compress(notes, most)
     assert kept == local_compress(notes, most)
-    assert all(one in notes for one in kept)
+    assert all(note in notes for note in kept)
     for aspect in ASPECTS:
-        of = [one for one in kept if one.aspect == aspect]
+        of = [note for note in kept if note.aspect == aspect]
         assert len(of) <= most
-        assert [one.at for one in of] == sorted((one.at for one in of), reverse=True)
-        assert bool(of) == any(one.aspect == aspect for one in notes)
+        assert [note.at for note in of] == sorted((note.at for note in of), reverse=True)
+        assert bool(of) == any(note.aspect == aspect for note in notes)
 
 
 def test_local_compressing_drops_what_a_newer_quote_says_again() -> None:
@@ -245,7 +245,7 @@ def test_local_compressing_drops_what_a_newer_quote_says_again() -> None:
         piece(2, "events", "Ana said: “I did not sell the boat.”"),
         piece(3, "events", "Ana said: “I sold the red boat in Porto.”"),
     ]
-    assert [one.session for one in local_compress(notes, 5)] == [3, 2]
+    assert [note.session for note in local_compress(notes, 5)] == [3, 2]
 
 
 # together
@@ -264,19 +264,19 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
         opened(tmp_path, model=model, base_url=_url(server, model)) as agent,
     ):
         assert len(server.calls) == (0 if model == "local" else 20)
-        memories = {one.id: one for one in agent.user("ana").memories()}
+        memories = {memory.id: memory for memory in agent.user("ana").memories()}
         marks = agent.user("ana").marks()
-        last = max(one.session for one in memories.values())
-        found = agent.user("ana").recall(ASKED)
-        assert [part.text.split(":")[0] for part in found.parts] == [
+        last = max(memory.session for memory in memories.values())
+        recollection = agent.user("ana").recall(ASKED)
+        assert [part.text.split(":")[0] for part in recollection.parts] == [
             "What happened",
             "About Ana",
             "Between Ana and Theo",
         ]
-        now = {one.id for one in found.memories}
+        now = {memory.id for memory in recollection.memories}
         assert {memories[id].session for id in now} == {last}
         assert {memories[id].kind for id in now} == set(ASPECTS)
-        sentences = {id for id, one in memories.items() if one.kind in ASPECTS}
+        sentences = {id for id, memory in memories.items() if memory.kind in ASPECTS}
         assert {mark.memory for mark in marks} == sentences - now
         for mark in marks:
             assert mark.by is not None
@@ -285,16 +285,16 @@ def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
             assert memories[id].source_turns
             behind = {memories[origin].kind for origin in memories[id].derived_from}
             assert behind <= {session_kind(aspect) for aspect in ASPECTS}
-        assert {one.made_by for one in memories.values()} == {model}
+        assert {memory.made_by for memory in memories.values()} == {model}
 
 
 def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         whole = agent.user("ana").recall(ASKED)
         for budget in (0, 60, 150, 400, 4_000):
-            found = agent.user("ana").recall(ASKED, budget=budget)
-            assert count_tokens(found.text) <= budget
-            for part in found.parts:
+            recollection = agent.user("ana").recall(ASKED, budget=budget)
+            assert count_tokens(recollection.text) <= budget
+            for part in recollection.parts:
                 assert part.source_turns
         assert len(agent.user("ana").recall(ASKED, budget=150).parts) == 3
         assert agent.user("ana").recall(ASKED, budget=4_000) == whole
@@ -309,12 +309,12 @@ def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> N
         ) as agent,
     ):
         assert len(server.calls) == 3
-        found = agent.user("ana").recall(ASKED)
-        assert {one.id for one in found.memories} == {
-            one.id for one in agent.user("ana").memories()
+        recollection = agent.user("ana").recall(ASKED)
+        assert {memory.id for memory in recollection.memories} == {
+            memory.id for memory in agent.user("ana").memories()
         }
-        assert found.parts[1].text.startswith("About Ana: (30 March 2024) Ana: ")
-        days = [one.at for one in found.parts[0].memories]
+        assert recollection.parts[1].text.startswith("About Ana: (30 March 2024) Ana: ")
+        days = [memory.at for memory in recollection.parts[0].memories]
         assert days == sorted(days, reverse=True)
 
 
@@ -325,32 +325,36 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
     with ScriptedServer() as server:
         url = _url(server, model)
         with opened(tmp_path, sessions=4, model=model, base_url=url) as agent:
-            asked = len(server.calls)
+            calls_before = len(server.calls)
             first = agent.user("ana").sessions()[0].id
-            lost = {one.text for one in agent.user("ana").memories() if one.session == first}
+            lost = {
+                memory.text for memory in agent.user("ana").memories() if memory.session == first
+            }
             assert agent.user("ana").forget(session=first).verified
             assert len(agent.user("ana").pending()) == 3
             agent.user("ana").remember()
-            found = agent.user("ana").recall(ASKED)
-            assert all(part.source_turns for part in found.parts)
-            assert {turn.session for turn in found.source_turns} == {2, 3, 4}
-            assert not lost & {one.text for one in agent.user("ana").memories()}
+            recollection = agent.user("ana").recall(ASKED)
+            assert all(part.source_turns for part in recollection.parts)
+            assert {turn.session for turn in recollection.source_turns} == {2, 3, 4}
+            assert not lost & {memory.text for memory in agent.user("ana").memories()}
             if (
                 model != "local"
             ):  # what was noted of each session is journalled; only the sums are asked for
-                assert len(server.calls) == asked + 3
+                assert len(server.calls) == calls_before + 3
 
 
 def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=1) as agent:
         notes = [
-            one for one in agent.user("ana").memories() if one.kind == session_kind("portrait")
+            memory
+            for memory in agent.user("ana").memories()
+            if memory.kind == session_kind("portrait")
         ]
         gone, kept = notes[0], notes[1]
         assert agent.user("ana").forget(memory=gone.id).verified
-        found = agent.user("ana").recall(ASKED)
-        assert gone.text not in found.text
-        assert kept.text in found.text
+        recollection = agent.user("ana").recall(ASKED)
+        assert gone.text not in recollection.text
+        assert kept.text in recollection.text
 
 
 def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path) -> None:
@@ -368,9 +372,11 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url, config=small) as agent,
     ):
-        memories = {one.id: one for one in agent.user("ana").memories()}
-        found = agent.user("ana").recall(ASKED)
-        made_of = {memories[n].kind for one in found.memories for n in one.derived_from}
+        memories = {memory.id: memory for memory in agent.user("ana").memories()}
+        recollection = agent.user("ana").recall(ASKED)
+        made_of = {
+            memories[n].kind for memory in recollection.memories for n in memory.derived_from
+        }
         assert made_of > set(ASPECTS), "of sentences as well as of session memories"
         sent = [line for line in agent.costs() if line.step == "compress"]
         assert sum(line.calls for line in sent) >= 10
@@ -380,17 +386,19 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
 
 
 def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
-    said = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
+    utterance = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
     given = [
         ImportedMemory(text="I'm allergic to nuts.", speakers=("Ana",), source_keys=("a",)),
         ImportedMemory(text="Ana sold her boat.", speakers=("Ana",)),
     ]
-    once = Transcript(key="s", turns=[said], at=MONDAY, memories=given)
+    once = Transcript(key="s", turns=[utterance], at=MONDAY, memories=given)
     with theanine.open(str(tmp_path / "m.db"), method="comedy") as agent:
         agent.user("ana").log(History(name="ana", transcripts=[once]))
         agent.user("ana").remember()
         kinds = {
-            one.text: one.kind for one in agent.user("ana").memories() if one.derived_from == ()
+            memory.text: memory.kind
+            for memory in agent.user("ana").memories()
+            if memory.derived_from == ()
         }
         assert kinds == {
             "I'm allergic to nuts.": "session-portrait",
@@ -406,11 +414,11 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
         turns = agent.user("ana").turns()
-        sessions = [one.id for one in agent.user("ana").sessions()]
+        sessions = [session.id for session in agent.user("ana").sessions()]
         guess = [Comedy().estimate([t for t in turns if t.session == s]) for s in sessions]
         spent = sum(line.input_tokens for line in agent.costs())
-        assert sum(one.calls for one in guess) == len(server.calls)
-        assert 0.5 < sum(one.input_tokens for one in guess) / spent < 2
+        assert sum(estimate.calls for estimate in guess) == len(server.calls)
+        assert 0.5 < sum(estimate.input_tokens for estimate in guess) / spent < 2
     alone = Comedy(ComedyConfig(compress=False)).estimate(turns)
     assert alone.calls == 1
 

@@ -82,9 +82,9 @@ def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
-        said = talk.reply()
-        assert said.text == "Tell me more."
-        assert said.notes["worth"] == "yes"
+        reply = talk.reply()
+        assert reply.text == "Tell me more."
+        assert reply.notes["worth"] == "yes"
         talk.hear("Where is it?")
         assert talk.reply().notes["worth"] == "no"
         assert asked(server) == ["reply", "reply"]
@@ -189,9 +189,9 @@ def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
         )
         assert record.source_turns == (4, 5)
         assert (record.speakers, record.made_by) == (("Ana",), "local")
-        found = agent.user("ana").recall("Capitalize another title: the harbour.")
-        assert [turn.text for turn in found.source_turns] == ["Sea And Storm", FEEDBACK]
-        assert found.text == f"(8 May 2024) {record.text}"
+        recollection = agent.user("ana").recall("Capitalize another title: the harbour.")
+        assert [turn.text for turn in recollection.source_turns] == ["Sea And Storm", FEEDBACK]
+        assert recollection.text == f"(8 May 2024) {record.text}"
         talk = agent.user("ana").session()
         talk.hear("Capitalize another title: sea and sky and storm.")
         assert f"I remember: (8 May 2024) Ana: “{FEEDBACK}”" in talk.reply().text
@@ -273,17 +273,17 @@ def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> N
         assert kept["history"] == len(agent.user("ana").turns()) == 130
         assert kept["summary"] == len(agent.user("ana").sessions()) == 10
         assert 40 < kept["conditional"] < 70
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        assert Counter(memory.kind for memory in found.memories) == {
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        assert Counter(memory.kind for memory in recollection.memories) == {
             "history": 2,
             "summary": 1,
             "conditional": 2,
         }
-        times = [part.memories[0].order for part in found.parts]
+        times = [part.memories[0].order for part in recollection.parts]
         assert times == sorted(times)
     with opened(tmp_path, kinds="history") as agent:  # what else was kept stays, and is left alone
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        assert [memory.kind for memory in found.memories] == ["history"] * 3
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        assert [memory.kind for memory in recollection.memories] == ["history"] * 3
 
 
 def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path) -> None:

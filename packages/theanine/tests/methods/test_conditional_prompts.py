@@ -67,10 +67,10 @@ async def test_each_prompt_is_as_it_was_read(step: PromptTemplate[Any]) -> None:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
-    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
-    found = replace(FOUND, text=ATTACK)
+    attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
+    recollection = replace(FOUND, text=ATTACK)
     calm = await _prompt(step, NOW, FOUND)
-    check_fences(calm, await _prompt(step, attacked, found))
+    check_fences(calm, await _prompt(step, attacked, recollection))
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)

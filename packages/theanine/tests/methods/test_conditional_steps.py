@@ -69,8 +69,8 @@ def test_a_task_that_tells_something_of_the_speaker_is_kept() -> None:
 
 
 def test_what_was_said_before_word_for_word_is_not_worth_it_again() -> None:
-    said = "I'm allergic to hazelnuts."
-    assert local_decide([turn(1, said), turn(2, said), turn(3, said, "Bo")]) == {1, 3}
+    text = "I'm allergic to hazelnuts."
+    assert local_decide([turn(1, text), turn(2, text), turn(3, text, "Bo")]) == {1, 3}
 
 
 def test_a_decision_is_about_the_turn_that_was_replied_to() -> None:
@@ -125,8 +125,8 @@ async def test_an_undated_session_shows_no_dates() -> None:
     await decide(undated, undated, caller)
     await record(undated, undated, caller, PLAIN)
     await summarize_session(undated, caller)
-    assert all("-- dates unknown\n[1] Ana" in asked.prompt for asked in caller.asked)
-    assert not any("2023" in asked.prompt for asked in caller.asked)
+    assert all("-- dates unknown\n[1] Ana" in call.prompt for call in caller.asked)
+    assert not any("2023" in call.prompt for call in caller.asked)
 
 
 @given(
@@ -136,9 +136,9 @@ async def test_an_undated_session_shows_no_dates() -> None:
 )
 def test_every_turn_is_asked_about_once(texts: list[str], ids: set[int], most: int) -> None:
     session = [turn(number, text) for number, text in enumerate(texts, 1)]
-    wanted = sorted(ids & {one.id for one in session})
+    wanted = sorted(ids & {turn.id for turn in session})
     calls = list(batched_windows(session, ids, most))
-    assert [one.id for call in calls for one in call.targets.values()] == wanted
+    assert [turn.id for call in calls for turn in call.targets.values()] == wanted
     assert all(0 < len(call.targets) <= most for call in calls)
     for call in [*calls, *single_windows(session, ids)]:
         assert call.targets.items() <= call.turns.items()
@@ -218,8 +218,8 @@ async def test_many_records_are_asked_for_in_several_calls() -> None:
 
     caller = Answering([answer] * 2)
     made = await record(session, session, caller, PLAIN)
-    assert [one.source_turns for one in made] == [(one.id,) for one in session]
-    assert [len(_asked(asked.prompt)) for asked in caller.asked] == [24, 6]
+    assert [memory.source_turns for memory in made] == [(turn.id,) for turn in session]
+    assert [len(_asked(call.prompt)) for call in caller.asked] == [24, 6]
 
 
 def _asked(prompt: str) -> list[int]:
@@ -235,12 +235,12 @@ async def test_local_records_quote_and_never_what_was_recalled() -> None:
         turn(5, "Always call me Captain."),
     ]
     made = await record([session[0], session[2], session[4]], session, None, PLAIN)
-    assert [one.text for one in made] == [
+    assert [memory.text for memory in made] == [
         "Knowledge (Ana): “I like trams.”",
         "Context: Ana: “I like trams.” Knowledge (Ana): “I live in Lisbon.”",
         "Context: Ana: “I live in Lisbon.” Knowledge (Ana): “Always call me Captain.”",
     ]
-    assert [one.source_turns for one in made] == [(1,), (1, 3), (3, 5)]
+    assert [memory.source_turns for memory in made] == [(1,), (1, 3), (3, 5)]
 
 
 @given(st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=5))
@@ -249,10 +249,10 @@ def test_local_records_invent_no_word(texts: list[str]) -> None:
     made = anyio.run(record, session, session, None, PLAIN)
     assert len(made) == len(session)
     fixed = {"Context:", "Knowledge", "(Ana):", "Ana:", "…"}
-    known = {word.strip("“”…") for one in session for word in one_line(one.text).split()}
-    for one in made:
-        words = {word.strip("“”…") for word in one.text.split() if word not in fixed}
-        assert all(any(word in whole for whole in known | {""}) for word in words)
+    expected = {word.strip("“”…") for turn in session for word in one_line(turn.text).split()}
+    for noted in made:
+        words = {word.strip("“”…") for word in noted.text.split() if word not in fixed}
+        assert all(any(word in whole for whole in expected | {""}) for word in words)
 
 
 # summaries
@@ -297,8 +297,8 @@ class Shelf:
 
     async def __call__(self, query: str) -> SearchResults:
         self.queries.append(query)
-        place = min(len(self.queries), len(self.found)) - 1
-        return [(one, 1.0) for one in self.found[place]]
+        index = min(len(self.queries), len(self.found)) - 1
+        return [(one, 1.0) for one in self.found[index]]
 
 
 async def reflect(

@@ -25,6 +25,6 @@ def test_every_method_keeps_and_tells_the_day_of_the_speaker(tmp_path: Path, met
         assert all(memory.at.utcoffset() == timedelta(hours=-8) for memory in memories)
         assert {memory.at.date() for memory in memories} <= {date(2024, 5, 8)}
         assert bool(memories) == (method not in ("no-memory", "full-history"))
-        found = agent.user("ana").recall("What happened to the dog?")
-        assert "9 May" not in found.text
-        assert ("8 May" in found.text) == (method != "no-memory")
+        recollection = agent.user("ana").recall("What happened to the dog?")
+        assert "9 May" not in recollection.text
+        assert ("8 May" in recollection.text) == (method != "no-memory")

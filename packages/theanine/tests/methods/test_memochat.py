@@ -61,7 +61,7 @@ def opened(path: Path, **settings: Any) -> theanine.Client:
     """An agent that remembers the bundled conversation."""
     agent = theanine.open(str(path / "m.db"), method="memochat", **settings)
     agent.user("ana").log(read_histories(HARBOUR).histories[0])
-    assert [one.failure for one in agent.user("ana").remember() if one.failure] == []
+    assert [report.failure for report in agent.user("ana").remember() if report.failure] == []
     return agent
 
 
@@ -88,9 +88,9 @@ async def test_the_prompts_are_as_they_were_read() -> None:
 
 
 async def test_quoted_words_stay_in_their_fences() -> None:
-    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in TURNS]
+    attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     check_fences(await _memos_prompt(TURNS), await _memos_prompt(attacked))
-    kept = [replace(one, text=ATTACK) for one in MEMOS_KEPT]
+    kept = [replace(memory, text=ATTACK) for memory in MEMOS_KEPT]
     calm = await _pick_prompt(MEMOS_KEPT, TURNS)
     check_fences(calm, await _pick_prompt(kept, attacked))
 
@@ -113,9 +113,9 @@ def test_instructions_are_short(step: Any) -> None:
 )
 async def test_memos_that_fit_no_turns_are_sent_back(wrong: list[Any], fault: str) -> None:
     caller = Answering([{"memos": wrong}, {"memos": [BEA, MAST]}])
-    found = await write_memos(TURNS, caller)
+    memos = await write_memos(TURNS, caller)
     assert fault in caller.faults[0]
-    assert [(one.first, one.last) for one in found] == [(1, 3), (4, 4)]
+    assert [(memo.first, memo.last) for memo in memos] == [(1, 3), (4, 4)]
     with pytest.raises(UnusableReply):
         await write_memos(TURNS, Answering([{"memos": wrong}]))
 
@@ -128,9 +128,9 @@ async def test_a_long_session_is_asked_about_in_windows_with_its_own_numbers() -
         return {"memos": [{**MAST, "first": number, "last": number}]}
 
     caller = Answering([first_shown] * 9)
-    found = await write_memos(turns, caller)
-    assert len(caller.asked) == len(found) > 1
-    assert [one.first for one in found] == sorted({one.first for one in found})
+    memos = await write_memos(turns, caller)
+    assert len(caller.asked) == len(memos) > 1
+    assert [memo.first for memo in memos] == sorted({memo.first for memo in memos})
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=4)
@@ -140,10 +140,10 @@ SPANS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=4)
 def test_every_turn_with_words_is_in_a_memo_or_among_the_others(spans: list[Any]) -> None:
     turns = [turn(i, "words" if i % 4 else " ") for i in range(1, 11)]
     memos = [Memo(topic="t", summary="s", first=a, last=min(9, a + n)) for a, n in spans]
-    inside = {turns[i].id for one in memos for i in range(one.first, one.last + 1)}
-    outside = {one.id for one in uncovered_turns(turns, memos)}
+    inside = {turns[i].id for memo in memos for i in range(memo.first, memo.last + 1)}
+    outside = {turn.id for turn in uncovered_turns(turns, memos)}
     assert not inside & outside
-    assert {one.id for one in turns if one.full_text.strip()} <= inside | outside
+    assert {turn.id for turn in turns if turn.full_text.strip()} <= inside | outside
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_a_local_memo_has_telling_words_for_a_topic_and_quotes_for_a_summary() -
 
 
 def test_a_local_memo_never_repeats_what_an_agent_recalled() -> None:
-    told = "Your sister Bea marries in the old harbour church."
-    only = [turn(1, told, "Tea", role="assistant", recalled=(4,))]
+    text = "Your sister Bea marries in the old harbour church."
+    only = [turn(1, text, "Tea", role="assistant", recalled=(4,))]
     assert _local(only) == []
     (both,) = _local([turn(1, "What was it?"), *[replace(one, id=2) for one in only]])
     assert "harbour" not in f"{both.topic} {both.summary}"
@@ -194,27 +194,27 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 def test_local_memos_use_only_words_that_were_said(texts: list[str], cuts: set[int]) -> None:
     turns = [turn(i, text) for i, text in enumerate(texts, 1)]
     starts = sorted(cut for cut in cuts if cut < len(turns))
-    found = local_write_memos(turns, spans_between(starts, len(turns)))
-    assert found == local_write_memos(turns, spans_between(starts, len(turns)))
-    assert len(found) <= len(starts) + 1
-    for one in found:
-        said = " ".join(" ".join(turns[i].text.split()) for i in range(one.first, one.last + 1))
-        assert one.topic.strip()
-        assert all(word.rstrip("…") in said for word in one.topic.split(" · "))
-        assert "Ana said on 8 May 2023: “" in one.summary
+    memos = local_write_memos(turns, spans_between(starts, len(turns)))
+    assert memos == local_write_memos(turns, spans_between(starts, len(turns)))
+    assert len(memos) <= len(starts) + 1
+    for memo in memos:
+        said = " ".join(" ".join(turns[i].text.split()) for i in range(memo.first, memo.last + 1))
+        assert memo.topic.strip()
+        assert all(word.rstrip("…") in said for word in memo.topic.split(" · "))
+        assert "Ana said on 8 May 2023: “" in memo.summary
 
 
 def test_locally_memos_tile_every_session_and_are_found_with_their_turns(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         memos = agent.user("ana").memories()
-        assert {one.kind for one in memos} == {MEMO}
-        covered = [n for one in memos for n in one.source_turns]
-        assert covered == [one.id for one in agent.user("ana").turns()]
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        assert 1 <= len(found.parts) <= 6
-        assert "hazelnut" in found.text
-        assert [p.memories[0].order for p in found.parts] == sorted(
-            p.memories[0].order for p in found.parts
+        assert {memo.kind for memo in memos} == {MEMO}
+        covered = [n for memo in memos for n in memo.source_turns]
+        assert covered == [turn.id for turn in agent.user("ana").turns()]
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        assert 1 <= len(recollection.parts) <= 6
+        assert "hazelnut" in recollection.text
+        assert [p.memories[0].order for p in recollection.parts] == sorted(
+            p.memories[0].order for p in recollection.parts
         )
 
 
@@ -226,17 +226,17 @@ def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
-        asked = len(server.calls)
+        calls_before = len(server.calls)
         talk = agent.user("ana").session()
         talk.hear(ASKED)
         answer = talk.reply()
-        assert len(server.calls) == asked + 2
+        assert len(server.calls) == calls_before + 2
         (part,) = answer.recollection.parts
         assert len(part.source_turns) >= len(part.memories[0].source_turns) > 0
-        assert all(one.full_text in part.text for one in part.source_turns)
+        assert all(turn.full_text in part.text for turn in part.source_turns)
         assert part.text.startswith("(")
         assert "shipyard" in answer.text
-        made = {one.kind: one for one in agent.user("ana").memories()}
+        made = {memory.kind: memory for memory in agent.user("ana").memories()}
         assert made[MEMO].made_by == "openai:x"
         assert made[MEMO].prompt == "memos@1"
 
@@ -246,9 +246,9 @@ def test_turns_that_the_model_leaves_out_are_kept_as_other_talk(tmp_path: Path) 
         model = {"model": "openai:x", "base_url": server.base_url}
         with opened(tmp_path, **model) as agent:
             kept = agent.user("ana").memories()
-            assert {(one.kind, one.made_by) for one in kept} == {(OTHERS, "local")}
+            assert {(note.kind, note.made_by) for note in kept} == {(OTHERS, "local")}
             assert len(kept) == len(agent.user("ana").sessions())
-            assert [n for one in kept for n in one.source_turns] == [
+            assert [n for note in kept for n in note.source_turns] == [
                 t.id for t in agent.user("ana").turns()
             ]
             assert agent.user("ana").recall(ASKED).parts[0].memories == (kept[0],)
@@ -262,9 +262,9 @@ def test_many_memos_are_found_first_and_few_are_all_shown(tmp_path: Path) -> Non
         for most in (2, 5, None):
             config = {"retrieved": 2, "shown": most}
             with opened(tmp_path, **model, config=config) as agent:
-                found = agent.user("ana").recall(ASKED)
-                assert len(found.parts) == 2
-                scores = [part.score for part in found.parts]
+                recollection = agent.user("ana").recall(ASKED)
+                assert len(recollection.parts) == 2
+                scores = [part.score for part in recollection.parts]
                 assert scores == [0.5, 1.0], "the second is the better, the first the older"
                 kept = len(agent.user("ana").memories())
             prompt = server.requests[-1]["messages"][0]["content"]
@@ -280,21 +280,21 @@ def test_the_ablations_do_without(tmp_path: Path, config: dict[str, Any]) -> Non
         model = {"model": "openai:x", "base_url": server.base_url}
         with opened(tmp_path, config=config, **model) as agent:
             before = len(server.calls)
-            found = agent.user("ana").recall(ASKED)
+            recollection = agent.user("ana").recall(ASKED)
             picked = len(server.calls) - before
             assert picked == (0 if "picking" in config else 1)
-            text = found.parts[0].text
+            text = recollection.parts[0].text
             assert ("\n" in text) == config.get("evidence", True)
-            assert found.parts[0].source_turns
+            assert recollection.parts[0].source_turns
 
 
 def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         sizes: list[int] = []
         for budget in (0, 60, 200, 800):
-            found = agent.user("ana").recall(ASKED, budget=budget)
-            assert count_tokens(found.text) <= budget
-            sizes.append(len(found.parts))
+            recollection = agent.user("ana").recall(ASKED, budget=budget)
+            assert count_tokens(recollection.text) <= budget
+            sizes.append(len(recollection.parts))
         assert sizes[0] == 0
         assert sizes == sorted(sizes)
         small = agent.user("ana").recall(ASKED, budget=90)
@@ -303,9 +303,9 @@ def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> N
 
 
 def test_ready_made_memories_are_memos(tmp_path: Path) -> None:
-    said = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
+    utterance = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
     given = ImportedMemory(text="Ana sails.", speakers=("Ana",), source_keys=("a",))
-    once = Transcript(key="s", turns=[said], at=MONDAY, memories=[given])
+    once = Transcript(key="s", turns=[utterance], at=MONDAY, memories=[given])
     with theanine.open(str(tmp_path / "m.db"), method="memochat") as agent:
         agent.user("ana").log(History(name="ana", transcripts=[once]))
         agent.user("ana").remember()
@@ -322,11 +322,11 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
     ):
         turns = agent.user("ana").turns()
-        sessions = [one.id for one in agent.user("ana").sessions()]
+        sessions = [session.id for session in agent.user("ana").sessions()]
         guess = [MemoChat().estimate([t for t in turns if t.session == s]) for s in sessions]
         spent = sum(line.input_tokens for line in agent.costs())
-        assert sum(one.calls for one in guess) == len(server.calls)
-        assert 0.7 < sum(one.input_tokens for one in guess) / spent < 1.4
+        assert sum(estimate.calls for estimate in guess) == len(server.calls)
+        assert 0.7 < sum(estimate.input_tokens for estimate in guess) / spent < 1.4
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -47,7 +47,9 @@ def new(text: str, **changes: Any) -> NewMemory:
 
 def behind(memories: Sequence[Memory]) -> set[int]:
     """The sessions of the memories, and that of what the second was made of."""
-    return {one.session for one in memories} | ({7} if any(m.id == 2 for m in memories) else set())
+    return {memory.session for memory in memories} | (
+        {7} if any(m.id == 2 for m in memories) else set()
+    )
 
 
 # how the model is asked
@@ -85,8 +87,8 @@ async def test_each_prompt_is_as_it_was_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
 async def test_quoted_words_cannot_leave_their_fence(name: str) -> None:
-    older = [replace(one, text=ATTACK) for one in OLDER]
-    newer = [replace(one, text=ATTACK) for one in NEWER]
+    older = [replace(memory, text=ATTACK) for memory in OLDER]
+    newer = [replace(memory, text=ATTACK) for memory in NEWER]
     check_fences(await prompt_of(name, OLDER, NEWER), await prompt_of(name, older, newer))
 
 
@@ -98,7 +100,7 @@ def test_instructions_are_short(step: Any) -> None:
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
 async def test_undated_sessions_show_no_dates(name: str) -> None:
     assert "2023" in await prompt_of(name, OLDER, NEWER)
-    older = [replace(one, dated=False) for one in OLDER]
+    older = [replace(memory, dated=False) for memory in OLDER]
     assert "2023" not in await prompt_of(name, older, NEWER, UNDATED)
 
 
@@ -110,12 +112,12 @@ async def test_a_prompt_touches_every_session_whose_words_it_shows() -> None:
     await decide(pairs, SESSION, caller, asking="session", source_sessions=behind)
     with pytest.raises(UnusableReply):
         await merge([Group((OLDER[1],), NEWER[1])], SESSION, caller, source_sessions=behind)
-    assert [asked.touches for asked in caller.asked] == [{2, 3, 7}] * 3
+    assert [call.touches for call in caller.asked] == [{2, 3, 7}] * 3
 
 
 async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
     older = [memory(n, f"Ana owns {n} boats.") for n in range(1, 41)]
-    pairs = [Pair(one, 0, NEWER[0], 0.5) for one in older]
+    pairs = [Pair(memory, 0, NEWER[0], 0.5) for memory in older]
 
     def all_of(prompt: str) -> object:
         numbers = prompt.split("<<<pairs\n")[1].count(": M")
@@ -130,8 +132,8 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
     decisions = await decide(pairs, SESSION, caller, asking="session", source_sessions=behind)
     assert len(caller.asked) == 2
     assert [decision.pair for decision in decisions] == pairs
-    told = [f"number {n % PAIRS_PER_CALL + 1}" for n in range(40)]
-    assert [decision.explanation for decision in decisions] == told
+    text = [f"number {n % PAIRS_PER_CALL + 1}" for n in range(40)]
+    assert [decision.explanation for decision in decisions] == text
     assert {decision.operation for decision in decisions} == {Operation.PASS}
     caller = Answering([{"explanation": "", "operation": "KEEP-both: Append"}] * 40)
     with pytest.raises(ValueError, match="operation"):
@@ -203,15 +205,17 @@ def test_no_old_statement_is_settled_twice_and_no_new_one_is_lost(
     marked = [(mark.pair.older.id, kind) for outcome in outcomes for kind, mark in outcome.marks]
     assert len({number for number, _ in marked}) == len(marked)
     settling = {Operation.REPLACE, Operation.CHANGE, Operation.DELETE}
-    asked = {one.pair.older.id for one in decisions if one.operation in settling}
+    asked = {decision.pair.older.id for decision in decisions if decision.operation in settling}
     assert {number for number, _ in marked} == asked  # each is settled, by the first who would
     for index, outcome in enumerate(outcomes):
         own = {
-            one.pair.older.id: one.operation for one in decisions if one.pair.newer_index == index
+            decision.pair.older.id: decision.operation
+            for decision in decisions
+            if decision.pair.newer_index == index
         }
         assert set(outcome.derived_from) <= set(own)
         assert all(0 <= one < index for one in outcome.derived_from_new)
-        assert {one.id for one in outcome.changes} <= set(outcome.derived_from)
+        assert {memory.id for memory in outcome.changes} <= set(outcome.derived_from)
         assert all(mark.pair.newer_index == index for _, mark in outcome.marks)
         assert (outcome.kind == REPEAT) <= (Operation.PASS in own.values() and not outcome.marks)
         assert (outcome.kind == ENDING) <= (Operation.DELETE in own.values())
@@ -234,8 +238,8 @@ def test_the_live_statements_never_contradict_their_outcomes(
             # Whatever a new statement rests on was live when it came: no chain of the settled.
             assert number not in before
         before |= {mark.pair.older.id for _, mark in outcome.marks}
-        for place in outcome.derived_from_new:
-            assert outcomes[place].kind != REPEAT
+        for index in outcome.derived_from_new:
+            assert outcomes[index].kind != REPEAT
     assert before == gone
 
 
@@ -267,7 +271,7 @@ def test_one_new_statement_meets_several_old_ones() -> None:
     outcome = judged((0, 3, Operation.CHANGE), (0, 1, Operation.CHANGE), (0, 2, Operation.DELETE))[
         0
     ]
-    assert [one.id for one in outcome.changes] == [1, 3]
+    assert [memory.id for memory in outcome.changes] == [1, 3]
     assert outcome.kind == "statement"
     assert outcome.derived_from == (1, 2, 3)
     kinds = {mark.pair.older.id: kind for kind, mark in outcome.marks}
@@ -338,11 +342,11 @@ def test_local_decisions(older: str, newer: str, operation: str) -> None:
 def session(key: str, day: int, *texts: str) -> Transcript:
     """A session of Ana's words, on a day after the start."""
     at = START + timedelta(days=day)
-    said = [
+    utterance = [
         Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i))
         for i, text in enumerate(texts)
     ]
-    return Transcript(key=key, turns=said, at=at)
+    return Transcript(key=key, turns=utterance, at=at)
 
 
 def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
@@ -354,7 +358,7 @@ def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
 def live(agent: theanine.Client) -> list[Memory]:
     """The memories that no mark stands on."""
     marked = {mark.memory for mark in agent.user("ana").marks()}
-    return [one for one in agent.user("ana").memories() if one.id not in marked]
+    return [memory for memory in agent.user("ana").memories() if memory.id not in marked]
 
 
 def update(*operations: str) -> Callable[[Any], str]:
@@ -414,12 +418,12 @@ def test_what_each_operation_does(
         assert all(
             m.made_by == "openai:scripted" and m.prompt == "update-memories@1" for m in marks
         )
-        found = agent.user("ana").recall("Where does Ana live?")
-        assert [place for place in ("Faro", "Porto") if place in found.text] == recalled
+        recollection = agent.user("ana").recall("Where does Ana live?")
+        assert [place for place in ("Faro", "Porto") if place in recollection.text] == recalled
         if operation == "Change":
             assert made.prompt == "merge-memories@1"
-            assert {turn.session for turn in found.source_turns} == {1, 2}
-            assert len(found.parts) == 1
+            assert {turn.session for turn in recollection.source_turns} == {1, 2}
+            assert len(recollection.parts) == 1
 
 
 def test_endings_can_be_left_out(tmp_path: Path) -> None:
@@ -466,13 +470,13 @@ def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(
     tmp_path: Path,
 ) -> None:
     with theanine.open(str(tmp_path / "m.db"), method="memory-update") as agent:
-        said = "My brother Rui plays the violin and the cello in Lisbon."
-        learn(agent, session("a", 0, said), session("b", 7, said))
-        assert [one.kind for one in agent.user("ana").memories()] == ["statement", REPEAT]
+        text = "My brother Rui plays the violin and the cello in Lisbon."
+        learn(agent, session("a", 0, text), session("b", 7, text))
+        assert [memory.kind for memory in agent.user("ana").memories()] == ["statement", REPEAT]
         assert len(agent.user("ana").recall("What does Rui play?").parts) == 1
         agent.user("ana").forget(session=1)
         learn(agent)
-        assert [one.kind for one in agent.user("ana").memories()] == ["statement"]
+        assert [memory.kind for memory in agent.user("ana").memories()] == ["statement"]
         assert "violin" in agent.user("ana").recall("What does Rui play?").text
 
 
@@ -500,17 +504,17 @@ def test_old_ones_never_vanish_and_the_live_hold_no_marked_one(
     with theanine.open(str(path), method="memory-update") as agent:
         agent.user("ana").log(History(name="ana", transcripts=[session("first", 0, "I am Ana.")]))
         agent.user("ana").remember()
-        known: list[Memory] = []
+        previous: list[Memory] = []
         for day, texts in enumerate(talks, 1):
             learn(agent, session(f"s{day}", day, "Hello.", *texts))
             now = agent.user("ana").memories()
-            assert now[: len(known)] == known  # as they were, every one
-            known = now
+            assert now[: len(previous)] == previous  # as they were, every one
+            previous = now
             marked = [mark.memory for mark in agent.user("ana").marks()]
             assert len(set(marked)) == len(marked)
-            found = agent.user("ana").recall("Which instrument does Ana play?").memories
-            assert not {one.id for one in found} & set(marked)
-            assert {one.kind for one in found} <= {"statement", ENDING}
+            recollection = agent.user("ana").recall("Which instrument does Ana play?").memories
+            assert not {part.id for part in recollection} & set(marked)
+            assert {part.kind for part in recollection} <= {"statement", ENDING}
 
 
 # settings

@@ -130,7 +130,7 @@ async def test_each_prompt_is_as_it_was_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
 async def test_quoted_words_cannot_leave_their_fence(name: str) -> None:
-    turns = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in TURNS]
+    turns = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     lines = [replace(line, text=ATTACK) for line in LINES]
     check_fences(
         await prompt_of(name, TURNS, "Ana sailed a lot.", LINES),
@@ -153,8 +153,8 @@ async def test_a_page_is_made_of_what_stood_there_and_of_the_session() -> None:
 
 
 async def test_a_long_session_is_read_window_by_window() -> None:
-    said = " ".join(["harbour"] * 900)
-    turns = [turn(n, said, dated=False) for n in range(1, 9)]
+    text = " ".join(["harbour"] * 900)
+    turns = [turn(n, text, dated=False) for n in range(1, 9)]
     first: dict[str, Any] = {"events": [EVENT], "traits": []}
     second: dict[str, Any] = {
         "events": [{**EVENT, "turns": []}, {"text": "More.", "turns": [8]}],
@@ -221,18 +221,18 @@ def test_the_telling_lines_are_those_that_say_most() -> None:
 
 
 def test_a_local_page_quotes_what_was_said() -> None:
-    said = [
+    texts = [
         turn(1, "I adopted a dog from the shelter on Thursday, a brown mongrel called Bura."),
         turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="assistant"),
         turn(3, "I always carry my pen, because I am afraid of hazelnuts.", shared="a pen"),
     ]
-    events, traits = local_digest_day(said, (["Ana sold her boat."], []))
+    events, traits = local_digest_day(texts, (["Ana sold her boat."], []))
     assert events.lines[0] == "Ana sold her boat."
     assert set(events.source_turns) >= {1, 3}
     assert traits.source_turns == (3,)  # the agent's likes are no one's portrait
     quoted = "I always carry my pen, because I am afraid of hazelnuts."
     assert traits.lines == (f"Ana said on 8 May 2023: “{quoted}” (shares a pen)",)
-    undated = local_digest_day([replace(one, dated=False) for one in said], ([], []))[1]
+    undated = local_digest_day([replace(text, dated=False) for text in texts], ([], []))[1]
     assert "2023" not in undated.lines[0]
 
 
@@ -266,11 +266,11 @@ def session(
 ) -> Transcript:
     """A session of Ana's words, so many days after the start."""
     at = (START + timedelta(days=day)).astimezone(zone)
-    said = [
+    utterance = [
         Utterance(text=text, speaker="Ana", at=at + timedelta(minutes=i))
         for i, text in enumerate(texts)
     ]
-    return Transcript(key=key, turns=said, at=at, dated=dated)
+    return Transcript(key=key, turns=utterance, at=at, dated=dated)
 
 
 def learn(agent: theanine.Client, *transcripts: Transcript) -> None:
@@ -288,7 +288,9 @@ def live(agent: theanine.Client, kind: str) -> list[Memory]:
     """The memories of a kind that no mark stands on."""
     marked = {mark.memory for mark in agent.user("ana").marks()}
     return [
-        one for one in agent.user("ana").memories() if one.kind == kind and one.id not in marked
+        memory
+        for memory in agent.user("ana").memories()
+        if memory.kind == kind and memory.id not in marked
     ]
 
 
@@ -300,7 +302,7 @@ JOB = "I started a new job at the bakery in Lisbon and I feel proud of it."
 def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
-        kinds = {one.kind: one for one in agent.user("ana").memories()}
+        kinds = {memory.kind: memory for memory in agent.user("ana").memories()}
         assert list(kinds) == [EXCHANGE, DAY_EVENTS, EVENTS, DAY_TRAITS, PORTRAIT]
         assert (
             kinds[DAY_EVENTS].derived_from
@@ -316,7 +318,11 @@ def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> Non
 def test_without_personality_there_is_no_portrait(tmp_path: Path) -> None:
     with opened(tmp_path, personality=False) as agent:
         learn(agent, session("a", 0, DOG))
-        assert {one.kind for one in agent.user("ana").memories()} == {EXCHANGE, DAY_EVENTS, EVENTS}
+        assert {memory.kind for memory in agent.user("ana").memories()} == {
+            EXCHANGE,
+            DAY_EVENTS,
+            EVENTS,
+        }
     with opened(tmp_path) as agent:
         learn(agent, session("b", 1, DOG))
         assert "What they are like:" in agent.user("ana").recall("dog").text
@@ -354,7 +360,9 @@ def test_a_session_that_gains_turns_has_its_page_made_anew(tmp_path: Path, dated
         assert all(text in page.text for text in (BOAT, DOG, JOB))
         assert page.source_turns == (2, 3)
         assert live(agent, EVENTS)[0].source_turns == (1, 2, 3)
-        assert len([one for one in agent.user("ana").memories() if one.kind == EXCHANGE]) == 2
+        assert (
+            len([memory for memory in agent.user("ana").memories() if memory.kind == EXCHANGE]) == 2
+        )
 
 
 def test_days_are_those_of_the_speakers_own_clock(tmp_path: Path) -> None:
@@ -370,48 +378,50 @@ def test_undated_sessions_are_days_of_their_own_and_do_not_fade(tmp_path: Path) 
         learn(agent, session("a", 0, BOAT, dated=False), session("b", 0.1, DOG, dated=False))
         assert len(live(agent, DAY_EVENTS)) == 2
         at = START + timedelta(days=900)
-        asked = [Utterance(text="What about the boat and its engine?", speaker="Ana", at=at)]
-        found = agent.user("ana").recall(asked)
-        best = max(found.parts, key=lambda part: part.score)
+        dialogue = [Utterance(text="What about the boat and its engine?", speaker="Ana", at=at)]
+        recollection = agent.user("ana").recall(dialogue)
+        best = max(recollection.parts, key=lambda part: part.score)
         assert best.score == 1.0
         assert BOAT in best.text
-        assert "2024" not in found.text
+        assert "2024" not in recollection.text
 
 
 def test_a_session_that_adds_nothing_leaves_the_diary_alone(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
-        known = [one for one in agent.user("ana").memories() if one.kind != EXCHANGE]
+        before = [memory for memory in agent.user("ana").memories() if memory.kind != EXCHANGE]
         learn(agent, session("b", 0.1, "Hi!"), session("c", 1, "Bye!"))
-        assert [one for one in agent.user("ana").memories() if one.kind != EXCHANGE] == known
+        assert [
+            memory for memory in agent.user("ana").memories() if memory.kind != EXCHANGE
+        ] == before
 
 
 def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -> None:
     texts = [BOAT, DOG, JOB, "I bought a red bicycle on the market for 40 euros."]
     with opened(tmp_path, days=2) as agent:
         learn(agent, *(session(str(day), day, text) for day, text in enumerate(texts)))
-        pages = [one.id for one in live(agent, DAY_EVENTS)]
-        wholes = [one for one in agent.user("ana").memories() if one.kind == EVENTS]
+        pages = [memory.id for memory in live(agent, DAY_EVENTS)]
+        wholes = [memory for memory in agent.user("ana").memories() if memory.kind == EVENTS]
         assert len(pages) == len(wholes) == 4
         assert wholes[1].derived_from == tuple(pages[:2])
         assert wholes[2].derived_from == tuple(sorted([*pages[1:3], wholes[1].id]))
         assert wholes[3].derived_from == tuple(sorted([*pages[2:], wholes[2].id]))
         assert all(text in wholes[3].text for text in texts)
-        found = agent.user("ana").recall("What happened?")
-        assert {turn.id for turn in found.parts[0].source_turns} == {1, 2, 3, 4}
+        recollection = agent.user("ana").recall("What happened?")
+        assert {turn.id for turn in recollection.parts[0].source_turns} == {1, 2, 3, 4}
 
 
 def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> None:
     with opened(tmp_path, retrieved=2) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 1, DOG), session("c", 2, JOB))
-        found = agent.user("ana").recall("Where is the boat with the dead engine?")
-        kinds = [part.memories[0].kind for part in found.parts]
+        recollection = agent.user("ana").recall("Where is the boat with the dead engine?")
+        kinds = [part.memories[0].kind for part in recollection.parts]
         assert kinds[:2] == [EVENTS, PORTRAIT]
         assert set(kinds[2:]) <= {EXCHANGE, DAY_EVENTS}
         assert len(kinds) == 4
-        times = [part.memories[0].order for part in found.parts[2:]]
+        times = [part.memories[0].order for part in recollection.parts[2:]]
         assert times == sorted(times)
-        assert BOAT in max(found.parts, key=lambda part: part.score).text
+        assert BOAT in max(recollection.parts, key=lambda part: part.score).text
         small = agent.user("ana").recall("Where is the boat with the dead engine?", budget=45)
         assert [part.memories[0].kind for part in small.parts] in ([EXCHANGE], [DAY_EVENTS])
 
@@ -447,14 +457,14 @@ def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> No
 def test_faded_pieces_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, *(session(str(day), day, f"I went to Faro, day {day}.") for day in range(9)))
-        known = agent.user("ana").memories()
+        before = agent.user("ana").memories()
         at = START + timedelta(days=9)
-        asked = [Utterance(text="When did I go to Faro?", speaker="Ana", at=at)]
+        dialogue = [Utterance(text="When did I go to Faro?", speaker="Ana", at=at)]
     with opened(tmp_path, forgetting=True, retrieved=3, retrieval="lexical") as agent:
-        newest = [part.memories[0].at for part in agent.user("ana").recall(asked).parts[1:]]
+        newest = [part.memories[0].at for part in agent.user("ana").recall(dialogue).parts[1:]]
         assert min(newest) >= START + timedelta(days=6)
-        assert agent.user("ana").memories() == known
-        far = [replace(asked[0], at=START + timedelta(days=9_000))]
+        assert agent.user("ana").memories() == before
+        far = [replace(dialogue[0], at=START + timedelta(days=9_000))]
         assert (
             len(agent.user("ana").recall(far).parts) > 1
         )  # when nothing is left, fit alone counts
@@ -465,8 +475,8 @@ def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, replace(session("a", 0, BOAT), memories=given))
         learn(agent, Transcript(key="b", turns=[], at=START + timedelta(days=2), memories=given))
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        assert "(8 May 2024) Ana is allergic to hazelnuts." in found.text
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        assert "(8 May 2024) Ana is allergic to hazelnuts." in recollection.text
         assert len(live(agent, DAY_EVENTS)) == 1
 
 
@@ -495,7 +505,9 @@ def test_a_session_takes_three_calls_and_a_reply_one(tmp_path: Path) -> None:
         learn(agent, session("a", 0, BOAT, DOG), session("b", 1, JOB))
         assert [(line.step, line.calls) for line in agent.costs()].count(("bank-day", 1)) == 2
         assert len(server.calls) == 6
-        made = {one.kind: (one.made_by, one.prompt) for one in agent.user("ana").memories()}
+        made = {
+            memory.kind: (memory.made_by, memory.prompt) for memory in agent.user("ana").memories()
+        }
         assert made[EXCHANGE] == ("local", "")
         assert made[DAY_EVENTS] == ("openai:x", "bank-day@1")
         assert made[PORTRAIT] == ("openai:x", "bank-portrait@1")

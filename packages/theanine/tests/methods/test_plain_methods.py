@@ -34,19 +34,19 @@ def test_no_memory_recalls_nothing_and_still_replies(tmp_path: Path) -> None:
 
 def test_full_history_is_every_turn_in_order(tmp_path: Path) -> None:
     with opened(tmp_path, "full-history") as agent:
-        found = agent.user("ana").recall(ASKED)
-        assert [turn.id for turn in found.source_turns] == list(range(1, 131))
-        assert len(found.parts) == 10
-        assert found.text.index("nine years") < found.text.index("Norwegian coast")
+        recollection = agent.user("ana").recall(ASKED)
+        assert [turn.id for turn in recollection.source_turns] == list(range(1, 131))
+        assert len(recollection.parts) == 10
+        assert recollection.text.index("nine years") < recollection.text.index("Norwegian coast")
 
 
 @pytest.mark.parametrize("budget", [100, 1000])
 def test_a_budget_keeps_the_newest_of_the_history(tmp_path: Path, budget: int) -> None:
     with opened(tmp_path, "full-history", budget=budget) as agent:
-        found = agent.user("ana").recall(ASKED)
-        numbers = [turn.id for turn in found.source_turns]
+        recollection = agent.user("ana").recall(ASKED)
+        numbers = [turn.id for turn in recollection.source_turns]
         assert numbers == list(range(131 - len(numbers), 131))
-        assert 0 < count_tokens(found.text) <= budget
+        assert 0 < count_tokens(recollection.text) <= budget
         assert len(agent.user("ana").recall(ASKED, budget=100).source_turns) <= len(numbers)
 
 
@@ -64,7 +64,7 @@ def test_all_memories_and_the_best_of_them(tmp_path: Path) -> None:
             every, key=lambda m: m.order
         )
     with opened(tmp_path, "memory-retrieval", retrieved=4) as agent:
-        found = agent.user("ana").recall(ASKED)
-        assert len(found.parts) == 4
-        assert "hazelnut" in found.text
+        recollection = agent.user("ana").recall(ASKED)
+        assert len(recollection.parts) == 4
+        assert "hazelnut" in recollection.text
         assert [m.text for m in agent.user("ana").memories()] == [m.text for m in every]

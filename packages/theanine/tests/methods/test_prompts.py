@@ -52,7 +52,7 @@ def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
 
     async def around(ids: Sequence[int]) -> Sequence[Turn]:
         near = {id + step for id in ids for step in (-1, 0, 1)}
-        return [one for one in earlier if one.id in near]
+        return [turn for turn in earlier if turn.id in near]
 
     return Scene(session=2, turns=now, dialogue=dialogue, around=around)
 
@@ -78,8 +78,8 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
         await refine(PATH, now, caller)
     else:
         part = Part(text=f"Ana fears ships. {now[0].text}", memories=PATH.memories, source_turns=())
-        found = Recollection(query="", parts=(part,))
-        await respond(now, found, "Tea", caller, rationale=name == "respond-reasoned")
+        recollection = Recollection(query="", parts=(part,))
+        await respond(now, recollection, "Tea", caller, rationale=name == "respond-reasoned")
     return caller.asked[0].prompt
 
 
@@ -90,8 +90,8 @@ async def test_each_prompt_is_as_it_was_read(name: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
-    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
-    earlier = [replace(one, text=ATTACK) for one in EARLIER]
+    attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
+    earlier = [replace(turn, text=ATTACK) for turn in EARLIER]
     calm = await _prompt(step.name, EARLIER, NOW)
     check_fences(calm, await _prompt(step.name, earlier, attacked))
 
@@ -124,6 +124,6 @@ async def test_a_session_of_twenty_turns_costs_at_most_4000_prompt_tokens() -> N
     caller = Answering([{"statements": []}, answer])
     await summarize(now, caller)
     await relate(pairs, _scene(now, earlier), mode="session", chat=caller)
-    spent = [tokens(asked.prompt) for asked in caller.asked]
+    spent = [tokens(call.prompt) for call in caller.asked]
     assert len(spent) == 2
     assert sum(spent) <= 4_000, spent

@@ -141,7 +141,7 @@ def test_after_forgetting_a_session_it_is_as_if_it_had_never_been(
             assert receipt.verified
             assert receipt.anew == 2
             assert SECRET.encode() not in _files(path)
-            assert [one.session for one in agent.user("ana").pending()] == [3, 4]
+            assert [session.session for session in agent.user("ana").pending()] == [3, 4]
             assert [report.failure for report in agent.user("ana").remember()] == [None, None]
             assert texts(agent) == expected
             assert SECRET not in str(server.calls[-2:])
@@ -218,17 +218,17 @@ def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_p
             read_histories(HARBOUR).histories[0]
         )
         agent.user("ana").remember()
-        found = agent.user("ana").recall("Who goes on the cruise with Ana?")
-        assert len(found.parts) == 20
-        assert [part.memories[0] for part in found.parts] == live(agent)
-        for part in found.parts:
+        recollection = agent.user("ana").recall("Who goes on the cruise with Ana?")
+        assert len(recollection.parts) == 20
+        assert [part.memories[0] for part in recollection.parts] == live(agent)
+        for part in recollection.parts:
             (turn_behind,) = part.source_turns
             assert turn_behind.text[:20].strip("“") in part.text
         little = agent.user("ana").recall("Who goes on the cruise with Ana?", budget=120)
         assert "cruise" in little.text
         assert 0 < count_tokens(little.text) <= 120
-        assert set(little.parts) < set(found.parts)
-        assert agent.user("ana").recall([]).text == found.text
+        assert set(little.parts) < set(recollection.parts)
+        assert agent.user("ana").recall([]).text == recollection.text
 
 
 def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
             read_histories(HARBOUR).histories[0]
         )
         agent.user("ana").remember()
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        kinds = [part.memories[0].kind for part in found.parts]
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        kinds = [part.memories[0].kind for part in recollection.parts]
         assert kinds == ["statement"] * 20 + ["utterance"] * 5
-        said = found.parts[20:]
+        said = recollection.parts[20:]
         assert any("hazelnut" in part.text.casefold() for part in said)
         assert said[0].text.startswith("(") and ") Ana: " in said[0].text
         assert [part.source_turns[0].id for part in said] == sorted(
@@ -266,14 +266,14 @@ def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
 
 
 def test_what_the_agent_was_just_reminded_of_is_no_news(tmp_path: Path) -> None:
-    said = "I know that you keep a red boat called Tern in Faro."
-    with ScriptedServer({"respond": said}) as server, _scripted(tmp_path, server) as agent:
+    text = "I know that you keep a red boat called Tern in Faro."
+    with ScriptedServer({"respond": text}) as server, _scripted(tmp_path, server) as agent:
         learn(agent, talk("a"))
         with agent.user("ana").session() as talking:
             talking.hear("Anything new about ships?")
-            assert talking.reply().text == said
+            assert talking.reply().text == text
         assert texts(agent) == [
-            *(f"Ana: {one}" for one in SAID["a"]),
+            *(f"Ana: {turn}" for turn in SAID["a"]),
             "ana: Anything new about ships?",
         ]
 
@@ -283,23 +283,25 @@ PART = Part(text="(8 May 2023) Ana fears ships.", memories=(), source_turns=())
 
 async def _few_shot(part: Part, *said: theanine.Turn) -> str:
     caller = Answering(["Fine."])
-    found = Recollection(query="", parts=(part,))
-    reply = await respond_few_shot(said, found, "Tea", caller, examples=2, source_sessions={1})
+    recollection = Recollection(query="", parts=(part,))
+    reply = await respond_few_shot(
+        said, recollection, "Tea", caller, examples=2, source_sessions={1}
+    )
     assert (reply.text, caller.asked[0].touches) == ("Fine.", {1, 4})
     return caller.asked[0].prompt
 
 
 @pytest.mark.anyio
 async def test_demonstrations_stand_before_the_conversation_in_their_own_fence() -> None:
-    asked = turn(9, "Shall we book that cruise?", session=4)
-    calm = await _few_shot(PART, asked)
+    question = turn(9, "Shall we book that cruise?", session=4)
+    calm = await _few_shot(PART, question)
     check_snapshot("respond-few-shot", calm)
     check_length(RESPOND_FEW_SHOT)
     attack = turn(9, ATTACK, f"Ana\n{ATTACK}", session=4)
     part = Part(text=ATTACK, memories=(), source_turns=())
     check_fences(calm, await _few_shot(part, attack))
     assert len(demonstrations()) == MAX_DEMONSTRATIONS
-    assert all(one.count("You say: ") == 1 for one in demonstrations())
+    assert all(example.count("You say: ") == 1 for example in demonstrations())
     assert "Ingrid" not in calm  # two were asked for
 
 

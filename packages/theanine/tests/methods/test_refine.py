@@ -84,7 +84,7 @@ async def test_the_whole_timeline_is_refined_where_that_is_set() -> None:
     caller = Answering(["fine", "fine"])
     await refine(path, DIALOGUE, caller)
     await refine(path, DIALOGUE, caller, whole=TheanineConfig.paper().whole)
-    short, whole = (asked.prompt for asked in caller.asked)
+    short, whole = (call.prompt for call in caller.asked)
     assert "Ana loves ships." not in short
     assert "\n—SameTopic→ (15 May 2023) Ana loves ships.\n—Then→ " in whole
 
@@ -120,7 +120,7 @@ def test_local_says_nothing_but_memories_and_connectives(
     path = _timeline(memories, *(relation for _, relation in steps[1:]))
     text = local_refine(path, DIALOGUE)
     assert text == local_refine(path, DIALOGUE)
-    said = set(re.findall(r"\w+", " ".join(one.text for one in memories)))
+    said = set(re.findall(r"\w+", " ".join(memory.text for memory in memories)))
     fixed = set(re.findall(r"\w+", " ".join([*CONNECTIVES.values(), "8 May 2023"])))
     assert set(re.findall(r"\w+", text)) <= said | fixed
     assert memories[-1].text in text

@@ -62,9 +62,13 @@ def _numbered(*pairs: int) -> dict[str, object]:
 
 async def test_a_session_is_related_in_one_call() -> None:
     caller = Answering([_answer("React", "None", "SameTopic")])
-    found = await relate(PAIRS, SCENE, mode="session", chat=caller)
-    assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
-    assert found[0] == Judgement(
+    judgements = await relate(PAIRS, SCENE, mode="session", chat=caller)
+    assert [judgement.relation for judgement in judgements] == [
+        Relation.REACT,
+        None,
+        Relation.SAME_TOPIC,
+    ]
+    assert judgements[0] == Judgement(
         relation=Relation.REACT,
         explanation="because 1",
         made_by="scripted:test",
@@ -81,20 +85,28 @@ async def test_a_call_for_each_memory() -> None:
         return _answer("Cause", "None") if "2: M2 N1" in prompt else _answer("React")
 
     caller = Answering([by_count, by_count])
-    found = await relate(PAIRS, SCENE, mode="memory", chat=caller)
-    assert [one.relation for one in found] == [Relation.CAUSE, None, Relation.REACT]
+    judgements = await relate(PAIRS, SCENE, mode="memory", chat=caller)
+    assert [judgement.relation for judgement in judgements] == [
+        Relation.CAUSE,
+        None,
+        Relation.REACT,
+    ]
     assert len(caller.asked) == 2
 
 
 async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
     answers = [{"explanation": "e", "relation": name} for name in ("React", "none", "Same Topic")]
     caller = Answering(answers)
-    found = await relate(PAIRS, SCENE, mode="pairs", chat=caller)
-    assert [one.relation for one in found] == [Relation.REACT, None, Relation.SAME_TOPIC]
-    assert [asked.step for asked in caller.asked] == ["relate-pair@1"] * 3
-    for asked in caller.asked:
-        assert "Bo: How was the sail?" in asked.prompt
-        assert "Bo: Me too!" in asked.prompt
+    judgements = await relate(PAIRS, SCENE, mode="pairs", chat=caller)
+    assert [judgement.relation for judgement in judgements] == [
+        Relation.REACT,
+        None,
+        Relation.SAME_TOPIC,
+    ]
+    assert [call.step for call in caller.asked] == ["relate-pair@1"] * 3
+    for call in caller.asked:
+        assert "Bo: How was the sail?" in call.prompt
+        assert "Bo: Me too!" in call.prompt
 
 
 @pytest.mark.parametrize(
@@ -107,8 +119,8 @@ async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
 )
 async def test_every_pair_is_answered_once(answer: dict[str, object], fault: str) -> None:
     caller = Answering([answer, _answer("React", "None", "None")])
-    found = await relate(PAIRS, SCENE, mode="session", chat=caller)
-    assert len(found) == 3
+    judgements = await relate(PAIRS, SCENE, mode="session", chat=caller)
+    assert len(judgements) == 3
     assert fault in caller.faults[0]
 
 
@@ -121,9 +133,11 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
         return _answer(*[relation] * shown)
 
     caller = Answering([count] * 3)
-    found = await relate(pairs, SCENE, mode="session", chat=caller)
+    judgements = await relate(pairs, SCENE, mode="session", chat=caller)
     assert len(caller.asked) == 3
-    assert [one.relation for one in found] == [None] * 2 * PAIRS_PER_CALL + [Relation.CAUSE] * 2
+    assert [judgement.relation for judgement in judgements] == [None] * 2 * PAIRS_PER_CALL + [
+        Relation.CAUSE
+    ] * 2
 
 
 async def test_a_failing_call_raises_its_own_error() -> None:
@@ -196,5 +210,11 @@ async def test_local_minds_the_subject_and_the_likeness() -> None:
     a = memory(1, "Ana: a storm broke the mast.")
     text = "Terrified of sailing since that storm with the mast."
     mine, others = _new(text), _new(text, speakers=("Bo",))
-    found = local_relate([Pair(a, 0, mine, 0.6), Pair(a, 1, others, 0.6), Pair(a, 0, mine, 0.3)])
-    assert [one.relation for one in found] == [Relation.REACT, Relation.SAME_TOPIC, None]
+    judgements = local_relate(
+        [Pair(a, 0, mine, 0.6), Pair(a, 1, others, 0.6), Pair(a, 0, mine, 0.3)]
+    )
+    assert [judgement.relation for judgement in judgements] == [
+        Relation.REACT,
+        Relation.SAME_TOPIC,
+        None,
+    ]

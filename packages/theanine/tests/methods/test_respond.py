@@ -26,9 +26,9 @@ NOT_REMEMBERED = Recollection(query="cruise")
 
 async def test_the_model_answers_from_what_is_remembered() -> None:
     caller = Answering(["  ", " A train might be kinder to you.\n"])
-    said = await respond(DIALOGUE, REMEMBERED, "Tea", caller)
-    assert said.text == "A train might be kinder to you."
-    assert (said.made_by, said.rationale) == ("scripted:test", "")
+    reply = await respond(DIALOGUE, REMEMBERED, "Tea", caller)
+    assert reply.text == "A train might be kinder to you."
+    assert (reply.made_by, reply.rationale) == ("scripted:test", "")
     assert caller.faults == ["it is empty"]
     assert caller.asked[0].touches == {1, 2, 4}
     assert "- Ana fears ships." in caller.asked[0].prompt
@@ -36,8 +36,8 @@ async def test_the_model_answers_from_what_is_remembered() -> None:
 
 async def test_it_reasons_first_when_told_to() -> None:
     caller = Answering([{"rationale": "She fears ships.", "response": "Rather a train?"}])
-    said = await respond(DIALOGUE, REMEMBERED, "Tea", caller, rationale=True)
-    assert (said.text, said.rationale) == ("Rather a train?", "She fears ships.")
+    reply = await respond(DIALOGUE, REMEMBERED, "Tea", caller, rationale=True)
+    assert (reply.text, reply.rationale) == ("Rather a train?", "She fears ships.")
     assert caller.asked[0].step == "respond-reasoned@1"
 
 
@@ -48,25 +48,25 @@ async def test_the_model_is_told_when_nothing_is_remembered() -> None:
 
 
 async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> None:
-    said = await respond(DIALOGUE, REMEMBERED, "Tea", None)
-    assert said.text == (
+    reply = await respond(DIALOGUE, REMEMBERED, "Tea", None)
+    assert reply.text == (
         "I remember: Ana fears ships since a storm. "
         "(8 May 2023, Ana: “I'm terrified of ships since the storm.”)\n" + NO_MODEL_NOTICE
     )
-    assert said.made_by == "local"
+    assert reply.made_by == "local"
 
 
 async def test_without_a_model_an_undated_memory_gets_no_date() -> None:
     part = replace(REMEMBERED.parts[1], memories=(replace(FEAR, dated=False),))
-    said = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
-    assert "2023" not in said.text
+    reply = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
+    assert "2023" not in reply.text
 
 
 async def test_without_a_model_a_local_memory_is_its_own_source() -> None:
     own = memory(1, "Ana said on 8 May 2023: “I fear ships.”", sources=(3,), made_by="local")
     part = Part(text=own.text, memories=(own,), source_turns=(SOURCE,))
-    said = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
-    assert said.text.splitlines() == [f"I remember: {own.text}", NO_MODEL_NOTICE]
+    reply = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
+    assert reply.text.splitlines() == [f"I remember: {own.text}", NO_MODEL_NOTICE]
 
 
 async def test_without_a_model_and_memories_it_says_so() -> None:

@@ -93,8 +93,8 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
                 assert all(word in words for word in line.split())
                 kept, said = kept + len(line.split()), said + len(whole.split())
         assert 0.55 < kept / said < 0.75  # the names stay
-        found = agent.user("ana").recall(ASKED)
-        for part in found.parts:
+        recollection = agent.user("ana").recall(ASKED)
+        for part in recollection.parts:
             assert part.source_turns == tuple(turns[n] for n in part.memories[0].source_turns)
             assert part.text.split("\n")[1:] == lines_of(list(part.source_turns))
 
@@ -117,8 +117,8 @@ def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: P
         assert "turn 1 is in no segment" in fault
     (tmp_path / "local").mkdir()
     with opened(tmp_path / "local") as agent:
-        assert [one.source_turns for one in learned(agent)] == [
-            one.source_turns for one in memories
+        assert [memory.source_turns for memory in learned(agent)] == [
+            memory.source_turns for memory in memories
         ]
         assert fallbacks(agent.user("ana").memories()) == 0
 
@@ -167,12 +167,12 @@ def test_segments_come_back_in_time_order_within_the_budget(
         assert len(free.parts) == settings.get("retrieved", 6)
         assert "shipyard" in free.text
         for budget in (0, 30, 90, 300, 2_000):
-            found = agent.user("ana").recall(ASKED, budget=budget)
-            assert count_tokens(found.text) <= budget
-            assert bool(found) == (budget > 0) or settings
-            starts = [part.source_turns[0].at for part in found.parts]
+            recollection = agent.user("ana").recall(ASKED, budget=budget)
+            assert count_tokens(recollection.text) <= budget
+            assert bool(recollection) == (budget > 0) or settings
+            starts = [part.source_turns[0].at for part in recollection.parts]
             assert starts == sorted(starts)
-            for part in found.parts:
+            for part in recollection.parts:
                 sources = [turn.id for turn in part.source_turns]
                 whole = list(part.memories[0].source_turns)
                 assert sources == [n for n in whole if n in sources]
@@ -206,11 +206,11 @@ def test_one_fitting_turn_brings_its_segment_up_and_comes_back_under_a_tight_bud
 ) -> None:
     with opened(tmp_path, granularity="session", retrieved=1) as agent:
         learned(agent, chat([*FILLER, FITTING, *FILLER[::-1]], VAGUE))
-        asked = "How did the parrot escape through the kitchen window?"
-        assert FITTING in agent.user("ana").recall(asked).text
-        tight = agent.user("ana").recall(asked, budget=33)
+        question = "How did the parrot escape through the kitchen window?"
+        assert FITTING in agent.user("ana").recall(question).text
+        tight = agent.user("ana").recall(question, budget=33)
         assert [turn.text for turn in tight.source_turns] == [FITTING]
-        assert not agent.user("ana").recall(asked, budget=3)
+        assert not agent.user("ana").recall(question, budget=3)
 
 
 def test_new_sessions_are_seen_by_the_close_look(tmp_path: Path) -> None:
@@ -273,7 +273,9 @@ def test_what_is_missing_is_said_before_anything_is_remembered(tmp_path: Path) -
 def test_the_estimate_is_about_what_is_asked(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learned(agent)
-        sessions = [agent.user("ana").turns(session=one.id) for one in agent.user("ana").sessions()]
+        sessions = [
+            agent.user("ana").turns(session=session.id) for session in agent.user("ana").sessions()
+        ]
         expected = [Secom().estimate(turns) for turns in sessions]
         spent = agent.user("ana").costs()
         assert sum(one.calls for one in expected) == len(server.calls)
@@ -305,5 +307,7 @@ def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
         assert 5 < len(memories) < 69  # no exchange is parted
         roles = {turn.id: turn.role for turn in agent.user("ana").turns()}
         assert {roles[memory.source_turns[0]] for memory in memories} == {"user"}
-        found = agent.user("ana").recall("What are the stages of photosynthesis?", budget=2_000)
-        assert "Calvin cycle" in found.text
+        recollection = agent.user("ana").recall(
+            "What are the stages of photosynthesis?", budget=2_000
+        )
+        assert "Calvin cycle" in recollection.text

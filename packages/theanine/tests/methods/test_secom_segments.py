@@ -83,8 +83,8 @@ LESSON = {"errors": "Cut too often.", "rule": "Cut less.", "example": 1, "lesson
 async def _prompt(name: str, turns: Sequence[Turn]) -> str:
     caller = Answering([LESSON] if name == "segment-reflect" else [drawn((1, 3))])
     if name == "segment-reflect":
-        said = [one.full_text for one in turns]
-        shown = [Attempt(id="a", turns=said, right=[2, 5], drawn=[7], error=0.5)]
+        texts = [turn.full_text for turn in turns]
+        shown = [Attempt(id="a", turns=texts, right=[2, 5], drawn=[7], error=0.5)]
         await reflect(shown, caller)
     else:
         guidance = ""
@@ -101,7 +101,7 @@ async def test_prompts_are_as_they_were_read_and_keep_quoted_words_quoted(step: 
     check_length(step)
     calm = await _prompt(step.name, TURNS)
     check_snapshot(step.name, calm)
-    attacked = [replace(one, text=ATTACK, speaker=f"{one.speaker}\n{ATTACK}") for one in TURNS]
+    attacked = [replace(turn, text=ATTACK, speaker=f"{turn.speaker}\n{ATTACK}") for turn in TURNS]
     check_fences(calm, await _prompt(step.name, attacked))
 
 
@@ -114,7 +114,7 @@ async def test_exchanges_are_numbered_and_no_exchange_is_parted() -> None:
 
 
 async def test_between_peers_every_turn_is_numbered() -> None:
-    peers = [replace(one, role="user") for one in TURNS[:3]]
+    peers = [replace(turn, role="user") for turn in TURNS[:3]]
     caller = Answering([drawn((1, 1), (2, 3))])
     assert await ask_segments(peers, caller) == [(0, 0), (1, 2)]
 
@@ -178,18 +178,18 @@ def test_whatever_the_windows_say_the_whole_is_tiled(data: st.DataObject) -> Non
     costs = data.draw(st.lists(st.integers(1, 9_000), min_size=1, max_size=40))
     windows = split_into_windows(costs)
     anywhere = st.lists(st.integers(-2, len(costs) + 2), max_size=12)
-    said = [data.draw(anywhere) for _ in windows]
-    starts = stitch(windows, said)
+    texts = [data.draw(anywhere) for _ in windows]
+    starts = stitch(windows, texts)
     assert tiling_fault(spans_between(starts, len(costs)), len(costs)) is None
-    assert all(any(start in one for one in said) for start in starts)
+    assert all(any(start in text for text in texts) for start in starts)
 
 
 @given(st.lists(st.integers(1, 9_000), min_size=2, max_size=40), st.sets(st.integers(1, 39)))
 def test_what_all_windows_agree_on_is_kept(costs: list[int], agreed: set[int]) -> None:
     windows = split_into_windows(costs)
     true = sorted(start for start in agreed if start < len(costs))
-    said = [[start for start in true if first < start < end] for first, end in windows]
-    assert stitch(windows, said) == true
+    texts = [[start for start in true if first < start < end] for first, end in windows]
+    assert stitch(windows, texts) == true
 
 
 def test_an_exchange_with_many_turns_is_one_block() -> None:
@@ -221,7 +221,7 @@ async def test_a_rule_and_an_example_are_learned_from_each_batch_of_the_worst() 
     assert [example.id for example in learned.examples] == ["b", "a"]  # the worst first
     assert learned.rules == ["Cut less.", "Cut more."]
     assert (learned.made_by, learned.prompt) == ("scripted:test", "segment-reflect@1")
-    first, second = (asked.prompt for asked in caller.asked)
+    first, second = (call.prompt for call in caller.asked)
     assert "<<<rules\n(none)\n>>>" in first
     assert "<<<rules\nRule 1: Cut less.\n>>>" in second
     assert "right: 1-1, 2-3\nyours: 1-3" in second
@@ -240,7 +240,7 @@ async def test_a_lesson_from_elsewhere_is_asked_again() -> None:
 def test_batches_are_ten_at_most_and_leave_no_attempt_out(count: int) -> None:
     attempts = [replace(ATTEMPTS[0], id=str(n)) for n in range(count)]
     batches = split_into_batches(attempts)
-    assert [one for batch in batches for one in batch] == attempts
+    assert [attempt for batch in batches for attempt in batch] == attempts
     assert len(batches) == min(BATCHES, count)
     assert max(map(len, batches)) - min(map(len, batches)) <= 1
 

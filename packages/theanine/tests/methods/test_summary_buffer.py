@@ -64,11 +64,11 @@ def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, buffer=4) as agent:
         for day in range(3):
             learn(agent, talk(day, facts(day)))
-            turns = [one.id for one in agent.user("ana").turns()]
+            turns = [turn.id for turn in agent.user("ana").turns()]
             held = [n for memory in live(agent, UTTERANCE) for n in memory.source_turns]
-            told = [n for memory in live(agent, STATEMENT) for n in memory.source_turns]
+            ids = [n for memory in live(agent, STATEMENT) for n in memory.source_turns]
             assert held == turns[-4:]
-            assert told == turns[:-4]
+            assert ids == turns[:-4]
         assert len(server.calls) == 2  # nothing left the buffer on the first day
         marks = [mark for mark in agent.user("ana").marks() if mark.reason == "it left the buffer"]
         sentences = {memory.id: memory for memory in live(agent, STATEMENT)}
@@ -100,15 +100,15 @@ def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
             read_histories(HARBOUR).histories[0]
         )
         agent.user("ana").remember()
-        found = agent.user("ana").recall("Who goes on the cruise with Ana?")
-        kinds = [part.memories[0].kind for part in found.parts]
+        recollection = agent.user("ana").recall("Who goes on the cruise with Ana?")
+        kinds = [part.memories[0].kind for part in recollection.parts]
         assert kinds == [STATEMENT] * (len(kinds) - 2) + [UTTERANCE] * 2
-        verbatim = [one for part in found.parts[-2:] for one in part.source_turns]
+        verbatim = [turn for part in recollection.parts[-2:] for turn in part.source_turns]
         assert verbatim == agent.user("ana").turns()[-20:]
-        assert "-- 8 February 2025\nAna: I booked a cruise" in found.parts[-1].text
-        times = [part.memories[0].order for part in found.parts[:-2]]
+        assert "-- 8 February 2025\nAna: I booked a cruise" in recollection.parts[-1].text
+        times = [part.memories[0].order for part in recollection.parts[:-2]]
         assert times == sorted(times)
-        assert found.parts[-3].source_turns[-1].at < verbatim[0].at
+        assert recollection.parts[-3].source_turns[-1].at < verbatim[0].at
 
 
 @pytest.mark.parametrize("budget", [150, 300, 700])
@@ -118,14 +118,14 @@ def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
             read_histories(HARBOUR).histories[0]
         )
         agent.user("ana").remember()
-        found = agent.user("ana").recall("Who goes on the cruise with Ana?", budget=budget)
-        assert count_tokens(found.text) <= budget
-        kinds = {part.memories[0].kind for part in found.parts}
+        recollection = agent.user("ana").recall("Who goes on the cruise with Ana?", budget=budget)
+        assert count_tokens(recollection.text) <= budget
+        kinds = {part.memories[0].kind for part in recollection.parts}
         assert kinds == {STATEMENT, UTTERANCE}
         held = [
-            one.id
-            for part in found.parts
-            for one in part.source_turns
+            turn.id
+            for part in recollection.parts
+            for turn in part.source_turns
             if part.memories[0].kind == UTTERANCE
         ]
         assert held == list(range(131 - len(held), 131))
@@ -147,7 +147,7 @@ def test_after_forgetting_a_session_the_rest_is_whole(
             assert agent.user("ana").forget(session=number).verified
             assert SECRET.encode() not in _files(path)
             assert [r.failure for r in agent.user("ana").remember() if r.failure] == []
-            turns = [one.id for one in agent.user("ana").turns()]
+            turns = [turn.id for turn in agent.user("ana").turns()]
             kept = [*live(agent, STATEMENT), *live(agent, UTTERANCE)]
             assert [n for memory in kept for n in memory.source_turns] == turns
             assert SECRET not in agent.user("ana").recall("Where is it hidden?").text
@@ -165,8 +165,8 @@ def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -
         opened(tmp_path, server if scripted else None, buffer=2) as agent,
     ):
         learn(agent, talk(0, facts(0), dated=False), talk(1, facts(1)), talk(2, facts(2)))
-        found = agent.user("ana").recall("What did Ana buy?")
-        dated = {part.source_turns[0].session: "2024" in part.text for part in found.parts}
+        recollection = agent.user("ana").recall("What did Ana buy?")
+        dated = {part.source_turns[0].session: "2024" in part.text for part in recollection.parts}
         assert dated == {1: False, 2: True, 3: True}
 
 

@@ -68,11 +68,11 @@ def test_samples_are_different_timelines_and_never_one_that_was_given(
     case: tuple[list[tuple[int, int]], int], n: int, seed: int
 ) -> None:
     edges, memory = case
-    known = every_timeline(edges, memory)
-    given_before = set(sorted(known)[:1])
+    expected = every_timeline(edges, memory)
+    given_before = set(sorted(expected)[:1])
     drawn = sample_timelines(graph_of(edges), memory, n, Random(seed), order, given_before)
-    assert len(set(drawn)) == len(drawn) == min(n, len(known) - len(given_before))
-    assert set(drawn) <= known - given_before
+    assert len(set(drawn)) == len(drawn) == min(n, len(expected) - len(given_before))
+    assert set(drawn) <= expected - given_before
 
 
 def test_sampling_is_uniform() -> None:

@@ -29,17 +29,17 @@ def said(speaker: str, role: Role, minute: int) -> Utterance:
 @given(st.lists(st.sampled_from([("Ana", "user"), ("Theo", "assistant"), ("Bo", "user")])))
 def test_exchanges_tile_the_turns_in_order(who: list[tuple[str, Role]]) -> None:
     turns = [said(speaker, role, i) for i, (speaker, role) in enumerate(who)]
-    found = exchanges(turns)
-    assert [turn for exchange in found for turn in exchange] == turns
-    assert all(found)
+    units = exchanges(turns)
+    assert [turn for exchange in units for turn in exchange] == turns
+    assert all(units)
 
 
 def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
     two = [said(name, "user", i) for i, name in enumerate("AABABB")]
-    assert [len(one) for one in exchanges(two)] == [3, 3]
+    assert [len(memory) for memory in exchanges(two)] == [3, 3]
     roles: list[Role] = ["assistant", "user", "assistant", "assistant", "user"]
     mixed = [said(role, role, i) for i, role in enumerate(roles)]
-    assert [len(one) for one in exchanges(mixed)] == [1, 3, 1]
+    assert [len(memory) for memory in exchanges(mixed)] == [1, 3, 1]
 
 
 @pytest.mark.parametrize("method", ["utterance", "exchange", "session"])
@@ -50,10 +50,10 @@ def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method:
         turns = agent.user("ana").turns()
         kept = [n for memory in agent.user("ana").memories() for n in memory.source_turns]
         assert kept == [turn.id for turn in turns]
-        found = agent.user("ana").recall("What is Ana allergic to?")
-        assert "hazelnut" in found.text
-        assert [part.source_turns[0].at for part in found.parts] == sorted(
-            part.source_turns[0].at for part in found.parts
+        recollection = agent.user("ana").recall("What is Ana allergic to?")
+        assert "hazelnut" in recollection.text
+        assert [part.source_turns[0].at for part in recollection.parts] == sorted(
+            part.source_turns[0].at for part in recollection.parts
         )
 
 
@@ -63,9 +63,9 @@ def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) ->
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
-        found = agent.user("ana").recall("Why did Ana leave the shipyard?", budget=budget)
-    assert count_tokens(found.text) <= budget
-    assert bool(found) == (budget >= 300) or budget == 60
+        recollection = agent.user("ana").recall("Why did Ana leave the shipyard?", budget=budget)
+    assert count_tokens(recollection.text) <= budget
+    assert bool(recollection) == (budget >= 300) or budget == 60
 
 
 def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ def test_only_the_angles_between_vectors_count(order: list[int], flipped: int) -
 def test_texts_without_vectors_are_judged_by_their_words() -> None:
     texts = [*GARDEN, *PIANO]
     nothing = np.zeros((len(texts), 256), np.float32)
-    found = logits(texts, nothing, load_weights())
-    assert np.isfinite(found).all()
-    assert int(found.argmax()) == len(GARDEN) - 1
+    values = logits(texts, nothing, load_weights())
+    assert np.isfinite(values).all()
+    assert int(values.argmax()) == len(GARDEN) - 1
 
 
 def test_other_scripts_are_judged_by_their_vectors() -> None:

@@ -52,9 +52,9 @@ def test_what_was_shown_stands_beside_the_words() -> None:
 
 
 def test_an_agent_with_recalled_memories_is_not_remembered() -> None:
-    said = "I remember that my sister moved to Lisbon last year."
-    assert local_summarize([turn(1, said, "Tea", role="assistant", recalled=(3,))]) == []
-    assert len(local_summarize([turn(1, said, "Tea", role="assistant")])) == 1
+    text = "I remember that my sister moved to Lisbon last year."
+    assert local_summarize([turn(1, text, "Tea", role="assistant", recalled=(3,))]) == []
+    assert len(local_summarize([turn(1, text, "Tea", role="assistant")])) == 1
 
 
 def test_other_languages_are_judged_by_form() -> None:
@@ -73,14 +73,14 @@ def test_a_very_long_turn_gives_a_bounded_number_of_bounded_quotes() -> None:
     text = "I bought a blue boat in Porto last year. " * 20_000
     made = local_summarize([turn(1, text)])
     assert len(made) == MEMORIES_PER_TURN
-    assert all(len(without_attribution(one.text)) <= QUOTE_LIMIT + 20 for one in made)
+    assert all(len(without_attribution(memory.text)) <= QUOTE_LIMIT + 20 for memory in made)
     unbroken = local_summarize([turn(1, "I " + "x" * 100_000), turn(2, " " * 100_000)])
     assert len(unbroken) <= 1
 
 
 def test_the_same_turn_twice_is_remembered_once() -> None:
-    said = "I bought a boat in Porto last year."
-    assert len(local_summarize([turn(1, said), turn(2, said)])) == 1
+    text = "I bought a boat in Porto last year."
+    assert len(local_summarize([turn(1, text), turn(2, text)])) == 1
 
 
 PIECES = st.sampled_from(
@@ -106,9 +106,9 @@ def test_every_quote_is_verbatim_and_the_result_repeats(text: str, shared: str) 
     spoken = turn(1, text, shared=shared)
     made = local_summarize([spoken])
     assert made == local_summarize([spoken])
-    for one in made:
-        assert one.source_turns == (1,)
-        words = one.text.removeprefix("Ana said on 8 May 2023: ")
+    for memory in made:
+        assert memory.source_turns == (1,)
+        words = memory.text.removeprefix("Ana said on 8 May 2023: ")
         words = words.removeprefix("Ana shared on 8 May 2023: ")
         left = words.replace(f" (shares {shared.strip()})", "") if shared.strip() else words
         for quote in left.split("” … “"):

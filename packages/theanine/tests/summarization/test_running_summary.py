@@ -122,14 +122,14 @@ async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
     assert blew.source_turns == (2, 3, long[first - 1].id, long[last - 1].id)
     assert len(caller.asked) == len(windows)
     assert "\nS2 (8 May 2023) Ana owns a red boat" in caller.asked[0].prompt
-    assert all("\nS2 (15 May 2023) It blew.\n" in asked.prompt for asked in caller.asked[1:])
+    assert all("\nS2 (15 May 2023) It blew.\n" in call.prompt for call in caller.asked[1:])
 
 
 async def test_no_day_is_shown_or_kept_where_none_is_known() -> None:
     caller = Answering([{"sentences": [{"text": "Ana moved.", "turns": [1], "kept": [1]}]}])
-    known = [replace(BEFORE[0], dated=False)]
+    sentences = [replace(BEFORE[0], dated=False)]
     undated = [replace(turn, dated=False) for turn in NOW]
-    (sentence,) = await update_summary(known, undated, caller, max_sentences=3)
+    (sentence,) = await update_summary(sentences, undated, caller, max_sentences=3)
     assert not sentence.dated
     assert "\nS1 Ana lives in Faro.\n" in caller.asked[0].prompt
     assert "-- dates unknown" in caller.asked[0].prompt
@@ -147,28 +147,28 @@ async def test_the_prompt_is_as_it_was_read() -> None:
 
 
 async def test_quoted_words_cannot_leave_their_fence() -> None:
-    attacked = [replace(one, text=ATTACK, speaker=f"Ana\n{ATTACK}") for one in NOW]
-    before = [replace(one, text=ATTACK) for one in BEFORE]
+    attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
+    before = [replace(sentence, text=ATTACK) for sentence in BEFORE]
     check_fences(await _prompt(BEFORE, NOW), await _prompt(before, attacked))
 
 
 async def test_the_best_and_the_newest_make_the_local_summary() -> None:
     first = [turn(n, f"I bought boat{n} from harbour{n} in town{n}.") for n in range(1, 7)]
     summary = await update_summary([], first, None, max_sentences=4)
-    assert [one.source_turns for one in summary] == [(3,), (4,), (5,), (6,)]
-    known = [replace(one, id=n) for n, one in enumerate(summary, 1)]
+    assert [sentence.source_turns for sentence in summary] == [(3,), (4,), (5,), (6,)]
+    sentences = [replace(sentence, id=n) for n, sentence in enumerate(summary, 1)]
     more = [turn(n, f"I sold cart{n} to farmer{n} in valley{n}.", session=2) for n in (11, 12)]
-    updated = await update_summary(known, more, None, max_sentences=4)
+    updated = await update_summary(sentences, more, None, max_sentences=4)
     # Of a full summary one session renews a quarter.
-    assert [one.source_turns for one in updated] == [(4,), (5,), (6,), (12,)]
-    assert updated[:3] == known[1:]
+    assert [sentence.source_turns for sentence in updated] == [(4,), (5,), (6,), (12,)]
+    assert updated[:3] == sentences[1:]
 
 
 async def test_a_newer_statement_stands_for_the_one_that_it_repeats() -> None:
     before = [replace(stored(5, "Ana said: “I live in a blue house in Faro.”", 1), made_by="local")]
     again = [turn(9, "I live in a big blue house in Faro with two cats.", session=2)]
     updated = await update_summary(before, again, None, max_sentences=20)
-    assert [(one.source_turns, one.kept) for one in updated] == [((9,), (5,))]
+    assert [(sentence.source_turns, sentence.kept) for sentence in updated] == [((9,), (5,))]
 
 
 @given(
@@ -186,9 +186,11 @@ def test_the_local_summary_is_short_extractive_and_the_same_again(
         turns = [turn(100 * session + n, text, session=session) for n, text in enumerate(said)]
         once = local_update_summary(summary, turns, max_sentences=most)
         assert once == local_update_summary(summary, turns, max_sentences=most)
-        possible = {one.text for one in summary} | {one.text for one in local_summarize(turns)}
+        possible = {sentence.text for sentence in summary} | {
+            turn.text for turn in local_summarize(turns)
+        }
         assert len(once) <= most
-        assert {one.text for one in once} <= possible
-        assert all(one.source_turns for one in once)
+        assert {sentence.text for sentence in once} <= possible
+        assert all(sentence.source_turns for sentence in once)
         assert bool(once) == bool(possible)
-        summary = [replace(one, id=100 * session + n) for n, one in enumerate(once)]
+        summary = [replace(sentence, id=100 * session + n) for n, sentence in enumerate(once)]

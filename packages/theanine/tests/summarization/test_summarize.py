@@ -70,8 +70,8 @@ async def test_a_long_session_goes_in_windows_and_a_huge_turn_in_pieces() -> Non
     caller = Answering([nothing] * 20)
     await summarize(turns, caller)
     assert 3 <= len(caller.asked) <= 8
-    assert sum(asked.prompt.count("word") for asked in caller.asked) >= 20_000
-    assert all(len(asked.prompt) < 3.5 * WINDOW_TOKENS for asked in caller.asked)
+    assert sum(call.prompt.count("word") for call in caller.asked) >= 20_000
+    assert all(len(call.prompt) < 3.5 * WINDOW_TOKENS for call in caller.asked)
 
 
 async def test_recalled_words_are_no_news_but_additions_are() -> None:

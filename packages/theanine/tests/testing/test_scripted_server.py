@@ -132,7 +132,7 @@ async def test_the_default_answers_fit_our_own_steps(tmp_path: Path) -> None:
             new="N1 2024: Ana moved to Lisbon now\nN2 2024: Tea",
             pairs="1: M1 N1\n2: M1 N2",
         )
-        assert [one.relation for one in judged.judgements] == ["Changed", "None"]
+        assert [judgement.relation for judgement in judged.judgements] == ["Changed", "None"]
         pair = await caller.ask(
             RELATE_PAIR, older_session="x", newer_session="y", older="Lisbon", newer="Lisbon"
         )

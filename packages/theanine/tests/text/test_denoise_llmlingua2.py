@@ -44,10 +44,10 @@ def folder(tmp_path: Path) -> str:
             weight.zero_()
         embeddings = model.bert.embeddings
         embeddings.LayerNorm.weight.fill_(1)
-        for place, piece in enumerate(pieces):
+        for memory, piece in enumerate(pieces):
             sign = 1.0 if piece in STAY else -1.0
-            embeddings.word_embeddings.weight[place, 0] = sign
-            embeddings.word_embeddings.weight[place, 1] = -sign
+            embeddings.word_embeddings.weight[memory, 0] = sign
+            embeddings.word_embeddings.weight[memory, 1] = -sign
         model.classifier.weight[1, 0] = 1.0
     model.save_pretrained(tmp_path)
     return str(tmp_path)

@@ -37,9 +37,9 @@ def test_windows_hold_every_word_in_order_within_their_size(sizes: list[int], wo
     turns = [turn(i, words * (size // 3)) for i, size in enumerate(sizes, 1)]
     windows = split_windows(turns)
     lines = [line for window in windows for line in window]
-    for number, one in enumerate(turns, 1):
+    for number, logged in enumerate(turns, 1):
         pieces = [line.text for line in lines if line.number == number]
-        assert "".join(pieces) == one_line(one.full_text)
+        assert "".join(pieces) == one_line(logged.full_text)
     assert [line.number for line in lines] == sorted(line.number for line in lines)
     for window in windows:
         assert sum(estimate_tokens(line.text) for line in window) <= WINDOW_TOKENS
