@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 import theanine
-from theanine import History, Memory, Part, Recollection, Transcript, Utterance
+from theanine import (
+    ForgetReport,
+    History,
+    ImportReport,
+    Memory,
+    Part,
+    Recollection,
+    Scope,
+    Transcript,
+    Utterance,
+)
 from theanine.llm import Limits
 
 AT = datetime(2024, 5, 8, tzinfo=UTC)
@@ -20,11 +30,14 @@ MEMORY = Memory(
     id=1, session=1, text="m", at=AT, session_ended_at=AT, source_turns=(1,), derived_from=(2,)
 )
 PART = Part(text="p", memories=(MEMORY,), source_turns=())
+IMPORTED = ImportReport(
+    user="ana", sessions_new=1, sessions_known=0, turns_new=2, memories_imported=3
+)
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Any]:
-    """A client with one user, typed loosely: the old calls are not in its type."""
+    """Return a client with one user, typed loosely: the old calls are not in its type."""
     with theanine.open(str(tmp_path / "memory.db")) as client:
         client.user("ana").log(HISTORY)
         client.remember()
@@ -117,6 +130,8 @@ def test_a_renamed_class_has_its_old_name(old: str, new: str) -> None:
         (Limits(cost_per_session=2.5), "money_per_session", "cost_per_session"),
         (Limits(cost_per_scope=2.5), "money_per_scope", "cost_per_scope"),
         (Recollection(query="q", parts=(PART,)), "sources", "source_turns"),
+        (ForgetReport(scope=Scope("ana"), pending_again=2), "anew", "pending_again"),
+        (IMPORTED, "memories_given", "memories_imported"),
     ],
 )
 def test_a_renamed_field_can_be_read_by_its_old_name(value: object, old: str, new: str) -> None:

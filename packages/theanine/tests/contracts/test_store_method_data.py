@@ -262,8 +262,13 @@ async def test_memories_of_other_methods_do_not_keep_a_forgotten_one(store: Stor
     (other,) = await commit(store, ANA, 1, "other", MemoryBatch(memories=[whole], vectors=unit(1)))
     later = NewMemory(text=f"still {secret}", at=AT, source_turns=(3,), derived_from=(other.id,))
     await commit(store, ANA, 2, "other", MemoryBatch(memories=[later], vectors=unit(1)))
-    receipt = await store.forget(ANA, memory=first.id)
-    assert (receipt.verified, receipt.kept, receipt.turns, receipt.anew) == (True, (), 1, 2)
+    report = await store.forget(ANA, memory=first.id)
+    assert (report.verified, report.kept, report.turns, report.pending_again) == (
+        True,
+        (),
+        1,
+        2,
+    )
     assert [memory.id for memory in await store.memories(ANA)] == [second.id]
     assert secret not in str(await records(store))
     assert [item.session for item in await store.pending("other")] == [1, 2]

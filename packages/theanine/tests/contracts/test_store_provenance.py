@@ -71,7 +71,7 @@ async def test_forgetting_a_session_erases_derived_memories_and_makes_their_sess
     sessions = await summaries(store, 4)
     receipt = await store.forget(ANA, session=sessions[1])
     assert receipt.verified
-    assert receipt.anew == 2
+    assert receipt.pending_again == 2
     assert receipt.memories == 6
     assert [memory.text for memory in await store.memories(ANA)] == [
         "statement of secret0",
@@ -87,7 +87,7 @@ async def test_forgetting_a_session_erases_derived_memories_and_makes_their_sess
 async def test_forgetting_a_memory_does_not_make_its_own_session_pending(store: Store) -> None:
     sessions = await summaries(store, 3)
     receipt = await store.forget(ANA, memory=3)  # the second session's statement
-    assert receipt.anew == 1
+    assert receipt.pending_again == 1
     assert [memory.id for memory in await store.memories(ANA)] == [1, 2]
     assert [item.session for item in await store.pending(METHOD, ANA)] == [sessions[2]]
 
@@ -216,6 +216,6 @@ async def test_no_memory_derived_from_an_erased_one_is_left(
             lost.add(n)
     left = [memory.id - 1 for memory in await store.memories(ANA)]
     assert left == [n for n in range(len(origins)) if n not in lost]
-    assert receipt.anew == len(lost) - 1
+    assert receipt.pending_again == len(lost) - 1
     assert {item.session - 1 for item in await store.pending(METHOD, ANA)} == lost - {gone}
     await store.close()

@@ -139,7 +139,7 @@ def test_after_forgetting_a_session_it_is_as_if_it_had_never_been(
             agent.user("ana").recall("What is in the attic?")
             receipt = agent.user("ana").forget(session=agent.user("ana").sessions()[1].id)
             assert receipt.verified
-            assert receipt.anew == 2
+            assert receipt.pending_again == 2
             assert SECRET.encode() not in _files(path)
             assert [session.session for session in agent.user("ana").pending()] == [3, 4]
             assert [report.failure for report in agent.user("ana").remember()] == [None, None]

@@ -91,8 +91,8 @@ def forget(
         print(f"erased {', '.join(erased)}, the text of {calls}")
         for reason in report.kept:
             print(f"kept: {reason}")
-        if report.anew:
-            sessions = pluralize(report.anew, "other sessions")
+        if report.pending_again:
+            sessions = pluralize(report.pending_again, "other sessions")
             print(
                 f"memories of {sessions} were derived from that and are erased too; "
                 "`theanine remember` remembers those sessions again"

@@ -21,6 +21,7 @@ FORMER_KEYS = {
     "derived_from": "origins",
     "session_ended_at": "made_at",
     "attachment": "shared",
+    "pending_again": "anew",
 }
 """JSON keys of version 0.1 that were renamed; printed under both names for one release."""
 

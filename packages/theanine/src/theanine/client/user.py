@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from theanine.client.engine import Engine
 from theanine.client.session import AsyncLiveSession, assistant_name
+from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.methods.base import Reply
 from theanine.methods.theanine.method import longest_timelines
@@ -29,6 +30,7 @@ from theanine.types import (
 )
 
 
+@renamed_fields(memories_given="memories_imported")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
     """The result of logging a history.
@@ -37,7 +39,7 @@ class ImportReport:
         user: the user who owns it now.
         sessions_new, sessions_known: sessions that were new to the log, and that were in it.
         turns_new: turns that were logged.
-        memories_given: imported memories that were stored.
+        memories_imported: imported memories that were stored.
         forgotten: turns and imported memories left out because they were forgotten before.
     """
 
@@ -45,7 +47,7 @@ class ImportReport:
     sessions_new: int
     sessions_known: int
     turns_new: int
-    memories_given: int
+    memories_imported: int
     forgotten: int = 0
 
 
@@ -164,7 +166,7 @@ class AsyncUserMemory(ScopedOperations):
             sessions_new=sum(result.new for result in logged),
             sessions_known=sum(not result.new for result in logged),
             turns_new=sum(result.new_turns for result in logged),
-            memories_given=sum(result.new_memories for result in logged),
+            memories_imported=sum(result.new_memories for result in logged),
             forgotten=sum(result.forgotten for result in logged),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from theanine.deprecation import renamed_fields
 from theanine.types import Scope, Usage
 
 
@@ -123,6 +124,7 @@ class CostLine(Usage):
     model: str
 
 
+@renamed_fields(anew="pending_again")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
     """What ``forget`` erased.
@@ -132,7 +134,8 @@ class ForgetReport:
         sessions, turns, memories, links, vectors: how many of each were erased.
         journal: entries whose text was erased; their token counts stay.
         kept: what was not erased, and why.
-        anew: other sessions that are pending again, because memories of theirs were erased.
+        pending_again: number of other sessions that are pending again, because memories of theirs
+            were erased.
         verified: whether no erased text was found in any file afterwards. False, for example, while
             an export reads an earlier state.
     """
@@ -145,5 +148,5 @@ class ForgetReport:
     vectors: int = 0
     journal: int = 0
     kept: tuple[str, ...] = ()
-    anew: int = 0
+    pending_again: int = 0
     verified: bool = False

@@ -298,7 +298,7 @@ class _Erasure:
             vectors=self.counts["vector"],
             journal=self.counts["journal"],
             kept=tuple(dict.fromkeys(self.kept)),
-            anew=len(self.again),
+            pending_again=len(self.again),
         )
 
     def _collect_texts(
