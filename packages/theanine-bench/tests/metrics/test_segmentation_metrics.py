@@ -20,13 +20,11 @@ from theanine.segmentation.local import load_weights, segment_locally
 from theanine.segmentation.segments import Span, fixed_length_spans, spans_of
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.segmentation import SegmentedDialogue, read_segmented
-from theanine_bench.metrics.segmentation import (
-    boundary_f1,
-    pk,
-    segmentation_score,
-    window_diff,
-)
+from theanine_bench.metrics.registry import find_metrics
+from theanine_bench.metrics.segmentation import pk, window_diff
 from theanine_bench.runs import RunFolder, SavedRun, read_run, run_task
+from theanine_bench.samples import SampleResult
+from theanine_bench.statistics.intervals import Interval
 from theanine_bench.tasks.segmentation import METRICS, Segmenter, find_segmenter, segmentation_task
 
 SETS = DATA / "segmentation"
@@ -107,17 +105,30 @@ def test_as_nltk_has_it(pair: tuple[list[int], list[int]]) -> None:
         assert window_diff(*pair) == pytest.approx(theirs.windowdiff(reference, drawn, window))
 
 
+def figure(name: str, pairs: Sequence[tuple[list[int], list[int]]]) -> float:
+    """A figure over all dialogues, given as (reference, drawn)."""
+    [metric] = find_metrics([name])[1]
+    results = [
+        SampleResult(
+            id=str(n), group="g", question="?", extra={"gold": gold}, output={"segments": drawn}
+        )
+        for n, (gold, drawn) in enumerate(pairs)
+    ]
+    value = metric.score(results)[name]
+    assert isinstance(value, Interval)
+    return value.mean
+
+
 def test_f1_is_of_all_boundaries_together() -> None:
     pairs = [([4, 4], [4, 4]), ([2, 2, 2], [3, 3]), ([5], [2, 3])]
-    assert boundary_f1(pairs) == pytest.approx(2 * 1 / (3 + 3))
-    assert boundary_f1([([3, 3], [6])]) == 0
-    with pytest.raises(ValueError, match="no F1"):
-        boundary_f1([([5], [5])])
+    assert figure("F1", pairs) == pytest.approx(2 * 1 / (3 + 3))
+    assert figure("F1", [([3, 3], [6])]) == 0
 
 
 def test_the_score_weighs_f1_as_much_as_both_others() -> None:
-    assert segmentation_score(1, 0, 0) == 1
-    assert segmentation_score(0.5, 0.3, 0.4) == pytest.approx((1 + 0.7 + 0.6) / 4)
+    assert figure("score", [([4, 4], [4, 4])]) == 1
+    # F1 is 0; Pk and WindowDiff are 2/6, as above.
+    assert figure("score", [([4, 4], [5, 3])]) == pytest.approx((0 + 2 * (1 - 2 / 6)) / 4)
 
 
 @pytest.mark.parametrize("drawn", [[3], [5, 0], [2, 2, 1, 1]])
@@ -162,7 +173,7 @@ def test_the_bench_measures_each_dialogue(tmp_path: Path) -> None:
     mean = means(run)
     assert mean["Pk"] == mean["WD"] == pytest.approx(1 / 6)
     assert mean["F1"] == pytest.approx(2 * 1 / 3)
-    assert mean["score"] == pytest.approx(segmentation_score(2 / 3, 1 / 6, 1 / 6))
+    assert mean["score"] == pytest.approx((2 * 2 / 3 + 5 / 6 + 5 / 6) / 4)
     for metric in run.summary["metrics"].values():
         assert metric["low"] <= metric["mean"] <= metric["high"]
         assert metric["n"] == 3

@@ -6,7 +6,7 @@ WindowDiff is half the mean length of a reference segment, rounded half to even,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,26 +41,6 @@ def window_diff(reference: Lengths, predicted: Lengths) -> float:
     expected, actual = _boundaries_in_windows(reference, predicted)
     differ: NDArray[np.bool_] = expected != actual
     return float(differ.mean()) if len(expected) else 0.0
-
-
-def boundary_f1(pairs: Iterable[tuple[Lengths, Lengths]]) -> float:
-    """Return the F1 of boundaries over all dialogues; a dialogue's end is no boundary.
-
-    ``pairs`` are (reference, predicted). Raises ValueError if neither side has any boundary.
-    """
-    correct = total = 0
-    for reference, predicted in pairs:
-        expected, actual = boundaries(reference), boundaries(predicted)
-        correct += len(expected & actual)
-        total += len(expected) + len(actual)
-    if not total:
-        raise ValueError("no boundaries to find and none predicted: there is no F1")
-    return 2 * correct / total
-
-
-def segmentation_score(f1: float, mean_pk: float, mean_wd: float) -> float:
-    """Combine F1, Pk and WindowDiff into one score, 0 to 1 (best) (SeCom 2025, appendix)."""
-    return (2 * f1 + (1 - mean_pk) + (1 - mean_wd)) / 4
 
 
 def boundaries(lengths: Lengths) -> set[int]:
@@ -132,10 +112,12 @@ def _counts(result: SampleResult) -> tuple[float, float, int, int]:
 
 
 def _f1(counts: Floats) -> Floats:
+    """Return the F1 of boundaries over all dialogues; a dialogue's end is no boundary."""
     return 2 * counts[..., 2] / np.maximum(counts[..., 3], 1e-9)
 
 
 def _score(counts: Floats) -> Floats:
+    """Return (2 F1 + (1 - Pk) + (1 - WindowDiff)) / 4, 0 to 1 (best) (SeCom 2025, appendix)."""
     return (2 * _f1(counts) + 2 - counts[..., 0] - counts[..., 1]) / 4
 
 
