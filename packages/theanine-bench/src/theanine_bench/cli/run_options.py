@@ -47,42 +47,6 @@ AnswersOption = Annotated[
         help="Corrected answer key: its answers count, and questions that it rejects are dropped.",
     ),
 ]
-TargetMethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        envvar="THEANINE_METHOD",
-        metavar="NAME",
-        help="Memory method to test: theanine, secom, exchange and others, see docs/methods.",
-    ),
-]
-JudgeOption = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        envvar="THEANINE_JUDGE",
-        metavar="NAME",
-        help="Judging model, such as openai:gpt-4o; `local` leaves out metrics that need one.",
-    ),
-]
-JudgeUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-base-url",
-        envvar="THEANINE_JUDGE_BASE_URL",
-        metavar="URL",
-        help="OpenAI-compatible server for the judge.",
-    ),
-]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="FOLDER",
-        help="The run's folder (default: one in `runs`, named after the settings). The same "
-        "command resumes the run in it.",
-    ),
-]
 TemporaryOutOption = Annotated[
     Path | None,
     typer.Option(
@@ -94,12 +58,6 @@ TemporaryOutOption = Annotated[
 ]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write the run's page there.")
-]
-LimitOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Use at most N samples, evenly spaced.")
-]
-ConcurrencyOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Samples, and model calls, at once.")
 ]
 CostOption = Annotated[
     float | None,
@@ -114,7 +72,6 @@ ReplayOption = Annotated[
     bool,
     typer.Option("--replay", help="Repeat the run from its journal, without a model, and compare."),
 ]
-SeedOption = Annotated[int, typer.Option(metavar="N", help="Random seed of the method.")]
 BudgetOption = Annotated[
     int | None,
     typer.Option("--budget", min=0, metavar="N", help="Maximum tokens of a recollection."),
@@ -125,24 +82,60 @@ BudgetOption = Annotated[
 class TargetOptions:
     """Options of the target of a run."""
 
-    method: TargetMethodOption = "theanine"
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            envvar="THEANINE_METHOD",
+            metavar="NAME",
+            help="Memory method to test: theanine, secom, exchange and others, see docs/methods.",
+        ),
+    ] = "theanine"
     settings: SettingsOption = None
     model: ModelOption = "local"
     base_url: BaseUrlOption = None
     embedder: EmbedderOption = "local"
     budget: BudgetOption = None
-    seed: SeedOption = 0
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the method.")] = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingOptions:
     """Options of a command that scores existing answers."""
 
-    judge: JudgeOption = "local"
-    judge_base_url: JudgeUrlOption = None
-    limit: LimitOption = None
-    out: OutOption = None
-    concurrency: ConcurrencyOption = 8
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge",
+            envvar="THEANINE_JUDGE",
+            metavar="NAME",
+            help="Judging model, such as openai:gpt-4o; `local` leaves out metrics that need one.",
+        ),
+    ] = "local"
+    judge_base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--judge-base-url",
+            envvar="THEANINE_JUDGE_BASE_URL",
+            metavar="URL",
+            help="OpenAI-compatible server for the judge.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N samples, evenly spaced.")
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FOLDER",
+            help="The run's folder (default: one in `runs`, named after the settings). The same "
+            "command resumes the run in it.",
+        ),
+    ] = None
+    concurrency: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Samples, and model calls, at once.")
+    ] = 8
     max_cost: CostOption = None
     replay: ReplayOption = False
     as_json: JsonOption = False

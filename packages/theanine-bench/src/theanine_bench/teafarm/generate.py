@@ -8,7 +8,6 @@ assistant is only asked, never asks; the number of questions can be chosen.
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +40,7 @@ from theanine.types import History, NewMemory, Scope, Session, Turn
 from theanine_bench.teafarm.questions import (
     CounterfactualQuestion,
     EvidenceTurn,
+    bare_words,
     format_header,
     format_question,
     read_outline,
@@ -106,11 +106,6 @@ class LoggedSessions:
     def all_turns(self) -> list[Turn]:
         """Every turn, oldest session first."""
         return [turn for session in self.sessions for turn in self.turns[session.id]]
-
-    @property
-    def last_turns(self) -> Sequence[Turn]:
-        """The end of the last session."""
-        return self.turns[self.sessions[-1].id][-LAST_TURNS:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,7 +370,7 @@ async def _with_session(
         source_sessions=[session.id for session in sessions.sessions],
         check=lambda reply: find_session_fault(_without_question(reply, question), question),
         speakers=f"{format_speaker(question.asks)}\n{format_speaker(question.answers)}",
-        last=format_dialogue(sessions.last_turns),
+        last=format_dialogue(sessions.turns[sessions.sessions[-1].id][-LAST_TURNS:]),
         question=f"{format_speaker(question.asks)}: {one_line(question.text)}",
     )
     names = {format_speaker(name).casefold(): name for name in (question.asks, question.answers)}
@@ -389,7 +384,7 @@ async def _with_session(
 def _without_question(reply: Led, question: CounterfactualQuestion) -> list[Said]:
     """Return the session's turns, without the question itself if the model ended with it."""
     turns = list(reply.turns)
-    if turns and _bare_words(turns[-1].text).endswith(_bare_words(question.text)):
+    if turns and bare_words(turns[-1].text).endswith(bare_words(question.text)):
         turns.pop()
     return turns
 
@@ -405,7 +400,3 @@ def find_session_fault(turns: Sequence[Said], question: CounterfactualQuestion) 
     if format_speaker(turns[-1].speaker).casefold() == format_speaker(question.asks).casefold():
         return f"the last turn before the question must not be {format_speaker(question.asks)}'s"
     return None
-
-
-def _bare_words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))

@@ -198,6 +198,11 @@ def format_question(question: CounterfactualQuestion) -> str:
     return "\n".join([f"[{one_line(question.id)}]", *rows]) + "\n"
 
 
+def bare_words(text: str) -> str:
+    """Return the words of a text in lower case, without punctuation."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
 def _format_turn(speaker: str, text: str) -> str:
     return f"{one_line(speaker).replace(':', ' ')}: {text}"
 

@@ -26,7 +26,7 @@ from theanine.errors import BadInput
 from theanine.importers.dates import Calendar, parse_duration
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.files import hash_files, read_json
-from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile
+from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFile, bare_words
 
 Turns = list[tuple[str, str]]
 """Speakers and texts."""
@@ -249,7 +249,7 @@ def _question(
     match = _SPEAKER.fullmatch(text)
     if match and match[1] in people:
         asks, text = match[1], match[2].strip()
-    if session and _bare_words(session[-1][1]) == _bare_words(text):
+    if session and bare_words(session[-1][1]) == bare_words(text):
         asks, session = asks or session[-1][0], session[:-1]
     asks = asks or question.asks
     others = [name for name in people if name != asks]
@@ -262,10 +262,6 @@ def _question(
         answer=rest if speaker in people else answer,
         session=tuple(session),
     )
-
-
-def _bare_words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
 
 
 def _data_set(fields: Fields, file: Path) -> str:
