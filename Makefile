@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-model coverage lint wheels extras bench scale crash docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench scale crash docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,17 +23,20 @@ help: ## Show what can be made
 demo: $(BASE) ## Remember a bundled conversation and answer from it, offline
 	@$(BIN)/theanine demo
 
-# What needs a browser or a model in this process has a command of its own.
+# What needs a browser, a server or a model in this process has a command of its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-test: $(DEV) ## Run the suite on all cores (without browser and model tests)
-	$(PYTEST) -m "not browser and not model"
+test: $(DEV) ## Run the suite on all cores (without browser, server and model tests)
+	$(PYTEST) -m "not browser and not server and not model"
 
 test-fast: $(DEV) ## Run the tests of the inner loop, within a minute
-	$(PYTEST) -m "not browser and not model and not slow and not data"
+	$(PYTEST) -m "not browser and not server and not model and not slow and not data"
 
 test-page: $(DEV) ## Run the tests that drive a Chromium
 	$(PYTEST) -m browser
+
+test-server: $(DEV) ## Run the tests that start the rating app's server
+	$(PYTEST) -m "server and not browser"
 
 test-model: $(DEV) ## Run the tests of models in this process (after `make extras`)
 	$(PYTEST) -m model

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.running import START, Ran
+from support.running import Ran
 
 pytest.importorskip("uv_build", reason="the builder is not installed: make test does it")
 
@@ -96,6 +96,17 @@ class Asking(Figures):
         )
         return MemoryBatch(memories=[made], vectors=await context.embedder.embed([said]))
 """
+COMMANDS = f"""\
+import json, sys
+from dataclasses import astuple
+from pathlib import Path
+
+sys.path.append({str(Path(__file__).parents[1])!r})
+from support.running import Terminal
+
+run = Terminal(Path("m.db"))
+print(json.dumps([astuple(run(*command, fine=False)) for command in json.loads(sys.argv[1])]))
+"""
 TESTS = """\
 import pytest
 from theanine.testing.contract import MethodContract
@@ -135,9 +146,11 @@ def _run(command: list[str], folder: Path, environment: Mapping[str, str]) -> Ra
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def theanine(environment: Mapping[str, str], folder: Path, *arguments: str) -> Ran:
-    command = [sys.executable, "-c", START, *arguments, "--store", "m.db"]
-    return _run(command, folder, environment)
+def theanine(environment: Mapping[str, str], folder: Path, *commands: list[str]) -> list[Ran]:
+    """Run commands on one store, in a process that finds the installed methods."""
+    ran = _run([sys.executable, "-c", COMMANDS, json.dumps(commands)], folder, environment)
+    assert ran.code == 0, ran
+    return [Ran(*fields) for fields in ran.json]
 
 
 def as_its_author(environment: Mapping[str, str], file: Path, folder: Path, *options: str) -> Ran:
@@ -159,26 +172,31 @@ def offered(environment: Mapping[str, str], folder: Path, **methods: str) -> dic
     return {**environment, "PYTHONPATH": f"{site}{os.pathsep}{environment['PYTHONPATH']}"}
 
 
+@pytest.mark.slow
 def test_installed_it_is_one_more_method(installed: Mapping[str, str], tmp_path: Path) -> None:
     (tmp_path / "talk.txt").write_text(TALK, "utf-8")
     method = ["--user", "ana", "--method", "figures"]
-    ran = theanine(installed, tmp_path, "import", "talk.txt", *method, "--start", "2024-03-09")
-    assert "2 new memories" in ran.out, ran
-    listed = json.loads(theanine(installed, tmp_path, "memories", *method, "--json").out)
-    assert [memory["text"] for memory in listed] == [
+    imported, memories, recalled, rebuilt, unknown, refused = theanine(
+        installed,
+        tmp_path,
+        ["import", "talk.txt", *method, "--start", "2024-03-09"],
+        ["memories", *method, "--json"],
+        ["recall", "When is the dentist?", *method, "--set", "retrieved=1", "--json"],
+        ["rebuild", "--method", "figures", "--again"],
+        ["sessions", "--method", "no-such"],
+        ["recall", "When?", *method, "--set", "paper=true"],
+    )
+    assert "2 new memories" in imported.out, imported
+    assert [memory["text"] for memory in memories.json] == [
         "Ana: The dentist is at 9:30 on 12 March, and it costs 3.50 more.",
         "Ana: My sister lives at 14 Harbour Street!",
     ]
-    asked = ["recall", "When is the dentist?", *method, "--set", "retrieved=1", "--json"]
-    (part,) = json.loads(theanine(installed, tmp_path, *asked).out)["parts"]
+    (part,) = recalled.json["parts"]
     assert part["text"].startswith("(9 March 2024) Ana: The dentist is at 9:30")
     assert [turn["id"] for turn in part["sources"]] == [1]
-    ran = theanine(installed, tmp_path, "rebuild", "--method", "figures", "--again")
-    assert "dropped 2 memories of figures" in ran.out, ran
-    ran = theanine(installed, tmp_path, "sessions", "--method", "no-such")
-    assert (ran.code, "figures" in ran.err) == (2, True)
-    ran = theanine(installed, tmp_path, "recall", "When?", *method, "--set", "paper=true")
-    assert (ran.code, "no settings of a paper" in ran.err) == (2, True)
+    assert "dropped 2 memories of figures" in rebuilt.out, rebuilt
+    assert (unknown.code, "figures" in unknown.err) == (2, True)
+    assert (refused.code, "no settings of a paper" in refused.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -195,14 +213,14 @@ def test_the_contract_notices_what_is_broken(installed: Mapping[str, str], tmp_p
     environment = offered(installed, tmp_path, **{n.lower(): f"broken:{n}" for n in names})
     file = tmp_path / "test_broken.py"
     file.write_text(TESTS, "utf-8")
-    chosen = "local and (budget or traced or at_once or never_mix)"
+    chosen = "TestBroken and local and (budget or traced or at_once or never_see)"
     ran = as_its_author(environment, file, tmp_path, "-k", chosen)
     failed = set(re.findall(r"^FAILED \S+::test_(\w+)\[([^\]]+)", ran.out, re.MULTILINE))
     found = {(test, name) for test, ids in failed for name in ids.split("-")[:2]}
-    assert ("a_budget_is_never_passed", "chatty") in found, ran.out
-    assert ("every_part_is_traced_to_turns_of_the_user", "rootless") in found
-    assert ("one_by_one_at_once_and_twice_are_the_same", "whimsical") in found
-    assert ("scopes_never_mix", "gossip") in found
+    assert ("a_recollection_never_exceeds_its_budget", "chatty") in found, ran.out
+    assert ("memories_and_parts_are_traced_to_turns_of_the_user", "rootless") in found
+    assert ("importing_at_once_in_steps_or_twice_gives_the_same", "whimsical") in found
+    assert ("users_never_see_each_others_data", "gossip") in found
     assert "passed" in ran.out
 
 
@@ -213,7 +231,8 @@ def test_a_method_that_asks_has_its_answers_scripted(
     environment = offered(installed, tmp_path, asking="broken:Asking")
     file = tmp_path / "test_asking.py"
     file.write_text(TESTS, "utf-8")
-    chosen = "TestAsking and (while or fails or costs or estimate or (at_once and scripted))"
+    killed = "(kill and not without)"
+    chosen = f"TestAsking and ({killed} or failures or costs or estimate or at_once and scripted)"
     ran = as_its_author(environment, file, tmp_path, "-k", chosen)
     assert (ran.code, "5 passed" in ran.out) == (0, True), ran.out
 
@@ -223,21 +242,20 @@ def test_pytest_is_asked_for_by_the_contract_alone(tmp_path: Path) -> None:
     assert _run([sys.executable, "-c", look], tmp_path, os.environ).out.strip() == "False"
 
 
-@pytest.mark.parametrize(
-    ("name", "place", "said"),
-    [
-        ("forgetful", "broken:Forgetful", "has no Config"),
-        ("borrowed", "broken:Borrowed", "has the name 'turn'"),
-        ("lost", "broken:Nothing", "failed to load"),
-        ("lost", "no_such_module:Nothing", "failed to load"),
-    ],
-)
-def test_what_is_no_method_is_said(
-    installed: Mapping[str, str], tmp_path: Path, name: str, place: str, said: str
-) -> None:
-    environment = offered(installed, tmp_path, **{name: place})
-    ran = theanine(environment, tmp_path, "sessions", "--method", name)
-    assert (ran.code, said in ran.err) == (2, True), ran
+@pytest.mark.slow
+def test_what_is_no_method_is_said(installed: Mapping[str, str], tmp_path: Path) -> None:
+    methods = {
+        "forgetful": ("broken:Forgetful", "has no Config"),
+        "borrowed": ("broken:Borrowed", "has the name 'turn'"),
+        "lost": ("broken:Nothing", "failed to load"),
+        "gone": ("no_such_module:Nothing", "failed to load"),
+    }
+    environment = offered(installed, tmp_path, **{name: at for name, (at, _) in methods.items()})
+    commands = [["sessions", "--method", name] for name in methods]
+    for (name, (_, message)), ran in zip(
+        methods.items(), theanine(environment, tmp_path, *commands), strict=True
+    ):
+        assert (ran.code, name in ran.err, message in ran.err) == (2, True, True), ran
 
 
 def test_the_page_shows_the_example_as_it_is() -> None:

@@ -21,6 +21,8 @@ from theanine.demo import HARBOUR
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -76,6 +78,7 @@ def test_forms_and_ratings_over_http(folder: Path, run: Terminal) -> None:
     assert shown["entailment"][0]["shares"] == {"entails": 1.0}
 
 
+@pytest.mark.browser
 @needs_browser
 def test_rating_with_the_keyboard_alone(folder: Path) -> None:
     with served(folder, "--form", "perspectives", "--sample", "3") as url, chromium() as browser:
@@ -111,6 +114,7 @@ def test_rating_with_the_keyboard_alone(folder: Path) -> None:
         assert faults == []
 
 
+@pytest.mark.browser
 @needs_browser
 def test_unsaved_ratings_are_reported(folder: Path) -> None:
     with chromium() as browser:

@@ -7,11 +7,19 @@ import pytest
 from theanine.methods.registry import METHODS
 from theanine.testing.contract import MethodContract
 
+INNER_LOOP = ("exchange", "theanine")
+"""Methods that `make test-fast` tests: one that keeps exchanges as they are, and the default."""
+
 
 class TestOurMethods(MethodContract):
     """The published suite, for every built-in method."""
 
-    @pytest.fixture(params=METHODS)
+    @pytest.fixture(
+        params=[
+            pytest.param(name, marks=[] if name in INNER_LOOP else pytest.mark.slow)
+            for name in METHODS
+        ]
+    )
     def method(self, request: pytest.FixtureRequest) -> str:
         """The id of each built-in method."""
         return str(request.param)
