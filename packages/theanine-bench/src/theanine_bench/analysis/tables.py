@@ -103,8 +103,8 @@ def missing_inputs(
     table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[str]:
     """Return what a run of the table's bench lacks for a complete row, in words."""
-    wanted = (table.category,) if table.category else table.mean_of
-    if absent := [name for name in wanted if name not in summary["categories"]]:
+    categories = (table.category,) if table.category else table.mean_of
+    if absent := [name for name in categories if name not in summary["categories"]]:
         return [f"no {', '.join(absent)} in the run"]
     metrics: Sequence[str] = settings["metrics"]
     missing: list[str] = []

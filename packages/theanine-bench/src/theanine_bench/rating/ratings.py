@@ -122,11 +122,21 @@ class Ratings:
                     labels.setdefault(task.id, []).append(label)
                     raters.add(rater)
         majorities = Counter(
-            majority(given) or question.undecided or "undecided" for given in labels.values()
+            majority(task_labels) or question.undecided or "undecided"
+            for task_labels in labels.values()
         )
-        points = [float(label) for given in labels.values() for label in given if question.scale]
+        points = [
+            float(label)
+            for task_labels in labels.values()
+            for label in task_labels
+            if question.scale
+        ]
         most = max(map(len, labels.values()), default=0)
-        compared = [given for given in labels.values() if len(given) == most] if most > 1 else []
+        compared = (
+            [task_labels for task_labels in labels.values() if len(task_labels) == most]
+            if most > 1
+            else []
+        )
         return RatingResult(
             question=question.id,
             raters=len(raters),
