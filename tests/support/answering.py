@@ -61,9 +61,9 @@ class Answering(ScopedChat):
                 answer = cast("Callable[[str], object]", answer)(prompt)
             try:
                 if step.result is str:
-                    reply = parse_reply(str(answer), step.result)
+                    reply = cast(T, parse_reply(str(answer), str))
                 else:
-                    reply = TypeAdapter(step.result).validate_python(answer)
+                    reply = cast(T, TypeAdapter(step.result).validate_python(answer))
                 fault = check(reply) if check else None
             except InvalidReply as error:
                 fault = str(error)

@@ -57,7 +57,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         pytest.param(f"{GOOD}\n{GOOD}", 0, id="two objects"),
     ],
 )
-async def test_one_fault_is_survived(fault: Outcome, failed: int, store: Store) -> None:
+async def test_one_fault_is_recovered(fault: Outcome, failed: int, store: Store) -> None:
     with serving([fault, GOOD]) as server:
         limits = limited(timeout=1) if fault is SLOW else limited()
         caller = over_http(server, store, limits).for_scope(ANA, 1)
@@ -134,7 +134,7 @@ async def test_the_repair_names_the_fault_and_shows_the_reply(store: Store) -> N
     assert "count: Field required" in again["content"]
 
 
-async def test_a_check_sends_a_fitting_reply_back(store: Store) -> None:
+async def test_a_check_can_reject_a_valid_reply(store: Store) -> None:
     with serving(['{"things": [], "count": 7}', GOOD]) as server:
         answer = (
             await over_http(server, store)
@@ -159,9 +159,7 @@ async def test_a_check_sends_a_fitting_reply_back(store: Store) -> None:
         (Status(400, None, "too long", "context_length_exceeded"), "too long"),
     ],
 )
-async def test_what_will_not_pass_is_not_tried_again(
-    fault: Outcome, says: str, store: Store
-) -> None:
+async def test_permanent_errors_are_not_retried(fault: Outcome, says: str, store: Store) -> None:
     with serving([fault]) as server:
         with pytest.raises(ModelRejected, match=says):
             await over_http(server, store).for_scope(ANA, 1).ask(PLAIN, words="hats")
@@ -185,14 +183,14 @@ async def test_patience_bounds_all_tries_together(store: Store) -> None:
     assert 1 <= len(server.calls) < 40
 
 
-async def test_a_server_that_is_not_there(store: Store) -> None:
+async def test_an_unreachable_server(store: Store) -> None:
     with serving(None) as server:
         pass
     with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1"):
         await over_http(server, store, limited(retries=1)).for_scope(ANA).ask(PLAIN, words="hats")
 
 
-async def test_bytes_that_no_encoder_takes(store: Store) -> None:
+async def test_unencodable_characters_are_replaced(store: Store) -> None:
     with serving(lambda request: request["messages"][0]["content"]) as server:
         reply = await over_http(server, store).for_scope(ANA).ask(PLAIN, words="\ud800 and \x00")
     assert reply.endswith("\ufffd and \ufffd.")

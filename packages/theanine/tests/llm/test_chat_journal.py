@@ -41,7 +41,9 @@ async def test_the_same_question_is_paid_once(store: Store) -> None:
     assert second.usage == Usage(replayed=1)
 
 
-async def test_another_scope_prompt_version_model_or_setting_asks_anew(store: Store) -> None:
+async def test_another_scope_prompt_version_model_or_setting_takes_another_call(
+    store: Store,
+) -> None:
     await store.start_session(Scope("bob"), (await store.sessions(ANA, "m"))[0].started_at)
     model = ScriptedModel("Hats.")
     await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")
@@ -71,7 +73,7 @@ async def test_a_repair_that_was_paid_before_a_crash_is_replayed(store: Store) -
     assert again.usage == Usage(replayed=2)
 
 
-async def test_a_replay_still_knows_that_a_reply_was_cut_off(store: Store) -> None:
+async def test_a_replay_keeps_the_error_of_a_cut_off_reply(store: Store) -> None:
     model = ScriptedModel([RawReply(text="Hats are ro", finish="length")])
     with pytest.raises(ModelRejected, match="no answer for"):
         await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")

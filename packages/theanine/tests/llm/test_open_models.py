@@ -42,12 +42,12 @@ def test_an_unknown_name_says_what_can_be_given(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["wordllama:other", "hash:", "hash:0", "hash:many"])
-def test_an_embedder_that_is_not_there(name: str) -> None:
+def test_an_unreachable_embedder(name: str) -> None:
     with pytest.raises(SettingsError):
         open_embedder(name)
 
 
-def test_a_base_url_must_be_one() -> None:
+def test_a_base_url_must_be_a_url() -> None:
     with pytest.raises(SettingsError, match="http"):
         open_chat("openai:x", base_url="localhost:11434")
 
@@ -81,7 +81,7 @@ def test_the_provider_library_is_loaded_only_for_a_model() -> None:
 
 
 @pytest.mark.parametrize("name", ["openai:llama3:8b", "llama3:8b"])
-async def test_with_a_base_url_the_bare_name_will_do(name: str) -> None:
+async def test_with_a_base_url_the_bare_name_is_enough(name: str) -> None:
     with ScriptedServer("Hello.") as server:
         model = open_chat(name, base_url=server.base_url)
         assert model is not None
@@ -116,7 +116,7 @@ def test_secrets_in_a_base_url_are_not_kept() -> None:
     assert "hush" not in str(model.settings)
 
 
-async def test_the_schema_is_asked_for_in_words_or_natively() -> None:
+async def test_the_schema_is_requested_in_the_prompt_or_natively() -> None:
     with ScriptedServer(GOOD) as server:
         for structured in ("prompt", "schema"):
             model = open_chat("x", base_url=server.base_url, structured=structured)

@@ -34,7 +34,7 @@ class Part(BaseModel):
 
 
 @given(before=PLAIN_TEXT, value=st.dictionaries(st.text(), VALUES), after=PLAIN_TEXT)
-def test_the_object_is_found_whatever_stands_around_it(
+def test_text_around_the_object_is_ignored(
     before: str, value: dict[str, object], after: str
 ) -> None:
     assert find_object(f"{before}{json.dumps(value)}{after}") == value
@@ -42,9 +42,7 @@ def test_the_object_is_found_whatever_stands_around_it(
 
 
 @given(value=st.dictionaries(st.text(), VALUES, min_size=1), data=st.data())
-def test_a_cut_off_object_is_never_taken_for_a_whole_one(
-    value: dict[str, object], data: st.DataObject
-) -> None:
+def test_a_cut_off_object_is_never_accepted(value: dict[str, object], data: st.DataObject) -> None:
     whole = json.dumps(value)
     cut = whole[: data.draw(st.integers(0, len(whole) - 1))]
     with pytest.raises(InvalidReply):

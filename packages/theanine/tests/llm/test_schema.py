@@ -20,7 +20,7 @@ class Answer(BaseModel):
     sure: bool
 
 
-def test_a_schema_is_drawn() -> None:
+def test_the_short_form_of_a_schema() -> None:
     assert schema_hint(schema_of(Answer) or {}) == (
         '{"items": [{"number": whole number (of the turn), "kind": "old"|"new", '
         '"note"?: text|null}, …], "sure": true|false}'

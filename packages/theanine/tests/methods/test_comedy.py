@@ -104,13 +104,13 @@ async def _compress(
 ONE = {"text": "Ana lives on land now.", "notes": [1, 2]}
 
 
-async def test_the_prompts_are_as_they_were_read() -> None:
+async def test_each_prompt_matches_its_snapshot() -> None:
     check_snapshot("session-memory", await _notes_prompt(TURNS))
     _, caller = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
     check_snapshot("compress", caller.asked[0].prompt)
 
 
-async def test_quoted_words_stay_in_their_fences() -> None:
+async def test_quoted_text_stays_in_its_fence() -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     check_fences(await _notes_prompt(TURNS), await _notes_prompt(attacked))
     _, calm = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
@@ -133,7 +133,7 @@ def test_instructions_are_short(step: Any) -> None:
         ({"text": "Ana sails.", "turns": [1, 5]}, "turns [5] were not shown; shown are 1 to 4"),
     ],
 )
-async def test_notes_that_rest_on_nothing_are_sent_back(note: object, fault: str) -> None:
+async def test_notes_without_source_turns_are_rejected(note: object, fault: str) -> None:
     good = {**NOTHING, "portrait": [{"text": "Ana has an allergy.", "turns": [3, 1, 1]}]}
     caller = Answering([{**NOTHING, "portrait": [note]}, good])
     (made,) = await note_session(TURNS, caller)
@@ -153,13 +153,13 @@ async def test_notes_that_rest_on_nothing_are_sent_back(note: object, fault: str
         ({**NOTHING, "events": [{**ONE, "notes": [4]}]}, "there are no notes [4], only 1 to 3"),
     ],
 )
-async def test_sentences_that_rest_on_nothing_are_sent_back(reply: object, fault: str) -> None:
+async def test_sentences_without_notes_are_rejected(reply: object, fault: str) -> None:
     (made,), caller = await _compress(PIECES, [reply, {**NOTHING, "portrait": [ONE]}])
     assert fault in caller.faults[0]
     assert made.aspect == "portrait"
 
 
-async def test_a_sentence_rests_on_the_notes_it_names_and_is_made_of_all_shown() -> None:
+async def test_a_sentence_has_the_sources_of_its_notes_and_derives_from_all_shown() -> None:
     (made,), caller = await _compress(PIECES, [{**NOTHING, "events": [ONE]}])
     assert made.source_turns == {2, 1}
     assert (made.derived_from, made.derived_from_new, made.source_sessions) == (
@@ -180,7 +180,7 @@ def _everything(prompt: str) -> object:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 490), min_size=1, max_size=30), st.booleans())
-async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
+async def test_notes_beyond_the_budget_are_compressed_in_further_calls(
     sizes: list[int], begun: bool
 ) -> None:
     pieces = [piece(i, "events", "x" * size) for i, size in enumerate(sizes, 1)]
@@ -199,7 +199,7 @@ async def test_what_does_not_fit_is_folded_in_and_nothing_is_left_out(
 # locally
 
 
-def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
+def test_local_notes_are_quotes_classified_by_their_wording() -> None:
     found = {made.kind: made for made in local_note_session(TURNS)}
     assert set(found) == {"session-events", "session-portrait", "session-relation"}
     assert "allergic to nuts" in found["session-portrait"].text
@@ -209,7 +209,7 @@ def test_local_notes_are_quotes_told_apart_by_their_wording() -> None:
     assert (thanks.source_turns, thanks.speakers) == ((4,), ("Ana", "Tea"))
 
 
-def test_an_agent_shows_the_relation_by_what_it_promises_but_not_by_what_it_recalls() -> None:
+def test_an_assistants_promises_show_the_relation_but_not_its_recalls() -> None:
     text = "I will remind you of the vet on Friday."
     (made,) = local_note_session([turn(1, text, "Tea", role="assistant")])
     assert made.kind == "session-relation"
@@ -223,7 +223,7 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 3))
-def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most: int) -> None:
+def test_local_compression_keeps_the_newest_verbatim(texts: list[str], most: int) -> None:
     turns = [turn(i, text, "Tea" if i % 3 == 0 else "Ana") for i, text in enumerate(texts, 1)]
     notes = [
         piece(note.source_turns[0], aspect_of(note.kind), note.text)
@@ -239,7 +239,7 @@ def test_local_compressing_keeps_the_newest_word_for_word(texts: list[str], most
         assert bool(of) == any(note.aspect == aspect for note in notes)
 
 
-def test_local_compressing_drops_what_a_newer_quote_says_again() -> None:
+def test_local_compression_drops_repeated_quotes() -> None:
     notes = [
         piece(1, "events", "Ana said: “I sold the red boat.”"),
         piece(2, "events", "Ana said: “I did not sell the boat.”"),
@@ -256,7 +256,7 @@ def _url(server: ScriptedServer, model: str) -> str | None:
 
 
 @pytest.mark.parametrize("model", ["local", "openai:x"])
-def test_it_is_made_anew_after_each_session_and_every_earlier_one_stays(
+def test_it_is_remade_after_each_session_and_earlier_versions_stay(
     tmp_path: Path, model: str
 ) -> None:
     with (
@@ -300,7 +300,7 @@ def test_a_budget_fills_the_three_parts_in_turn(tmp_path: Path) -> None:
         assert agent.user("ana").recall(ASKED, budget=4_000) == whole
 
 
-def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> None:
+def test_without_compression_all_session_memories_are_recalled(tmp_path: Path) -> None:
     off = {"compress": "false"}
     with (
         ScriptedServer() as server,
@@ -319,7 +319,7 @@ def test_without_compressing_all_session_memories_come_back(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("model", ["local", "openai:x"])
-def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
+def test_forgetting_a_session_erases_and_remakes_every_compression_of_it(
     tmp_path: Path, model: str
 ) -> None:
     with ScriptedServer() as server:
@@ -343,7 +343,7 @@ def test_forgetting_a_session_takes_every_sum_of_it_and_they_are_made_anew(
                 assert len(server.calls) == calls_before + 3
 
 
-def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: Path) -> None:
+def test_session_memories_that_survive_forgetting_are_recalled(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=1) as agent:
         notes = [
             memory
@@ -357,7 +357,7 @@ def test_what_forgetting_leaves_of_the_last_session_is_still_recalled(tmp_path: 
         assert kept.text in recollection.text
 
 
-def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path) -> None:
+def test_a_session_without_notes_changes_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=2) as agent:
         before = agent.user("ana").recall(ASKED)
         talk = agent.user("ana").session()
@@ -366,7 +366,7 @@ def test_a_session_that_shows_nothing_leaves_the_memory_as_it_is(tmp_path: Path)
         assert agent.user("ana").recall(ASKED) == before
 
 
-def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: Path) -> None:
+def test_a_long_history_is_compressed_with_the_previous_compression(tmp_path: Path) -> None:
     small = {"input_budget": 1_000}
     with (
         ScriptedServer() as server,
@@ -385,7 +385,7 @@ def test_a_long_history_is_compressed_with_what_was_compressed_before(tmp_path: 
         assert len(agent.user("ana").pending()) == 9
 
 
-def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
+def test_imported_memories_are_session_memories(tmp_path: Path) -> None:
     utterance = Utterance(text="I sail.", speaker="Ana", at=MONDAY, key="a")
     given = [
         ImportedMemory(text="I'm allergic to nuts.", speakers=("Ana",), source_keys=("a",)),
@@ -408,7 +408,7 @@ def test_ready_made_memories_are_session_memories(tmp_path: Path) -> None:
         assert text == "What happened: Ana sold her boat.\nAbout Ana: I'm allergic to nuts."
 
 
-def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
+def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
@@ -423,7 +423,7 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
     assert alone.calls == 1
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     refused: list[dict[str, Any]] = [{"sentences": 0}, {"input_budget": 10}, {"budget": -1}]
     for wrong in refused:
         with pytest.raises(SettingsError):

@@ -100,7 +100,7 @@ def test_the_reply_and_the_decision_are_one_call(tmp_path: Path) -> None:
         ]
 
 
-def test_turns_that_no_reply_decided_about_are_asked_about_once(tmp_path: Path) -> None:
+def test_turns_without_a_decision_take_one_call(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         talk = agent.user("ana").session()
         talk.hear("My brother Bo sails every summer.")
@@ -123,7 +123,7 @@ def test_an_imported_session_takes_one_call_to_decide_and_one_to_record(tmp_path
 
 
 @pytest.mark.parametrize("worth", ["yes", "no"])
-def test_a_models_decision_holds_when_the_session_is_remembered(tmp_path: Path, worth: str) -> None:
+def test_a_models_decision_is_final(tmp_path: Path, worth: str) -> None:
     answer = json.dumps({"response": "Fine.", "worth": worth})
     with (
         ScriptedServer(by_step({"conditional-reply": answer})) as server,
@@ -136,7 +136,7 @@ def test_a_models_decision_holds_when_the_session_is_remembered(tmp_path: Path, 
         assert len(agent.user("ana").memories()) == (worth == "yes")
 
 
-def test_a_local_decision_never_stands_in_for_a_models(tmp_path: Path) -> None:
+def test_a_local_decision_is_repeated_by_a_model(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
@@ -165,7 +165,7 @@ def test_no_selection_decides_nothing_and_records_every_turn(tmp_path: Path) -> 
         assert kept == users
 
 
-def test_an_agent_that_speaks_on_has_nothing_to_decide(tmp_path: Path) -> None:
+def test_a_reply_to_the_assistants_own_turn_decides_nothing(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         talk = agent.user("ana").session()
         talk.hear("I moved to Lisbon last Friday.")
@@ -178,7 +178,7 @@ def test_an_agent_that_speaks_on_has_nothing_to_decide(tmp_path: Path) -> None:
 # recording
 
 
-def test_a_record_has_its_context_and_rests_on_it(tmp_path: Path) -> None:
+def test_a_record_has_its_context_and_its_source_turns(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session(*TALK))
         (record,) = agent.user("ana").memories()
@@ -222,7 +222,7 @@ def test_each_part_of_a_record_can_be_left_out(
             assert record.source_turns == sources
 
 
-def test_a_record_a_call_shows_what_was_said_until_then(tmp_path: Path) -> None:
+def test_one_call_for_each_record_shows_the_session_so_far(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, recording="turn") as agent:
         learn(agent, session(*TALK))
         assert asked(server) == ["decide", "record", "record"]
@@ -239,7 +239,7 @@ def test_a_record_a_call_shows_what_was_said_until_then(tmp_path: Path) -> None:
         assert [memory.text for memory in agent.user("ana").memories()] == in_turn
 
 
-def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: Path) -> None:
+def test_later_turns_of_a_session_are_recorded_with_its_beginning_shown(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learn(agent, session(*TALK[:4]))
         learn(agent, session(*TALK))
@@ -250,7 +250,7 @@ def test_more_of_a_session_is_recorded_in_the_light_of_its_beginning(tmp_path: P
         assert [memory.source_turns for memory in agent.user("ana").memories()] == [(2, 3), (4, 5)]
 
 
-def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_imported_memories_are_unchanged(tmp_path: Path) -> None:
     whole = session(*TALK).transcripts[0]
     given = replace(whole, memories=[ImportedMemory(text="Ana fears ships.", speakers=("Ana",))])
     with ScriptedServer() as server, opened(tmp_path, server, rounds=0) as agent:
@@ -263,7 +263,7 @@ def test_ready_made_memories_are_taken_as_they_are(tmp_path: Path) -> None:
 # views
 
 
-def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> None:
+def test_kinds_are_kept_together_and_each_has_its_k(tmp_path: Path) -> None:
     history = read_histories(HARBOUR).histories[0]
     kinds = "conditional, history,summary"
     with opened(tmp_path, kinds=kinds, retrieved=2, summaries=1) as agent:
@@ -286,7 +286,7 @@ def test_the_views_are_kept_side_by_side_and_each_has_its_k(tmp_path: Path) -> N
         assert [memory.kind for memory in recollection.memories] == ["history"] * 3
 
 
-def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path) -> None:
+def test_a_summary_takes_one_call_and_has_the_whole_session_as_source(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server, kinds="summary") as agent:
         learn(agent, session(*TALK))
         assert asked(server) == ["summary"]
@@ -300,7 +300,7 @@ def test_a_summary_takes_one_call_and_rests_on_the_whole_session(tmp_path: Path)
 
 
 @pytest.mark.parametrize("with_model", [True, False], ids=["scripted", "local"])
-def test_what_an_agent_only_repeats_is_no_history(tmp_path: Path, with_model: bool) -> None:
+def test_turns_that_only_repeat_memories_are_not_kept(tmp_path: Path, with_model: bool) -> None:
     script = by_step({"respond": "The silver spoons of your grandmother? Under the red boat."})
     with (
         ScriptedServer(script) as server,
@@ -317,7 +317,7 @@ def test_what_an_agent_only_repeats_is_no_history(tmp_path: Path, with_model: bo
 # forgetting
 
 
-def test_a_forgotten_session_is_in_no_call_that_showed_it(tmp_path: Path) -> None:
+def test_forgetting_a_session_erases_the_calls_that_quoted_it(tmp_path: Path) -> None:
     secret = "cormorant-4417"
     steps: dict[str, str] = {
         "conditional-reply": json.dumps({"response": "Fine.", "worth": "no"}),
@@ -382,9 +382,7 @@ def test_the_papers_values() -> None:
         ({"budget": -1}, "budget must be at least 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(
-    tmp_path: Path, config: dict[str, Any], said: str
-) -> None:
+def test_invalid_settings_are_rejected(tmp_path: Path, config: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         opened(tmp_path, **config)
 
@@ -406,9 +404,7 @@ def test_kinds_are_named_in_any_order(tmp_path: Path) -> None:
     ],
     ids=["default", "paper", "two views", "history", "no selection"],
 )
-def test_the_estimate_is_near_what_remembering_takes(
-    tmp_path: Path, config: ConditionalConfig
-) -> None:
+def test_the_estimate_is_close_to_the_usage(tmp_path: Path, config: ConditionalConfig) -> None:
     whole = read_histories(HARBOUR).histories[0]
     history = replace(whole, transcripts=whole.transcripts[:2])
     with (

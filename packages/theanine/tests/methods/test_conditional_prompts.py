@@ -61,12 +61,12 @@ async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_each_prompt_is_as_it_was_read(step: PromptTemplate[Any]) -> None:
+async def test_each_prompt_matches_its_snapshot(step: PromptTemplate[Any]) -> None:
     check_snapshot(step.name, await _prompt(step, NOW, FOUND))
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
+async def test_quoted_text_cannot_leave_its_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     recollection = replace(FOUND, text=ATTACK)
     calm = await _prompt(step, NOW, FOUND)

@@ -60,15 +60,15 @@ REPLY = turn(2, "How is it there?", "Tea", role="assistant")
         ("", False),
     ],
 )
-def test_what_tells_demands_or_corrects_is_worth_remembering(text: str, worth: bool) -> None:
+def test_disclosures_demands_and_corrections_are_worth_a_record(text: str, worth: bool) -> None:
     assert local_decide([turn(1, text)]) == ({1} if worth else set())
 
 
-def test_a_task_that_tells_something_of_the_speaker_is_kept() -> None:
+def test_a_task_that_discloses_something_is_worth_a_record() -> None:
     assert local_decide([turn(1, "Help me plan my sister's wedding on Cres in June.")]) == {1}
 
 
-def test_what_was_said_before_word_for_word_is_not_worth_it_again() -> None:
+def test_a_repeated_turn_is_not_worth_another_record() -> None:
     text = "I'm allergic to hazelnuts."
     assert local_decide([turn(1, text), turn(2, text), turn(3, text, "Bo")]) == {1, 3}
 
@@ -99,7 +99,7 @@ def test_only_a_models_clear_decision_counts(notes: dict[str, str], known: objec
     assert noted_decisions([SAID, replace(SAID, id=2, notes=notes)]) == {}
 
 
-async def test_known_decisions_are_not_asked_about() -> None:
+async def test_noted_decisions_take_no_call() -> None:
     caller = Answering([{"worth": []}])
     noting = replace(REPLY, notes=decision_notes(True, SAID, "m"))
     later = turn(3, "I like it.")
@@ -111,7 +111,7 @@ async def test_known_decisions_are_not_asked_about() -> None:
     assert len(caller.asked) == 1
 
 
-async def test_numbers_that_were_not_asked_about_are_sent_back() -> None:
+async def test_unknown_turn_numbers_are_rejected() -> None:
     caller = Answering([{"worth": [1, 2, 9]}, {"worth": [1]}])
     assert await decide([SAID, REPLY], [SAID, REPLY], caller) == [SAID]
     assert caller.faults == ["turns [2, 9] were not asked about, only 1"]
@@ -134,7 +134,7 @@ async def test_an_undated_session_shows_no_dates() -> None:
     st.sets(st.integers(1, 12)),
     st.integers(1, 4),
 )
-def test_every_turn_is_asked_about_once(texts: list[str], ids: set[int], most: int) -> None:
+def test_every_turn_is_the_target_of_one_call(texts: list[str], ids: set[int], most: int) -> None:
     session = [turn(number, text) for number, text in enumerate(texts, 1)]
     wanted = sorted(ids & {turn.id for turn in session})
     calls = list(batched_windows(session, ids, most))
@@ -170,7 +170,7 @@ RECORDS = {"records": [FIRST, SECOND]}
 PLAIN = ConditionalConfig()
 
 
-async def test_a_record_rests_on_its_turn_and_on_what_it_answers() -> None:
+async def test_the_sources_of_a_record_are_its_turn_and_the_related_ones() -> None:
     caller = Answering([RECORDS])
     first, second = await record(SESSION[1:], SESSION, caller, PLAIN)
     assert first.text == "Context: Tea asked. Knowledge (Ana): Ana is in Lisbon."
@@ -192,14 +192,14 @@ async def test_a_record_rests_on_its_turn_and_on_what_it_answers() -> None:
         ({"knowledge": "a" * 601}, "record of turn 2: keep its knowledge under 600 characters"),
     ],
 )
-async def test_records_that_do_not_fit_are_sent_back(change: dict[str, object], fault: str) -> None:
+async def test_invalid_records_are_rejected(change: dict[str, object], fault: str) -> None:
     bad = {"records": [{**FIRST, **change}, SECOND]}
     caller = Answering([bad, RECORDS])
     assert len(await record(SESSION[1:], SESSION, caller, PLAIN)) == 2
     assert caller.faults == [fault]
 
 
-async def test_records_beside_those_asked_for_are_sent_back() -> None:
+async def test_additional_records_are_rejected() -> None:
     doubled = {"records": [FIRST, SECOND, SECOND]}
     caller = Answering([RECORDS, doubled, RECORDS])
     with pytest.raises(UnusableReply):
@@ -210,7 +210,7 @@ async def test_records_beside_those_asked_for_are_sent_back() -> None:
     assert caller.faults == ["there is more than one record of turns [3]"]
 
 
-async def test_many_records_are_asked_for_in_several_calls() -> None:
+async def test_many_records_take_several_calls() -> None:
     session = [turn(number, f"I bought boat {number}.") for number in range(1, 31)]
 
     def answer(prompt: str) -> object:
@@ -226,7 +226,7 @@ def _asked(prompt: str) -> list[int]:
     return [int(number) for number in prompt.split("<<<asked\n")[1].split("\n")[0].split(", ")]
 
 
-async def test_local_records_quote_and_never_what_was_recalled() -> None:
+async def test_local_records_quote_turns_but_not_recalled_memories() -> None:
     session = [
         turn(1, "I like trams."),
         turn(2, "You told me of boats.", "Tea", role="assistant", recalled=(4,)),
@@ -267,14 +267,14 @@ async def test_a_long_sessions_summary_is_made_window_by_window() -> None:
     assert made.source_turns == tuple(range(1, 10))
 
 
-async def test_a_summary_that_runs_on_is_sent_back() -> None:
+async def test_a_summary_that_is_too_long_is_rejected() -> None:
     caller = Answering(["a" * 2_000, " ", "Short."])
     (made,) = await summarize_session([SAID], caller)
     assert made.text == "Short."
     assert len(caller.faults) == 2
 
 
-async def test_nothing_said_has_no_summary() -> None:
+async def test_a_session_without_text_has_no_summary() -> None:
     assert await summarize_session([turn(1, " ")], Answering([])) == []
     assert await summarize_session([], Answering([])) == []
     assert await summarize_session([turn(1, "Hello!")], None) == []
@@ -322,7 +322,7 @@ def missing(*keywords: str) -> dict[str, object]:
     return {"enough": False, "relevant": [], "keywords": list(keywords)}
 
 
-async def test_enough_ends_it_with_what_is_relevant() -> None:
+async def test_sufficient_results_end_the_reflection() -> None:
     shelf, caller = Shelf([BOAT, SPOON]), Answering([enough(2, 2)])
     query, found = await reflect(shelf, "sell", 3, caller)
     assert (query, found) == ("sell", [(SPOON, 1.0)])
@@ -336,7 +336,7 @@ async def test_nothing_may_be_relevant() -> None:
     assert found == []
 
 
-async def test_what_is_missing_is_looked_for_once_by_default() -> None:
+async def test_there_is_one_more_search_by_default() -> None:
     shelf, caller = Shelf([BOAT], [CARGO]), Answering([missing("engine", "sell", "died")])
     query, found = await reflect(shelf, "sell", 1, caller)
     assert query == "sell\nengine died"
@@ -345,7 +345,7 @@ async def test_what_is_missing_is_looked_for_once_by_default() -> None:
     assert len(caller.asked) == 1
 
 
-async def test_rounds_go_on_until_it_is_enough() -> None:
+async def test_reflection_repeats_until_the_results_suffice() -> None:
     shelf = Shelf([BOAT], [SPOON], [CARGO, BOAT])
     caller = Answering([missing("engine"), missing("fire"), enough(1)])
     query, found = await reflect(shelf, "sell", 5, caller)
@@ -353,7 +353,7 @@ async def test_rounds_go_on_until_it_is_enough() -> None:
     assert len(caller.asked) == 3
 
 
-async def test_no_round_asks_nothing() -> None:
+async def test_without_rounds_the_model_is_not_called() -> None:
     shelf, caller = Shelf([BOAT]), Answering([])
     assert await reflect(shelf, "sell", 0, caller) == ("sell", [(BOAT, 1.0)])
     assert await reflect(shelf, "sell", 2, None) == ("sell", [(BOAT, 1.0)])
@@ -361,7 +361,7 @@ async def test_no_round_asks_nothing() -> None:
     assert caller.asked == []
 
 
-async def test_keywords_that_say_or_find_nothing_new_end_it() -> None:
+async def test_keywords_without_new_results_end_the_reflection() -> None:
     shelf, caller = Shelf([BOAT]), Answering([missing("SELL", " ")] * 2)
     assert await reflect(shelf, "sell", 5, caller) == ("sell", [(BOAT, 1.0)])
     assert (len(shelf.queries), len(caller.asked)) == (1, 1)
@@ -377,7 +377,7 @@ async def test_keywords_that_say_or_find_nothing_new_end_it() -> None:
         (missing(" "), "it is not enough, but no keywords say what is missing"),
     ],
 )
-async def test_verdicts_that_make_no_sense_are_sent_back(bad: object, fault: str) -> None:
+async def test_invalid_reflections_are_rejected(bad: object, fault: str) -> None:
     caller = Answering([bad, enough(1)])
     _, found = await reflect(Shelf([BOAT]), "sell", 1, caller)
     assert found == [(BOAT, 1.0)]
@@ -385,7 +385,7 @@ async def test_verdicts_that_make_no_sense_are_sent_back(bad: object, fault: str
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=90), max_size=20))
-def test_a_query_only_grows_and_not_for_ever(query: str, keywords: list[str]) -> None:
+def test_a_query_only_grows_within_bounds(query: str, keywords: list[str]) -> None:
     longer = extend_query(query, keywords)
     assert longer.startswith(query)
     assert len(longer) <= len(query) + 12 * 63

@@ -16,7 +16,7 @@ SAID = ["My dog Rex died today, and I cried.", "I moved to Paris in 2019 and I l
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_every_method_keeps_and_tells_the_day_of_the_speaker(tmp_path: Path, method: str) -> None:
+def test_every_method_keeps_the_speakers_own_day(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, embedder="hash:64") as agent:
         with agent.user("ana").session() as talk:
             for minute, text in enumerate(SAID):

@@ -82,12 +82,12 @@ async def _pick_prompt(memos: Sequence[Memory], turns: Sequence[Turn]) -> str:
     return caller.asked[0].prompt
 
 
-async def test_the_prompts_are_as_they_were_read() -> None:
+async def test_each_prompt_matches_its_snapshot() -> None:
     check_snapshot("memos", await _memos_prompt(TURNS))
     check_snapshot("pick-memos", await _pick_prompt(MEMOS_KEPT, TURNS[3:4]))
 
 
-async def test_quoted_words_stay_in_their_fences() -> None:
+async def test_quoted_text_stays_in_its_fence() -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     check_fences(await _memos_prompt(TURNS), await _memos_prompt(attacked))
     kept = [replace(memory, text=ATTACK) for memory in MEMOS_KEPT]
@@ -316,7 +316,7 @@ def test_ready_made_memories_are_memos(tmp_path: Path) -> None:
         )
 
 
-def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
+def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,
         opened(tmp_path, model="openai:x", base_url=server.base_url) as agent,
@@ -329,7 +329,7 @@ def test_the_estimate_is_near_what_is_asked(tmp_path: Path) -> None:
         assert 0.7 < sum(estimate.input_tokens for estimate in guess) / spent < 1.4
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     refused: list[dict[str, Any]] = [
         {"retrieved": 0},
         {"shown": 3},

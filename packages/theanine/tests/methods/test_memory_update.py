@@ -81,12 +81,12 @@ async def prompt_of(
 
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_each_prompt_is_as_it_was_read(name: str) -> None:
+async def test_each_prompt_matches_its_snapshot(name: str) -> None:
     check_snapshot(name, await prompt_of(name, OLDER, NEWER))
 
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_quoted_words_cannot_leave_their_fence(name: str) -> None:
+async def test_quoted_text_cannot_leave_its_fence(name: str) -> None:
     older = [replace(memory, text=ATTACK) for memory in OLDER]
     newer = [replace(memory, text=ATTACK) for memory in NEWER]
     check_fences(await prompt_of(name, OLDER, NEWER), await prompt_of(name, older, newer))
@@ -104,7 +104,7 @@ async def test_undated_sessions_show_no_dates(name: str) -> None:
     assert "2023" not in await prompt_of(name, older, NEWER, UNDATED)
 
 
-async def test_a_prompt_touches_every_session_whose_words_it_shows() -> None:
+async def test_a_prompt_names_every_session_that_it_quotes() -> None:
     pairs = [Pair(OLDER[1], 0, NEWER[1], 0.5)]
     answer = {"explanation": "", "operation": "Append"}
     caller = Answering([answer, {"decisions": [{**answer, "pair": 1}]}, {"merged": []}])
@@ -115,7 +115,7 @@ async def test_a_prompt_touches_every_session_whose_words_it_shows() -> None:
     assert [call.touches for call in caller.asked] == [{2, 3, 7}] * 3
 
 
-async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
+async def test_many_pairs_take_several_calls_and_keep_their_order() -> None:
     older = [memory(n, f"Ana owns {n} boats.") for n in range(1, 41)]
     pairs = [Pair(memory, 0, NEWER[0], 0.5) for memory in older]
 
@@ -144,7 +144,7 @@ async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
     ("numbers", "fault"),
     [([1], "no decision for pairs [2]"), ([1, 2, 3], "no pairs [3]"), ([1, 2, 2], "pairs [2]")],
 )
-async def test_an_answer_that_does_not_fit_the_pairs_is_refused(
+async def test_a_reply_that_does_not_match_the_pairs_is_rejected(
     numbers: list[int], fault: str
 ) -> None:
     pairs = [Pair(m, i, n, 0.5) for i, (m, n) in enumerate(zip(OLDER, NEWER, strict=True))]
@@ -164,7 +164,7 @@ async def test_an_answer_that_does_not_fit_the_pairs_is_refused(
         ([(1, "a" * 601), (2, "b")], "text of group 1 is too long"),
     ],
 )
-async def test_a_merging_that_does_not_fit_its_groups_is_refused(
+async def test_a_merge_reply_that_does_not_match_the_groups_is_rejected(
     merged: list[tuple[int, str]], fault: str
 ) -> None:
     groups = [Group((OLDER[0],), NEWER[0]), Group((OLDER[1],), NEWER[1])]
@@ -196,7 +196,7 @@ def decided(draw: st.DrawFn) -> tuple[int, list[Decision]]:
 
 
 @given(decided())
-def test_no_old_statement_is_settled_twice_and_no_new_one_is_lost(
+def test_no_older_statement_is_marked_twice_and_no_new_one_is_lost(
     case: tuple[int, list[Decision]],
 ) -> None:
     count, decisions = case
@@ -252,7 +252,7 @@ def judged(*operations: tuple[int, int, Operation]) -> list[Outcome]:
     return resolve(3, decisions)
 
 
-def test_one_old_statement_meets_several_new_ones() -> None:
+def test_one_older_statement_and_several_new_ones() -> None:
     first, second, third = judged(
         (0, 1, Operation.REPLACE), (1, 1, Operation.CHANGE), (2, 1, Operation.PASS)
     )
@@ -261,13 +261,13 @@ def test_one_old_statement_meets_several_new_ones() -> None:
     assert (third.kind, third.derived_from_new, third.derived_from) == (REPEAT, (0,), ())
 
 
-def test_what_says_what_no_longer_holds_is_a_statement_of_its_own() -> None:
+def test_a_repeat_of_a_withdrawn_statement_is_a_statement() -> None:
     ended, again, _ = judged((0, 1, Operation.DELETE), (1, 1, Operation.PASS))
     assert ended.kind == ENDING
     assert again == Outcome()
 
 
-def test_one_new_statement_meets_several_old_ones() -> None:
+def test_one_new_statement_and_several_older_ones() -> None:
     outcome = judged((0, 3, Operation.CHANGE), (0, 1, Operation.CHANGE), (0, 2, Operation.DELETE))[
         0
     ]
@@ -283,7 +283,7 @@ def test_one_new_statement_meets_several_old_ones() -> None:
 # merging without a model
 
 
-def test_statements_are_joined_as_they_are_with_their_dates() -> None:
+def test_a_local_merge_joins_statements_with_their_dates() -> None:
     assert local_merge(Group((OLDER[0],), NEWER[0]), SESSION) == (
         "8 May 2023: Ana lives in Faro. This changed: 22 May 2023: Ana moved to Porto."
     )
@@ -295,7 +295,7 @@ def test_statements_are_joined_as_they_are_with_their_dates() -> None:
 
 
 @given(st.lists(st.text("ab. ", min_size=1, max_size=400), min_size=1, max_size=4))
-def test_a_merged_statement_stays_short_and_holds_the_new_one(texts: list[str]) -> None:
+def test_a_merged_statement_is_short_and_contains_the_new_one(texts: list[str]) -> None:
     *older, newer = texts
     group = Group(tuple(memory(n, text) for n, text in enumerate(older, 1)), new(newer))
     text = local_merge(group, SESSION)
@@ -401,7 +401,7 @@ WAS, IS = "I live in a house in Faro.", "I live in a flat in Porto."
         ("Append", "statement", None, ["Faro", "Porto"]),
     ],
 )
-def test_what_each_operation_does(
+def test_the_effect_of_each_operation(
     tmp_path: Path, operation: str, kind: str, mark: str | None, recalled: list[str]
 ) -> None:
     script: Mapping[str, Any] = {"update-memories": update(operation)}
@@ -436,7 +436,7 @@ def test_endings_can_be_left_out(tmp_path: Path) -> None:
             assert "Porto" in agent.user("ana").recall("Where does Ana live?").text
 
 
-def test_one_call_a_session_or_one_a_pair(tmp_path: Path) -> None:
+def test_one_call_for_a_session_or_for_each_pair(tmp_path: Path) -> None:
     texts = [f"I keep {n} boats in the harbour of Faro." for n in ("two", "four", "six")]
     for asking, calls in (("session", 1), ("pairs", 9)):
         folder = tmp_path / asking
@@ -449,7 +449,7 @@ def test_one_call_a_session_or_one_a_pair(tmp_path: Path) -> None:
             assert {m.kind for m in agent.user("ana").memories() if m.session == 2} == {REPEAT}
 
 
-def test_forgetting_a_session_takes_back_what_it_did(tmp_path: Path) -> None:
+def test_forgetting_a_session_removes_its_marks(tmp_path: Path) -> None:
     script: Mapping[str, Any] = {"update-memories": update("Change")}
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
         learn(agent, session("a", 0, WAS), session("b", 7, IS))
@@ -466,7 +466,7 @@ def test_forgetting_a_session_takes_back_what_it_did(tmp_path: Path) -> None:
         assert (anew.kind, anew.derived_from) == ("statement", ())
 
 
-def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(
+def test_a_repeat_replaces_the_statement_once_that_is_forgotten(
     tmp_path: Path,
 ) -> None:
     with theanine.open(str(tmp_path / "m.db"), method="memory-update") as agent:
@@ -480,7 +480,7 @@ def test_a_repeat_takes_the_place_of_what_it_repeated_once_that_is_forgotten(
         assert "violin" in agent.user("ana").recall("What does Rui play?").text
 
 
-def test_a_session_imported_late_changes_nothing_that_came_after_it(tmp_path: Path) -> None:
+def test_a_session_imported_late_does_not_change_later_statements(tmp_path: Path) -> None:
     script = {"update-memories": update("Replace")}
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
         learn(agent, session("b", 7, IS))
@@ -497,7 +497,7 @@ SAID = st.lists(st.sampled_from([*WORDS, "I need to repair the engine of the boa
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(SAID, min_size=1, max_size=4))
-def test_old_ones_never_vanish_and_the_live_hold_no_marked_one(
+def test_statements_are_never_lost_and_live_ones_have_no_mark(
     tmp_path_factory: pytest.TempPathFactory, talks: list[list[str]]
 ) -> None:
     path = tmp_path_factory.mktemp("live") / "m.db"
@@ -520,7 +520,7 @@ def test_old_ones_never_vanish_and_the_live_hold_no_marked_one(
 # settings
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     wrong: list[dict[str, Any]] = [
         {"compared": 0},
         {"retrieved": 0},
@@ -538,7 +538,7 @@ def test_the_papers_settings() -> None:
     assert (paper.query_turns, paper.endings) == (None, False)
 
 
-def test_the_estimate_counts_calls_by_the_way_of_asking() -> None:
+def test_the_estimate_counts_calls_by_setting() -> None:
     turns = [turn(n, "we painted the kitchen door blue") for n in range(1, 21)]
     by_session = MemoryUpdate().estimate(turns)
     by_pair = MemoryUpdate(MemoryUpdateConfig.paper()).estimate(turns)

@@ -53,13 +53,13 @@ TIMES = st.lists(st.integers(0, 500), max_size=8).map(
 
 
 @given(DAYS, DAYS, STRENGTH)
-def test_retention_falls_with_the_days(one: float, other: float, strength: int) -> None:
+def test_retention_decreases_with_days(one: float, other: float, strength: int) -> None:
     sooner, later = sorted((one, other))
     assert 1 >= retention(sooner, strength) >= retention(later, strength) >= 0
 
 
 @given(DAYS, STRENGTH, STRENGTH)
-def test_retention_rises_with_the_strength(days: float, one: int, other: int) -> None:
+def test_retention_increases_with_strength(days: float, one: int, other: int) -> None:
     weaker, stronger = sorted((one, other))
     assert retention(days, weaker) <= retention(days, stronger)
 
@@ -71,9 +71,7 @@ def test_retention_is_the_curve_of_the_paper() -> None:
 
 
 @given(TIMES, st.integers(0, 500), st.integers(0, 500))
-def test_a_recall_never_lowers_what_is_left(
-    recalls: list[datetime], recalled: int, now: int
-) -> None:
+def test_a_recall_never_lowers_retention(recalls: list[datetime], recalled: int, now: int) -> None:
     at, then = START + timedelta(days=now), START + timedelta(days=recalled)
     before = retained(START, recalls, at)
     after = retained(START, sorted([*recalls, then]), at)
@@ -82,7 +80,7 @@ def test_a_recall_never_lowers_what_is_left(
         assert after == before  # what is still to come counts for nothing
 
 
-def test_a_recall_adds_strength_and_sets_the_days_back() -> None:
+def test_a_recall_adds_strength_and_resets_the_days() -> None:
     now = START + timedelta(days=10)
     assert retained(START, [], now) == exp(-10)
     assert retained(START, [START + timedelta(days=4)], now) == exp(-6 / 2)
@@ -124,12 +122,12 @@ async def prompt_of(name: str, turns: Sequence[Turn], before: str, lines: Sequen
 
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_each_prompt_is_as_it_was_read(name: str) -> None:
+async def test_each_prompt_matches_its_snapshot(name: str) -> None:
     check_snapshot(name, await prompt_of(name, TURNS, "Ana sailed a lot.", LINES))
 
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_quoted_words_cannot_leave_their_fence(name: str) -> None:
+async def test_quoted_text_cannot_leave_its_fence(name: str) -> None:
     turns = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in TURNS]
     lines = [replace(line, text=ATTACK) for line in LINES]
     check_fences(
@@ -143,7 +141,7 @@ def test_instructions_are_short(step: Any) -> None:
     check_length(step)
 
 
-async def test_a_page_is_made_of_what_stood_there_and_of_the_session() -> None:
+async def test_a_page_is_made_of_the_previous_page_and_the_session() -> None:
     caller = Answering([PAGE])
     events, traits = await digest_day(TURNS, BEFORE, caller, source_sessions={7})
     assert events.lines == ("Ana's boat was sold.", "Ana adopted Bura.")
@@ -181,7 +179,7 @@ async def test_a_long_session_is_read_window_by_window() -> None:
         ({"events": [EVENT], "traits": [KEPT]}, "names no turn"),
     ],
 )
-async def test_a_page_that_does_not_fit_is_refused(page: Any, fault: str) -> None:
+async def test_an_invalid_page_is_rejected(page: Any, fault: str) -> None:
     caller = Answering([page])
     with pytest.raises(UnusableReply):
         await digest_day(TURNS, (BEFORE[0], ()), caller)
@@ -189,7 +187,7 @@ async def test_a_page_that_does_not_fit_is_refused(page: Any, fault: str) -> Non
 
 
 @pytest.mark.parametrize(("reply", "fault"), [("  ", "empty"), ("a" * 2_001, "too long")])
-async def test_a_digest_that_does_not_fit_is_refused(reply: str, fault: str) -> None:
+async def test_an_invalid_digest_is_rejected(reply: str, fault: str) -> None:
     caller = Answering([reply])
     with pytest.raises(UnusableReply):
         await digest_all(ALL_EVENTS, LINES, "", caller, source_sessions=())
@@ -200,7 +198,7 @@ async def test_a_digest_that_does_not_fit_is_refused(reply: str, fault: str) -> 
 
 
 @given(st.lists(st.text("abc dé。船 ", max_size=40), max_size=8), st.integers(0, 5))
-def test_telling_lines_fit_and_are_in_order(lines: list[str], most: int) -> None:
+def test_informative_lines_fit_and_keep_their_order(lines: list[str], most: int) -> None:
     places = informative_lines(lines, most, 60)
     assert places == sorted(set(places))
     assert len(places) <= most
@@ -208,7 +206,7 @@ def test_telling_lines_fit_and_are_in_order(lines: list[str], most: int) -> None
     assert places == informative_lines(lines, most, 60)
 
 
-def test_the_telling_lines_are_those_that_say_most() -> None:
+def test_informative_lines_have_the_most_new_words() -> None:
     lines = [
         "Bura ran.",
         "Bura the dog ran to the harbour.",
@@ -220,7 +218,7 @@ def test_the_telling_lines_are_those_that_say_most() -> None:
     assert informative_lines(lines, 9, 500) == [1, 4]  # the others say nothing beside these
 
 
-def test_a_local_page_quotes_what_was_said() -> None:
+def test_a_local_page_quotes_turns() -> None:
     texts = [
         turn(1, "I adopted a dog from the shelter on Thursday, a brown mongrel called Bura."),
         turn(2, "I love the harbour of Faro, and I always go there.", "Tea", role="assistant"),
@@ -248,7 +246,7 @@ def test_a_local_digest_names_the_turns_that_it_quotes() -> None:
     assert turns_quoted_in("Nothing.", turns) == ()
 
 
-def test_a_local_digest_takes_lines_of_the_days_and_of_the_digest_before() -> None:
+def test_a_local_digest_takes_lines_of_days_and_of_the_previous_digest() -> None:
     text = local_digest_all(LINES, "Rui sings in Lisbon.\n\nIt was so.")
     assert text.splitlines() == [
         "Rui sings in Lisbon.",
@@ -299,7 +297,7 @@ DOG = "I love our new dog, a brown mongrel from the shelter called Bura."
 JOB = "I started a new job at the bakery in Lisbon and I feel proud of it."
 
 
-def test_what_is_kept_of_a_session_and_what_it_is_made_of(tmp_path: Path) -> None:
+def test_the_memories_of_a_session_and_their_sources(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
         kinds = {memory.kind: memory for memory in agent.user("ana").memories()}
@@ -330,7 +328,7 @@ def test_without_personality_there_is_no_portrait(tmp_path: Path) -> None:
         assert "What they are like:" not in agent.user("ana").recall("dog").text
 
 
-def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
+def test_two_sessions_on_one_day_share_a_page(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, BOAT))
         first = live(agent, DAY_EVENTS)[0]
@@ -351,7 +349,7 @@ def test_a_day_that_goes_on_has_one_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dated", [True, False])
-def test_a_session_that_gains_turns_has_its_page_made_anew(tmp_path: Path, dated: bool) -> None:
+def test_a_session_that_gains_turns_has_its_page_remade(tmp_path: Path, dated: bool) -> None:
     whole = session("a", 0, BOAT, DOG, JOB, dated=dated)
     with opened(tmp_path) as agent:
         learn(agent, replace(whole, turns=whole.turns[:1]))
@@ -386,7 +384,7 @@ def test_undated_sessions_are_days_of_their_own_and_do_not_fade(tmp_path: Path) 
         assert "2024" not in recollection.text
 
 
-def test_a_session_that_adds_nothing_leaves_the_diary_alone(tmp_path: Path) -> None:
+def test_a_session_that_adds_nothing_changes_no_digest(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, DOG))
         before = [memory for memory in agent.user("ana").memories() if memory.kind != EXCHANGE]
@@ -396,7 +394,7 @@ def test_a_session_that_adds_nothing_leaves_the_diary_alone(tmp_path: Path) -> N
         ] == before
 
 
-def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -> None:
+def test_older_days_are_represented_by_the_previous_digest(tmp_path: Path) -> None:
     texts = [BOAT, DOG, JOB, "I bought a red bicycle on the market for 40 euros."]
     with opened(tmp_path, days=2) as agent:
         learn(agent, *(session(str(day), day, text) for day, text in enumerate(texts)))
@@ -411,7 +409,7 @@ def test_beyond_so_many_days_the_digest_before_speaks_for_them(tmp_path: Path) -
         assert {turn.id for turn in recollection.parts[0].source_turns} == {1, 2, 3, 4}
 
 
-def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> None:
+def test_recall_returns_digests_then_memories_in_time_order(tmp_path: Path) -> None:
     with opened(tmp_path, retrieved=2) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 1, DOG), session("c", 2, JOB))
         recollection = agent.user("ana").recall("Where is the boat with the dead engine?")
@@ -426,7 +424,7 @@ def test_recall_is_the_digests_and_then_pieces_in_time_order(tmp_path: Path) -> 
         assert [part.memories[0].kind for part in small.parts] in ([EXCHANGE], [DAY_EVENTS])
 
 
-def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> None:
+def test_a_recalled_memory_outlasts_one_that_is_not(tmp_path: Path) -> None:
     """Two pieces that fit as well: only what was recalled since is still near."""
     one, other = "I keep the blue boat in Faro.", "I keep the green boat in Faro."
 
@@ -454,7 +452,7 @@ def test_a_piece_that_is_recalled_outlasts_one_that_is_not(tmp_path: Path) -> No
         assert len(agent.user("ana").memories()) >= len(pieces)  # whatever fades stays
 
 
-def test_faded_pieces_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
+def test_faded_memories_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, *(session(str(day), day, f"I went to Faro, day {day}.") for day in range(9)))
         before = agent.user("ana").memories()
@@ -470,7 +468,7 @@ def test_faded_pieces_rank_lower_and_are_never_erased(tmp_path: Path) -> None:
         )  # when nothing is left, fit alone counts
 
 
-def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
+def test_imported_memories_are_searched_too(tmp_path: Path) -> None:
     given = [ImportedMemory(text="Ana is allergic to hazelnuts.", speakers=("Ana",))]
     with opened(tmp_path) as agent:
         learn(agent, replace(session("a", 0, BOAT), memories=given))
@@ -480,7 +478,7 @@ def test_ready_made_memories_are_pieces_too(tmp_path: Path) -> None:
         assert len(live(agent, DAY_EVENTS)) == 1
 
 
-def test_forgetting_a_session_takes_its_lines_out_of_every_digest(tmp_path: Path) -> None:
+def test_forgetting_a_session_removes_its_lines_from_every_digest(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 0.1, DOG), session("c", 2, JOB))
         agent.user("ana").forget(session=1)
@@ -521,7 +519,7 @@ def test_a_session_takes_three_calls_and_a_reply_one(tmp_path: Path) -> None:
 # settings
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     wrong: list[dict[str, Any]] = [
         {"days": 0},
         {"retrieved": 0},

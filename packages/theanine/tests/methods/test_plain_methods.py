@@ -50,14 +50,14 @@ def test_a_budget_keeps_the_newest_of_the_history(tmp_path: Path, budget: int) -
         assert len(agent.user("ana").recall(ASKED, budget=100).source_turns) <= len(numbers)
 
 
-def test_the_session_at_hand_is_not_recalled_to_itself(tmp_path: Path) -> None:
+def test_the_current_session_is_not_recalled(tmp_path: Path) -> None:
     with opened(tmp_path, "full-history") as agent:
         talk = agent.user("ana").session()
         talk.hear("I bought a submarine.")
         assert "submarine" not in talk.recall().text
 
 
-def test_all_memories_and_the_best_of_them(tmp_path: Path) -> None:
+def test_all_memories_and_memory_retrieval(tmp_path: Path) -> None:
     with opened(tmp_path, "all-memories") as agent:
         every = agent.user("ana").memories()
         assert list(agent.user("ana").recall(ASKED).memories) == sorted(

@@ -84,12 +84,12 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
 
 
 @pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_each_prompt_is_as_it_was_read(name: str) -> None:
+async def test_each_prompt_matches_its_snapshot(name: str) -> None:
     check_snapshot(name, await _prompt(name, EARLIER, NOW))
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-async def test_quoted_words_cannot_leave_their_fence(step: PromptTemplate[Any]) -> None:
+async def test_quoted_text_cannot_leave_its_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     earlier = [replace(turn, text=ATTACK) for turn in EARLIER]
     calm = await _prompt(step.name, EARLIER, NOW)

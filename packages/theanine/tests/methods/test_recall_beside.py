@@ -45,7 +45,7 @@ async def _heard(agent: AsyncClient, *texts: str) -> None:
 
 @pytest.mark.parametrize("said", [FIRST[:1], FIRST])
 @pytest.mark.parametrize("method", MASKED)
-async def test_what_was_remembered_meanwhile_is_no_obstacle(
+async def test_memories_committed_during_a_recall_do_no_harm(
     tmp_path: Path, method: str, said: list[str]
 ) -> None:
     embedder, store = Waiting(), open_store(str(tmp_path / "m.db"))

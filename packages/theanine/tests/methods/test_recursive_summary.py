@@ -89,7 +89,7 @@ class Model:
         return json.dumps({"sentences": entries})
 
 
-def test_a_summary_in_its_every_state(tmp_path: Path) -> None:
+def test_every_state_of_the_summary(tmp_path: Path) -> None:
     model = Model()
     with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
         learn(agent, talk("a"))
@@ -122,7 +122,7 @@ def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Cli
 
 @pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
 @pytest.mark.parametrize("config", [{}, {"utterances": 2}], ids=["summary", "utterances"])
-def test_after_forgetting_a_session_it_is_as_if_it_had_never_been(
+def test_forgetting_a_session_equals_never_having_logged_it(
     tmp_path: Path, scripted: bool, config: dict[str, Any]
 ) -> None:
     with ScriptedServer(Model()) as server:
@@ -152,7 +152,7 @@ def _files(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
-def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path) -> None:
+def test_text_that_a_model_copied_without_naming_it_is_forgotten_too(tmp_path: Path) -> None:
     """A sentence may hold an older one's words without naming it: it is made of it all the same."""
     leak = {"sentences": [{"text": f"Ana plays the trumpet, and {SECRET}.", "turns": [2]}]}
 
@@ -175,7 +175,7 @@ def test_words_that_a_model_carried_on_unnamed_are_forgotten_too(tmp_path: Path)
         assert SECRET.encode() not in _files(path)
 
 
-def test_forgetting_one_sentence_brings_back_no_word_of_it(tmp_path: Path) -> None:
+def test_a_forgotten_sentence_does_not_return(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with theanine.open(str(path), method=METHOD) as agent:
         learn(agent, *(talk(key) for key in "abcd"))
@@ -186,7 +186,7 @@ def test_forgetting_one_sentence_brings_back_no_word_of_it(tmp_path: Path) -> No
         assert len(texts(agent)) == 7
 
 
-def test_a_session_that_gains_turns_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
+def test_a_session_that_gains_turns_is_resumed(tmp_path: Path) -> None:
     model = Model()
     with ScriptedServer(model) as server, _scripted(tmp_path, server) as agent:
         learn(agent, talk("a"))
@@ -251,7 +251,7 @@ def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
         assert len(agent.user("ana").recall("What is Ana allergic to?").parts) == 20
 
 
-def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
+def test_imported_memories_become_sentences(tmp_path: Path) -> None:
     given = [
         ImportedMemory(text=f"Ana knows fact number {n}.", speakers=("Ana",)) for n in range(3)
     ]
@@ -327,7 +327,7 @@ def test_demonstrations_are_shown_when_they_are_set(tmp_path: Path) -> None:
         ({"budget": -1}, "budget"),
     ],
 )
-def test_settings_that_make_no_sense_are_named(config: dict[str, Any], said: str) -> None:
+def test_invalid_settings_are_named(config: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         RecursiveSummaryConfig(**config)
 

@@ -67,7 +67,7 @@ async def test_a_path_without_relations_is_joined_plainly() -> None:
     assert "\n—Then→ " in caller.asked[0].prompt
 
 
-async def test_near_duplicates_are_dropped_but_never_changes_or_what_was_retrieved() -> None:
+async def test_near_duplicates_are_dropped_but_not_changes_or_the_retrieved_memory() -> None:
     again = memory(4, "Ana loves ships.", session=2)
     assert "loves" not in local_refine(
         _timeline([SHIPS, again, TRAIN], Relation.SAME_TOPIC, None), []
@@ -78,7 +78,7 @@ async def test_near_duplicates_are_dropped_but_never_changes_or_what_was_retriev
     assert "don't" in local_refine(denied, [])
 
 
-async def test_the_whole_timeline_is_refined_where_that_is_set() -> None:
+async def test_the_whole_timeline_is_refined_if_configured() -> None:
     again = memory(4, "Ana loves ships.", session=2)
     path = _timeline([SHIPS, again, TRAIN], Relation.SAME_TOPIC, None)
     caller = Answering(["fine", "fine"])
@@ -89,12 +89,12 @@ async def test_the_whole_timeline_is_refined_where_that_is_set() -> None:
     assert "\n—SameTopic→ (15 May 2023) Ana loves ships.\n—Then→ " in whole
 
 
-async def test_a_memory_alone_is_told_whatever_brought_it_up() -> None:
+async def test_a_single_memory_is_always_returned() -> None:
     alone = _timeline([TRAIN], retrieved=1)  # shuffled: the path is parted
     assert local_refine(alone, DIALOGUE) == "22 May 2023: Ana booked a train."
 
 
-async def test_of_a_long_path_what_helps_is_told_in_order() -> None:
+async def test_the_relevant_statements_of_a_long_path_keep_their_order() -> None:
     memories = [memory(i, f"Ana saw town {i} that day") for i in range(1, 5_001)]
     memories[2_499] = memory(2_500, "Ana fell ill on a cruise")
     path = _timeline(memories, *[Relation.CAUSE] * 4_999, retrieved=4_000)
@@ -113,7 +113,7 @@ WORDS = st.lists(
 
 
 @given(st.lists(st.tuples(WORDS, st.sampled_from([*Relation, None])), min_size=1, max_size=12))
-def test_local_says_nothing_but_memories_and_connectives(
+def test_local_refinement_adds_only_connectives(
     steps: list[tuple[str, Relation | None]],
 ) -> None:
     memories = [memory(i, text) for i, (text, _) in enumerate(steps, 1)]

@@ -94,7 +94,7 @@ async def test_a_call_for_each_memory() -> None:
     assert len(caller.asked) == 2
 
 
-async def test_a_call_for_each_pair_shows_both_sessions_whole() -> None:
+async def test_a_call_for_each_pair_shows_both_whole_sessions() -> None:
     answers = [{"explanation": "e", "relation": name} for name in ("React", "none", "Same Topic")]
     caller = Answering(answers)
     judgements = await relate(PAIRS, SCENE, mode="pairs", chat=caller)
@@ -124,7 +124,7 @@ async def test_every_pair_is_answered_once(answer: dict[str, object], fault: str
     assert fault in caller.faults[0]
 
 
-async def test_many_pairs_go_in_several_calls_and_come_back_in_order() -> None:
+async def test_many_pairs_take_several_calls_and_keep_their_order() -> None:
     pairs = [Pair(memory(i, f"Ana saw ship {i}."), 0, FEAR, 0.5) for i in range(1, 51)]
 
     def count(prompt: str) -> object:
@@ -146,7 +146,7 @@ async def test_a_failing_call_raises_its_own_error() -> None:
 
 
 @pytest.mark.parametrize("mode", ["pairs", "memory", "session"])
-async def test_no_pairs_no_call(mode: Relating) -> None:
+async def test_no_pairs_take_no_call(mode: Relating) -> None:
     caller = Answering([])
     assert await relate([], SCENE, mode=mode, chat=caller) == []
     assert caller.asked == []
@@ -167,7 +167,7 @@ async def test_a_very_long_session_is_shown_around_its_memories() -> None:
     ("mode", "answer"),
     [("session", _answer("None")), ("pairs", {"explanation": "", "relation": None})],
 )
-async def test_ready_made_memories_need_no_turns_and_show_no_invented_date(
+async def test_imported_memories_need_no_turns_and_show_no_invented_date(
     mode: Relating, answer: object
 ) -> None:
     async def undated(_: object) -> Sequence[Turn]:
@@ -206,7 +206,7 @@ async def test_local_cues(relation: Relation | None, older: str, newer: str) -> 
     assert found.explanation
 
 
-async def test_local_minds_the_subject_and_the_likeness() -> None:
+async def test_local_relations_need_one_subject_and_similarity() -> None:
     a = memory(1, "Ana: a storm broke the mast.")
     text = "Terrified of sailing since that storm with the mast."
     mine, others = _new(text), _new(text, speakers=("Bo",))

@@ -256,21 +256,19 @@ def test_the_papers_settings_are_the_papers() -> None:
     ({"close_look": -1}, "close_look must be at least 0"),
     ({"granularity": "word"}, "setting granularity of the method secom"),
 ])  # fmt: skip
-def test_settings_that_make_no_sense_are_named(
-    tmp_path: Path, settings: dict[str, Any], said: str
-) -> None:
+def test_invalid_settings_are_named(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         opened(tmp_path, **settings)
 
 
-def test_what_is_missing_is_said_before_anything_is_remembered(tmp_path: Path) -> None:
+def test_a_missing_requirement_is_reported_before_remembering(tmp_path: Path) -> None:
     with pytest.raises((MissingExtra, SettingsError), match="llmlingua"):
         Secom(SecomConfig.paper())
     with pytest.raises(BadInput, match="not a segmenter's guidance"):
         opened(tmp_path, guidance=str(tmp_path / "nowhere.json"))
 
 
-def test_the_estimate_is_about_what_is_asked(tmp_path: Path) -> None:
+def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learned(agent)
         sessions = [
@@ -289,7 +287,7 @@ def test_the_estimate_is_about_what_is_asked(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     not (DATA / "secom_example").is_dir(), reason="no real data; set THEANINE_DATA to its folder"
 )
-def test_the_papers_example_is_divided_and_found(tmp_path: Path) -> None:
+def test_the_papers_example_is_segmented_and_recalled(tmp_path: Path) -> None:
     sessions = json.loads((DATA / "secom_example" / "example.json").read_text("utf-8"))
     transcripts: list[Transcript] = []
     for day, said in enumerate(sessions):

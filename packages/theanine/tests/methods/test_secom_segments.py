@@ -97,7 +97,7 @@ async def _prompt(name: str, turns: Sequence[Turn]) -> str:
 
 
 @pytest.mark.parametrize("step", [SEGMENT, SEGMENT_GUIDED, REFLECT], ids=lambda step: step.name)
-async def test_prompts_are_as_they_were_read_and_keep_quoted_words_quoted(step: Any) -> None:
+async def test_prompts_match_their_snapshots_and_fence_quoted_text(step: Any) -> None:
     check_length(step)
     calm = await _prompt(step.name, TURNS)
     check_snapshot(step.name, calm)
@@ -105,7 +105,7 @@ async def test_prompts_are_as_they_were_read_and_keep_quoted_words_quoted(step: 
     check_fences(calm, await _prompt(step.name, attacked))
 
 
-async def test_exchanges_are_numbered_and_no_exchange_is_parted() -> None:
+async def test_exchanges_are_numbered_and_never_split() -> None:
     caller = Answering([drawn((1, 2), (3, 3))])
     assert await ask_segments(TURNS, caller) == [(0, 3), (4, 6)]
     assert "\n[3] Ana (user): Which train goes to Split?\n    Ana (user): And how" in (
@@ -119,7 +119,7 @@ async def test_between_peers_every_turn_is_numbered() -> None:
     assert await ask_segments(peers, caller) == [(0, 0), (1, 2)]
 
 
-async def test_an_answer_that_does_not_tile_is_asked_again_with_its_fault_named() -> None:
+async def test_a_reply_that_does_not_tile_is_returned_with_its_error() -> None:
     wrong = [drawn(), drawn((1, 2)), drawn((2, 3)), drawn((1, 4)), drawn((1, 2), (2, 3))]
     caller = Answering([*wrong, drawn((1, 3))])
     assert await ask_segments(TURNS, caller) == [(0, 6)]
@@ -134,14 +134,14 @@ async def test_an_answer_that_does_not_tile_is_asked_again_with_its_fault_named(
         await ask_segments(TURNS, Answering(wrong))
 
 
-async def test_nothing_is_asked_of_what_cannot_be_divided() -> None:
+async def test_an_indivisible_session_takes_no_call() -> None:
     caller = Answering([])
     assert await ask_segments([], caller) == []
     assert await ask_segments(TURNS[:2], caller) == [(0, 1)]
     assert caller.asked == []
 
 
-async def test_a_very_long_session_goes_in_windows() -> None:
+async def test_a_very_long_session_is_split_into_windows() -> None:
     turns = [turn(n, f"{n} " + "word " * 240) for n in range(1, 121)]
 
     def each_ten(prompt: str) -> object:
@@ -174,7 +174,7 @@ def test_windows_cover_all_in_order_and_overlap(costs: list[int]) -> None:
 
 @settings(max_examples=200)
 @given(st.data())
-def test_whatever_the_windows_say_the_whole_is_tiled(data: st.DataObject) -> None:
+def test_stitched_windows_always_tile_the_session(data: st.DataObject) -> None:
     costs = data.draw(st.lists(st.integers(1, 9_000), min_size=1, max_size=40))
     windows = split_into_windows(costs)
     anywhere = st.lists(st.integers(-2, len(costs) + 2), max_size=12)
@@ -185,7 +185,7 @@ def test_whatever_the_windows_say_the_whole_is_tiled(data: st.DataObject) -> Non
 
 
 @given(st.lists(st.integers(1, 9_000), min_size=2, max_size=40), st.sets(st.integers(1, 39)))
-def test_what_all_windows_agree_on_is_kept(costs: list[int], agreed: set[int]) -> None:
+def test_boundaries_on_which_all_windows_agree_are_kept(costs: list[int], agreed: set[int]) -> None:
     windows = split_into_windows(costs)
     true = sorted(start for start in agreed if start < len(costs))
     texts = [[start for start in true if first < start < end] for first, end in windows]
@@ -197,7 +197,7 @@ def test_an_exchange_with_many_turns_is_one_block() -> None:
     assert [(block.start, len(block.lines)) for block in blocks] == [(0, 2), (2, 2), (4, 3)]
 
 
-def test_fewer_turns_expected_are_more_segments_drawn() -> None:
+def test_shorter_expected_segments_give_more_segments() -> None:
     texts = [t.text for s in read_histories(HARBOUR).histories[0].transcripts for t in s.turns]
     vectors = StaticEmbedder().vectors(texts)
     counts = [
@@ -227,7 +227,7 @@ async def test_a_rule_and_an_example_are_learned_from_each_batch_of_the_worst() 
     assert "right: 1-1, 2-3\nyours: 1-3" in second
 
 
-async def test_a_lesson_from_elsewhere_is_asked_again() -> None:
+async def test_an_unknown_example_is_rejected() -> None:
     wrong = [{**LESSON, "example": 7}, {**LESSON, "rule": " "}, {**LESSON, "rule": "so " * 300}]
     caller = Answering([*wrong, LESSON])
     assert await reflect(ATTEMPTS[:1], caller) is not None

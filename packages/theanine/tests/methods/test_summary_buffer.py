@@ -82,7 +82,7 @@ def test_every_turn_is_in_the_buffer_or_in_the_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("unit", "buffer"), [("turns", 0), ("turns", 5), ("tokens", 60)])
-def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: int) -> None:
+def test_the_buffer_has_the_configured_length(tmp_path: Path, unit: str, buffer: int) -> None:
     with opened(tmp_path, None, buffer=str(buffer), unit=unit) as agent:
         learn(agent, *(talk(day, facts(day)) for day in range(3)))
         held = live(agent, UTTERANCE)
@@ -94,7 +94,7 @@ def test_the_buffer_is_as_long_as_it_is_set(tmp_path: Path, unit: str, buffer: i
 
 
 @pytest.mark.parametrize("scripted", [False, True])
-def test_both_come_back_in_time_order(tmp_path: Path, scripted: bool) -> None:
+def test_summary_and_buffer_are_recalled_in_time_order(tmp_path: Path, scripted: bool) -> None:
     with ScriptedServer() as server, opened(tmp_path, server if scripted else None) as agent:
         agent.user(read_histories(HARBOUR).histories[0].name).log(
             read_histories(HARBOUR).histories[0]
@@ -133,7 +133,7 @@ def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
 
 @pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
 @pytest.mark.parametrize("forgotten", [0, 1, 2])
-def test_after_forgetting_a_session_the_rest_is_whole(
+def test_forgetting_a_session_leaves_the_rest_complete(
     tmp_path: Path, scripted: bool, forgotten: int
 ) -> None:
     said = [facts(day) for day in range(3)]
@@ -159,7 +159,7 @@ def _files(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("scripted", [False, True])
-def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -> None:
+def test_dated_and_undated_sessions_are_kept_apart(tmp_path: Path, scripted: bool) -> None:
     with (
         ScriptedServer() as server,
         opened(tmp_path, server if scripted else None, buffer=2) as agent,
@@ -170,7 +170,7 @@ def test_dated_and_undated_sessions_keep_apart(tmp_path: Path, scripted: bool) -
         assert dated == {1: False, 2: True, 3: True}
 
 
-def test_an_older_session_that_comes_late_goes_into_the_summary(tmp_path: Path) -> None:
+def test_an_older_session_imported_late_enters_the_summary(tmp_path: Path) -> None:
     with opened(tmp_path, None, buffer=3) as agent:
         learn(agent, talk(5, facts(5)))
         learn(agent, talk(1, facts(1)))
@@ -179,7 +179,7 @@ def test_an_older_session_that_comes_late_goes_into_the_summary(tmp_path: Path) 
         assert agent.user("ana").recall("What did Ana buy?").parts[0].source_turns[0].session == 2
 
 
-def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
+def test_imported_memories_become_sentences(tmp_path: Path) -> None:
     given = [ImportedMemory(text="Ana keeps bees.", speakers=("Ana",))]
     at = START + timedelta(days=9)
     with opened(tmp_path, None) as agent:
@@ -197,7 +197,7 @@ def test_ready_made_memories_become_sentences(tmp_path: Path) -> None:
         ({"budget": -1}, "budget"),
     ],
 )
-def test_settings_that_make_no_sense_are_named(config: dict[str, Any], said: str) -> None:
+def test_invalid_settings_are_named(config: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         SummaryBufferConfig(**config)
 

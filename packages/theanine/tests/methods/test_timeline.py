@@ -54,7 +54,7 @@ def every_timeline(edges: list[tuple[int, int]], memory: int) -> set[tuple[int, 
 
 
 @given(graphs())
-def test_the_numbered_paths_are_all_the_timelines_there_are(
+def test_the_numbered_paths_are_all_timelines(
     case: tuple[list[tuple[int, int]], int],
 ) -> None:
     edges, memory = case
@@ -64,7 +64,7 @@ def test_the_numbered_paths_are_all_the_timelines_there_are(
 
 
 @given(graphs(), st.integers(1, 5), st.integers())
-def test_samples_are_different_timelines_and_never_one_that_was_given(
+def test_samples_differ_and_exclude_the_given_timelines(
     case: tuple[list[tuple[int, int]], int], n: int, seed: int
 ) -> None:
     edges, memory = case
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_timelines() -> None:
     assert one == other
 
 
-def test_more_paths_than_could_ever_be_built() -> None:
+def test_more_paths_than_could_be_listed() -> None:
     edges = [(a, b) for a in range(5000) for b in range(a + 1, min(a + 4, 5000))]
     paths = Paths(graph_of(edges), 2500, order)
     assert paths.count > 10**200
@@ -103,7 +103,7 @@ def test_more_paths_than_could_ever_be_built() -> None:
 
 
 @given(graphs())
-def test_the_longest_paths_end_where_nothing_follows(
+def test_the_longest_paths_end_at_memories_without_newer_links(
     case: tuple[list[tuple[int, int]], int],
 ) -> None:
     edges, _ = case

@@ -43,7 +43,7 @@ def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
 
 
 @pytest.mark.parametrize("method", ["utterance", "exchange", "session"])
-def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method: str) -> None:
+def test_units_tile_the_log_and_are_recalled_in_time_order(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
@@ -59,7 +59,7 @@ def test_pieces_tile_the_log_and_come_back_in_time_order(tmp_path: Path, method:
 
 @pytest.mark.parametrize("method", ["theanine", "utterance", "exchange", "session"])
 @pytest.mark.parametrize("budget", [0, 60, 300, 5000])
-def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) -> None:
+def test_the_budget_is_never_exceeded(tmp_path: Path, method: str, budget: int) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()
@@ -68,7 +68,7 @@ def test_the_budget_is_never_passed(tmp_path: Path, method: str, budget: int) ->
     assert bool(recollection) == (budget >= 300) or budget == 60
 
 
-def test_settings_may_come_by_name_and_as_words(tmp_path: Path) -> None:
+def test_settings_may_be_given_by_name_and_as_strings(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     config = {"retrieved": "2", "paper": "true"}
     with theanine.open(path, method="utterance", config=config) as agent:

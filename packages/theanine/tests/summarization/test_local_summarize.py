@@ -40,7 +40,7 @@ def test_only_the_disclosing_sentences_are_quoted() -> None:
     assert "Isn't" not in text
 
 
-def test_what_was_shown_stands_beside_the_words() -> None:
+def test_an_attachment_is_quoted_with_the_text() -> None:
     both, alone = local_summarize(
         [
             turn(1, "I painted this on Sunday.", shared="a lake at dawn"),

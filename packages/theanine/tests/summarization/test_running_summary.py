@@ -54,7 +54,7 @@ ANSWER = {
 }
 
 
-async def test_each_sentence_stays_or_rests_on_turns_and_earlier_ones() -> None:
+async def test_each_sentence_is_unchanged_or_has_sources() -> None:
     caller = Answering([ANSWER])
     moved, brother, boat, tea = await update_summary(
         BEFORE, NOW, caller, max_sentences=20, source_sessions={1, 4}
@@ -69,7 +69,7 @@ async def test_each_sentence_stays_or_rests_on_turns_and_earlier_ones() -> None:
     assert caller.asked[0].touches == {1, 2, 4}
 
 
-async def test_words_that_do_not_change_stay_the_sentence_that_they_were() -> None:
+async def test_an_unchanged_sentence_keeps_its_id() -> None:
     same = {
         "sentences": [{"text": "Ana  lives in Faro.", "turns": [1], "kept": [1]}, {"kept": [1]}]
     }
@@ -88,14 +88,14 @@ async def test_words_that_do_not_change_stay_the_sentence_that_they_were() -> No
         ([{"text": "x" * 401, "turns": [1]}], "too long"),
     ],
 )
-async def test_a_reply_that_does_not_hold_is_sent_back(sentences: object, said: str) -> None:
+async def test_an_invalid_reply_is_rejected(sentences: object, said: str) -> None:
     caller = Answering([{"sentences": sentences}, {"sentences": [{"kept": [2]}]}])
     assert await update_summary(BEFORE, NOW, caller, max_sentences=3) == [BEFORE[1]]
     assert len(caller.faults) == 1
     assert re.search(said, caller.faults[0])
 
 
-async def test_a_reply_that_forgets_the_summary_is_sent_back() -> None:
+async def test_a_reply_that_drops_the_summary_is_rejected() -> None:
     four = [*BEFORE, stored(14, "Ana loves cats.", 5)]
     only_new = {"sentences": [{"text": "Ana moved to Lisbon.", "turns": [1]}]}
     caller = Answering([only_new, only_new])
@@ -105,7 +105,7 @@ async def test_a_reply_that_forgets_the_summary_is_sent_back() -> None:
     assert len(await update_summary(BEFORE, NOW, Answering([only_new]), max_sentences=20)) == 1
 
 
-async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
+async def test_a_very_long_session_is_added_window_by_window() -> None:
     long = [turn(n, f"Number {n}. " + "wind and weather " * 300, session=2) for n in range(7, 37)]
     windows = split_windows(long)
     assert len(windows) > 2
@@ -125,7 +125,7 @@ async def test_a_very_long_session_is_taken_in_window_by_window() -> None:
     assert all("\nS2 (15 May 2023) It blew.\n" in call.prompt for call in caller.asked[1:])
 
 
-async def test_no_day_is_shown_or_kept_where_none_is_known() -> None:
+async def test_undated_turns_show_and_keep_no_day() -> None:
     caller = Answering([{"sentences": [{"text": "Ana moved.", "turns": [1], "kept": [1]}]}])
     sentences = [replace(BEFORE[0], dated=False)]
     undated = [replace(turn, dated=False) for turn in NOW]
@@ -141,12 +141,12 @@ async def _prompt(before: list[SummarySentence], turns: list[Turn]) -> str:
     return caller.asked[0].prompt
 
 
-async def test_the_prompt_is_as_it_was_read() -> None:
+async def test_the_prompt_matches_its_snapshot() -> None:
     check_snapshot("update-summary", await _prompt(BEFORE, NOW))
     check_length(UPDATE_SUMMARY)
 
 
-async def test_quoted_words_cannot_leave_their_fence() -> None:
+async def test_quoted_text_cannot_leave_its_fence() -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     before = [replace(sentence, text=ATTACK) for sentence in BEFORE]
     check_fences(await _prompt(BEFORE, NOW), await _prompt(before, attacked))
@@ -164,7 +164,7 @@ async def test_the_best_and_the_newest_make_the_local_summary() -> None:
     assert updated[:3] == sentences[1:]
 
 
-async def test_a_newer_statement_stands_for_the_one_that_it_repeats() -> None:
+async def test_a_newer_statement_replaces_the_one_that_it_repeats() -> None:
     before = [replace(stored(5, "Ana said: “I live in a blue house in Faro.”", 1), made_by="local")]
     again = [turn(9, "I live in a big blue house in Faro with two cats.", session=2)]
     updated = await update_summary(before, again, None, max_sentences=20)

@@ -50,7 +50,7 @@ async def test_a_session_of_small_talk_gives_nothing() -> None:
         (_statement("Cy sails.", [1], ["Cy"]), "['Cy'] do not speak here"),
     ],
 )
-async def test_a_faulty_statement_is_asked_again(statement: dict[str, object], fault: str) -> None:
+async def test_an_invalid_statement_is_rejected(statement: dict[str, object], fault: str) -> None:
     good = {"statements": [_statement("Ana fears ships.", [1], [])]}
     caller = Answering([{"statements": [statement]}, good])
     (made,) = await summarize(TURNS, caller)
@@ -58,13 +58,13 @@ async def test_a_faulty_statement_is_asked_again(statement: dict[str, object], f
     assert fault in caller.faults[0]
 
 
-async def test_more_statements_than_turns_can_hold_are_refused() -> None:
+async def test_too_many_statements_are_rejected() -> None:
     many = {"statements": [_statement("Ana sails.", [1], ["Ana"])] * 13}
     with pytest.raises(UnusableReply):
         await summarize(TURNS, Answering([many]))
 
 
-async def test_a_long_session_goes_in_windows_and_a_huge_turn_in_pieces() -> None:
+async def test_a_long_session_is_split_into_windows_and_a_huge_turn_into_lines() -> None:
     turns = [turn(1, "word " * 20_000), turn(2, "I sold the boat.")]
     nothing: dict[str, object] = {"statements": []}
     caller = Answering([nothing] * 20)
@@ -74,7 +74,7 @@ async def test_a_long_session_goes_in_windows_and_a_huge_turn_in_pieces() -> Non
     assert all(len(call.prompt) < 3.5 * WINDOW_TOKENS for call in caller.asked)
 
 
-async def test_recalled_words_are_no_news_but_additions_are() -> None:
+async def test_repeated_memories_are_dropped_but_additions_kept() -> None:
     texts = {7: "Ana said on 1 May 2023: “I'm terrified of ships since the storm.”"}
     turns = [
         turn(

@@ -52,7 +52,7 @@ def said(server: ScriptedServer, text: str) -> str:
     return post(server, text)["choices"][0]["message"]["content"]
 
 
-def test_a_list_is_used_up_then_the_default_answers() -> None:
+def test_after_a_list_the_default_answers_follow() -> None:
     with ScriptedServer(["one", "two"]) as server:
         heard = [said(server, "Task: respond\n\n<<<remembered\n- Tea.\n>>>") for _ in range(3)]
     assert heard == ["one", "two", "I know: Tea."]

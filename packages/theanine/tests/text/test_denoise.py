@@ -20,9 +20,7 @@ LINES = st.lists(st.text("ab ,?the3船", max_size=40), max_size=6)
 
 @settings(deadline=None)
 @given(LINES, st.floats(0.01, 1))
-def test_words_are_only_left_out_so_many_that_the_rate_is_met(
-    lines: list[str], rate: float
-) -> None:
+def test_words_are_dropped_until_the_rate_is_met(lines: list[str], rate: float) -> None:
     kept = local_denoise(lines, rate)
     assert len(kept) == len(lines)
     for line, rest in zip(lines, kept, strict=True):
@@ -34,9 +32,7 @@ def test_words_are_only_left_out_so_many_that_the_rate_is_met(
 
 
 @given(LINES, st.floats(0.01, 1))
-def test_no_word_that_is_left_out_says_more_than_one_that_stays(
-    lines: list[str], rate: float
-) -> None:
+def test_no_dropped_word_is_more_informative_than_a_kept_one(lines: list[str], rate: float) -> None:
     words = sorted(chain.from_iterable(line.split() for line in lines))
     kept = sorted(chain.from_iterable(line.split() for line in local_denoise(lines, rate)))
     gone = list(words)
@@ -45,7 +41,7 @@ def test_no_word_that_is_left_out_says_more_than_one_that_stays(
     assert max(map(information, gone), default=0) <= min(map(information, kept), default=0)
 
 
-def test_what_says_least_are_the_commonest_words() -> None:
+def test_the_commonest_words_are_the_least_informative() -> None:
     lines = [
         "I went to the LGBTQ support group yesterday and it was so powerful.",
         "Wow, 900 of it!",
@@ -56,19 +52,19 @@ def test_what_says_least_are_the_commonest_words() -> None:
     assert information("?!") == 0 < information("the") < information("harbour")
 
 
-def test_what_is_worth_the_same_stays_where_it_comes_first() -> None:
+def test_of_equally_informative_words_the_first_is_kept() -> None:
     assert keep_words(["a b", "a"], 0.7, [[1, 1], [1]]) == ["a b", ""]
     assert keep_words(["", " "], 0.5, [[], []]) == ["", ""]
 
 
-async def test_nothing_is_dropped_where_nothing_should_be() -> None:
+async def test_nothing_is_dropped_at_full_rate() -> None:
     lines = ["the the", "of"]
     assert await denoise(lines, "none", 0.1) == lines
     assert await denoise(lines, "local", 1.0) == lines
     assert await denoise(lines, "local", 0.5) == local_denoise(lines, 0.5) != lines
 
 
-def test_the_model_of_llmlingua_has_to_be_there(tmp_path: object) -> None:
+def test_the_llmlingua_model_is_required(tmp_path: object) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed (make extras)")
     pytest.importorskip("torch", reason="torch is not installed (make extras)")
     with pytest.raises(SettingsError, match="llmlingua_model must name the folder"):

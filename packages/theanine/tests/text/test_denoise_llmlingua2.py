@@ -65,11 +65,11 @@ def test_a_text_longer_than_the_model_takes_goes_in_pieces(folder: str) -> None:
     assert model_denoise(lines, 2 / 112, folder) == ["storm", "mast"]
 
 
-def test_no_words_are_no_trouble(folder: str) -> None:
+def test_empty_texts_are_accepted(folder: str) -> None:
     assert model_denoise(["", " "], 0.75, folder) == ["", ""]
     assert model_denoise([], 0.75, folder) == []
 
 
-def test_another_folder_is_a_mistake(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="holds no LLMLingua-2 model"):
         model_denoise(["a storm"], 0.75, str(tmp_path))

@@ -22,7 +22,7 @@ def test_a_fence_stays_readable() -> None:
     assert one_line("abcdef", 3) == "abc…"
 
 
-def test_rough_tokens_never_falls_short_of_words() -> None:
+def test_estimated_tokens_are_at_least_the_words() -> None:
     assert estimate_tokens("a short line of words") >= 5
     assert estimate_tokens("我上个月搬到了上海") >= 9
 

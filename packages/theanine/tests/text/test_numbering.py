@@ -10,7 +10,7 @@ from theanine.text.formatting import estimate_tokens, one_line
 from theanine.text.numbering import WINDOW_TOKENS, format_numbered, split_windows
 
 
-def test_a_session_reads_under_its_days_with_numbers_names_and_roles() -> None:
+def test_a_session_is_formatted_under_its_days_with_numbers_names_and_roles() -> None:
     turns = [
         turn(7, "I sail."),
         turn(8, "You told me.", "Tea", role="assistant", recalled=(1,)),
@@ -33,7 +33,7 @@ SIZES = st.sampled_from([0, 1, 40, 3_000, 13_000, 40_000])
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(SIZES, max_size=6), st.sampled_from(["ab ", "船が", "🛶"]))
-def test_windows_hold_every_word_in_order_within_their_size(sizes: list[int], words: str) -> None:
+def test_windows_have_all_text_in_order_within_their_size(sizes: list[int], words: str) -> None:
     turns = [turn(i, words * (size // 3)) for i, size in enumerate(sizes, 1)]
     windows = split_windows(turns)
     lines = [line for window in windows for line in window]
