@@ -7,7 +7,7 @@ Differences from the paper:
 
 - Decisions are made with the reply, as in the paper. Turns without such a decision (imported
   history, a second turn before one reply) are decided about in one call after the session.
-- Records are made after the session, by default all in one call, so that a context may also rest on
+- Records are made after the session, by default all in one call, so that a context may also include
   later turns. One prompt asks for context and knowledge; related turns are named by number.
 - Each kind of memory has its own k when several are searched.
 - A reflection selects whole memories. The default retrieval is hybrid, over the last six turns of

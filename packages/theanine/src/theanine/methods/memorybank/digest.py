@@ -122,7 +122,7 @@ def _update(digest: DayDigest, entries: Sequence[Entry], window: Sequence[Line])
 def _page_fault(window: Sequence[Line], before: tuple[bool, bool], page: Page) -> str | None:
     """Return what is wrong with a page, or None.
 
-    ``before`` tells whether the day had events and traits before.
+    ``before`` is whether the day had events and traits before.
     """
     lists = (("events", page.events, before[0]), ("traits", page.traits, before[1]))
     for name, entries, had_entries in lists:

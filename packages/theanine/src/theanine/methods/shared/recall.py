@@ -61,7 +61,7 @@ async def retrieve(
 async def build_query(
     query: str, dialogue: Sequence[Utterance], context: Context, mode: RetrievalMode
 ) -> Query:
-    """Return the query with its vector; the last turn tells who asks, about whom and when.
+    """Return the query with its vector; the last turn gives the asker and the time.
 
     Each text is embedded once per context, as a query where the embedder distinguishes queries.
     """
