@@ -30,6 +30,7 @@ def page(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
+@pytest.mark.slow
 def test_the_examples_run(page: Path, tmp_path: Path) -> None:
     blocks = [b for b in blocks_of(page) if b.language in ("python", "console") or b.mark("file")]
     if any(OURS.search(block.text) for block in blocks) and not hasattr(cli, "main"):
@@ -50,6 +51,7 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
     assert named - targets == set()
 
 
+@pytest.mark.slow
 def test_the_page_of_the_command_line_is_the_generated_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

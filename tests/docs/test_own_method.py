@@ -237,6 +237,7 @@ def test_a_method_that_asks_has_its_answers_scripted(
     assert (ran.code, "5 passed" in ran.out) == (0, True), ran.out
 
 
+@pytest.mark.slow
 def test_pytest_is_asked_for_by_the_contract_alone(tmp_path: Path) -> None:
     look = "import sys, theanine.testing; print('pytest' in sys.modules)"
     assert _run([sys.executable, "-c", look], tmp_path, os.environ).out.strip() == "False"

@@ -93,6 +93,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_passing_and_failing_tests_with_their_report(project: Path) -> None:
     done = pytest_in(project)
     assert "3 failed, 3 passed" in done.stdout, done.stdout
@@ -110,6 +111,7 @@ def test_passing_and_failing_tests_with_their_report(project: Path) -> None:
     assert "ExceptionGroup" not in done.stdout
 
 
+@pytest.mark.slow
 def test_agent_url_and_judge_from_the_environment(project: Path) -> None:
     (project / "test_it.py").write_text(
         "def test_it(teafarm):\n"

@@ -121,6 +121,7 @@ def test_a_set_that_can_not_be_fetched_says_how_to_get_it(run: Terminal) -> None
     assert (ran.code, "can't be fetched: take the file from the page" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -> None:
     one = get_dataset("mt-bench-plus")  # no checksum of it is known
     rows = [

@@ -114,6 +114,7 @@ def whole() -> SavedRun:
     return sample(0.5, ablations=ablated())
 
 
+@pytest.mark.slow
 def test_a_file_of_version_0_1_is_read_as_a_run(tmp_path: Path) -> None:
     run = read(tmp_path, lines(items=[item(1), item(2)], ablations=ablated()))
     assert (run.bench, run.finished, run.settings["data"]) == ("retrieval", True, "ab" * 32)

@@ -35,6 +35,7 @@ def bench(run: Terminal, data: str, server: ScriptedServer, *more: str, fine: bo
     return run.bare("bench", "segmentation", data, *model, *more, fine=fine)
 
 
+@pytest.mark.slow
 def test_the_model_is_measured_and_a_repeated_run_is_replayed(
     run: Terminal, data: str, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_unusable_replies_are_fallbacks_and_are_counted(run: Terminal, data: str
         assert "turn 3 is in no segment" in server.calls[-1].body["messages"][-1]["content"]
 
 
+@pytest.mark.slow
 def test_guidance_is_learned_from_errors_and_used(run: Terminal, data: str, tmp_path: Path) -> None:
     learned = tmp_path / "guidance.json"
     with ScriptedServer() as server:

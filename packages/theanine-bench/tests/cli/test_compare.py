@@ -71,6 +71,7 @@ def parts(run: SavedRun, sample: str) -> list[str]:
     return [part["text"] for part in run.results[sample].recalled]
 
 
+@pytest.mark.slow
 def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Path) -> None:
     found = compared(run, tmp_path / "run", "--methods", ",".join(METHODS))
     assert [one.label for one in method_results(found)] == list(METHODS)
@@ -92,6 +93,7 @@ def test_it_shows_what_each_method_by_itself_recalls(run: Terminal, tmp_path: Pa
                 assert shown.scores["evidence"] == share
 
 
+@pytest.mark.slow
 def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
     run: Terminal, tmp_path: Path
 ) -> None:
@@ -108,6 +110,7 @@ def test_it_tells_what_each_takes_and_leaves_the_users_store_alone(
     assert all(one.recalled_tokens == 0 for one in found.results.values())
 
 
+@pytest.mark.slow
 def test_the_models_calls_are_counted_where_they_were_made(run: Terminal, tmp_path: Path) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
@@ -121,6 +124,7 @@ def test_the_models_calls_are_counted_where_they_were_made(run: Terminal, tmp_pa
     assert found.summary["spent"]["remembering"]["calls"] == one.remembering.calls
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_a_failure_beside_the_others(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
     asked = save(tmp_path, "q.txt", "Where is the boat?")
@@ -138,6 +142,7 @@ def test_a_model_that_fails_is_a_failure_beside_the_others(run: Terminal, tmp_pa
     assert theanine_.results[1].failures["answer"].startswith("not remembered: session 1: ")
 
 
+@pytest.mark.slow
 def test_the_same_command_tries_again_what_failed_and_pays_for_nothing_twice(
     run: Terminal, tmp_path: Path
 ) -> None:
@@ -175,6 +180,7 @@ def test_a_run_that_asks_a_model_is_kept_where_none_is_named(
     assert sorted(file.name for file in (folder / "stores").iterdir()) == ["1.db"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes(run: Terminal, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     chosen = ["--methods", "exchange,utterance"]
@@ -196,6 +202,7 @@ def test_a_killed_run_resumes(run: Terminal, tmp_path: Path) -> None:
     assert utterance.memories == 130
 
 
+@pytest.mark.slow
 def test_runs_are_reported_exported_and_held_against_each_other(
     run: Terminal, tmp_path: Path
 ) -> None:
@@ -218,6 +225,7 @@ def test_runs_are_reported_exported_and_held_against_each_other(
     assert len(rows) == 6 and rows[1].startswith("exchange/1,exchange/ana,exchange,")
 
 
+@pytest.mark.slow
 def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
     histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
     with ScriptedServer(by_step({"refine": status(400)})) as server:
@@ -229,6 +237,7 @@ def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
     assert one.evidence == 0
 
 
+@pytest.mark.slow
 def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange,few=exchange", "--set", "few.retrieved=1"]
     many, few = method_results(compared(run, tmp_path / "run", *chosen))
@@ -237,12 +246,14 @@ def test_one_method_against_itself_with_another_setting(run: Terminal, tmp_path:
     assert {len(one.recalled) for one in many.results.values()} == {6}
 
 
+@pytest.mark.slow
 def test_a_budget_holds_for_all(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange,full-history", "--budget", "60"]
     found = compared(run, tmp_path / "run", *chosen)
     assert 0 < max(one.recalled_tokens for one in found.results.values()) <= 60
 
 
+@pytest.mark.slow
 def test_the_embedder_and_the_reranker_are_everybodys(run: Terminal, tmp_path: Path) -> None:
     chosen = ["--methods", "exchange", "--embedder", "hash:64"]
     plain = compared(run, tmp_path / "a", *chosen)
@@ -304,6 +315,7 @@ def test_questions_that_make_no_sense_name_their_place(
         read_questions(HARBOUR, save(tmp_path, "q", text))
 
 
+@pytest.mark.slow
 def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path) -> None:
     entries = [
         {"question": "Which boat?", "sources": ["first-tea-1", "gone"]},
@@ -318,6 +330,7 @@ def test_sources_that_no_turn_is_called_are_named(run: Terminal, tmp_path: Path)
     assert '"unknown":["gone","nowhere"]' in page.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_source_of_one_history_is_known_to_a_question_of_all(tmp_path: Path) -> None:
     key = read_histories(HARBOUR).histories[0].transcripts[0].turns[0].key or ""
     said = Utterance(text="Which boat?", speaker="Ana", at=two()[0].transcripts[-1].at)
@@ -330,6 +343,7 @@ def test_a_source_of_one_history_is_known_to_a_question_of_all(tmp_path: Path) -
     assert [len(one.extra["gold"]) for one in found.results.values()] == [1, 0]
 
 
+@pytest.mark.slow
 def test_data_without_questions_is_asked_before_each_session_is_remembered(tmp_path: Path) -> None:
     histories, asked = read_questions(HARBOUR)
     transcripts = histories[0].transcripts
@@ -354,6 +368,7 @@ def test_data_without_questions_is_asked_before_each_session_is_remembered(tmp_p
         assert seen == {transcript.key for transcript in transcripts[:place]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["store", "export"])
 def test_a_store_of_ones_own_is_data_too(run: Terminal, tmp_path: Path, way: str) -> None:
     run("import", str(HARBOUR))
@@ -412,6 +427,7 @@ def two() -> list[History]:
     ]
 
 
+@pytest.mark.slow
 def test_users_are_kept_apart(tmp_path: Path) -> None:
     _, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
     both = [UserQuestion(user=name, dialogue=asked[0].dialogue) for name in ("ana", "bo")]

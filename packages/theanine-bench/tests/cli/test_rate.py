@@ -55,6 +55,7 @@ def ask(url: str, path: str, sent: Any = None, **headers: str) -> tuple[int, str
         return error.code, error.read().decode()
 
 
+@pytest.mark.slow
 def test_forms_and_ratings_over_http(folder: Path, run: Terminal) -> None:
     with served(folder, "--form", "entailment", "--sample", "4") as url:
         assert ask(url, "/")[0] == 200

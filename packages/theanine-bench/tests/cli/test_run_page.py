@@ -89,6 +89,7 @@ def test_repeated_turns_and_parts_are_stored_once(tmp_path: Path) -> None:
     assert page["turns"][turn] == [1, 2, "Ana", "1 March 2024, 10:00", "I sold 1."]
 
 
+@pytest.mark.slow
 def test_page_has_the_command_that_repeats_the_run(run: Terminal, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run.bare("bench", "responses", str(HARBOUR), "--limit", "3", "--set", "retrieved=2",

@@ -64,6 +64,7 @@ def teafarm(run: Terminal, *arguments: str, fine: bool = True) -> Any:
     return run.bare("teafarm", *arguments, fine=fine)
 
 
+@pytest.mark.slow
 def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
     with ScriptedServer(answer) as server:
         made = teafarm(
@@ -83,6 +84,7 @@ def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
     assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
 
 
+@pytest.mark.slow
 def test_without_a_judge_phrases_decide_the_exit_code(run: Terminal) -> None:
     ran = teafarm(run, "run", "ruled.txt", "--min-success", "1")
     assert "success_by_rule  1.000" in ran.out and "no judge read the replies" in ran.out
@@ -99,6 +101,7 @@ def test_without_a_judge_phrases_decide_the_exit_code(run: Terminal) -> None:
     assert teafarm(run, "run", "ruled.txt", "--method", "no-memory").code == 0  # a figure, no check
 
 
+@pytest.mark.slow
 def test_store_is_used_unchanged(run: Terminal) -> None:
     run("import", "talks.jsonl")
     before = run.store.read_bytes()
@@ -113,6 +116,7 @@ def test_store_is_used_unchanged(run: Terminal) -> None:
     assert run.store.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_external_agent(run: Terminal) -> None:
     def reply(request: Any) -> str:
         return "You quit." if "overtime" in request["messages"][-1]["content"] else "A big one!"
@@ -129,6 +133,7 @@ def test_external_agent(run: Terminal) -> None:
     assert "Theo said: A big one!" in report and "nothing was recalled" not in report
 
 
+@pytest.mark.slow
 def test_failures_are_reported_and_counted(run: Terminal) -> None:
     with ScriptedServer(by_step({"teafarm-judge": status(400)})) as server:
         command = ["run", "ruled.txt", "--out", "r", *judge(server)]
@@ -146,6 +151,7 @@ def test_failures_are_reported_and_counted(run: Terminal) -> None:
         assert len(server.calls) - before == 2  # the summaries were paid for
 
 
+@pytest.mark.slow
 def test_killed_run_resumes_without_paying_twice(run: Terminal) -> None:
     text = RULED.replace("talks.jsonl", "short.jsonl")
     Path("ruled.txt").write_text(text, "utf-8")

@@ -120,6 +120,7 @@ def test_words_that_several_conversations_ask_need_more(tmp_path: Path) -> None:
     assert (found["pair/2"], found["other/2"]) == ("to pay the rent", "1999")
 
 
+@pytest.mark.slow
 def test_one_run_has_both_scores_and_asks_nothing_twice(
     run: Terminal, data: Path, tmp_path: Path
 ) -> None:

@@ -310,6 +310,7 @@ REAL: list[tuple[str, int, dict[str, int]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @needs_data()
 @pytest.mark.parametrize(("path", "asked", "dropped"), REAL)
@@ -335,6 +336,7 @@ def test_real_exchanges_name_both_speakers(tmp_path: Path) -> None:
     assert history.notes == {}
 
 
+@pytest.mark.slow
 def test_each_set_runs_through_its_bench(run: Terminal, tmp_path: Path) -> None:
     questions = {
         "knowledge": conditional(tmp_path / "conditional"),

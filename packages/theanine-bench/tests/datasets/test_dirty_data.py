@@ -157,6 +157,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("dirty")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 @settings(max_examples=40)
 @given(data=st.data())

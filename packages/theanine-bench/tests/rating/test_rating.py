@@ -164,6 +164,7 @@ def test_degrees_are_merged_and_points_are_averaged(tmp_path: Path) -> None:
     assert (results["humanness"].rated, results["humanness"].mean) == (0, None)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3), st.integers(0, 2))))
 def test_last_answer_of_each_rater_counts_and_shares_sum_to_one(
     tmp_path_factory: pytest.TempPathFactory, given_answers: list[tuple[str, int, int]]

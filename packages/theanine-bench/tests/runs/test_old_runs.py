@@ -20,6 +20,7 @@ def old(tmp_path: Path) -> Path:
     return Path(shutil.copytree(OLD, tmp_path / "old"))
 
 
+@pytest.mark.slow
 def test_it_is_read(old: Path) -> None:
     run = anyio.run(read_run, old)
     assert (run.bench, run.finished, run.settings["samples"]) == ("responses", True, 4)
@@ -45,6 +46,7 @@ def test_its_settings_are_those_of_a_run_of_today(old: Path) -> None:
     folder.begin(folder.settings())  # raises if they differ
 
 
+@pytest.mark.slow
 def test_the_commands_take_it(run: Terminal, old: Path) -> None:
     assert run.bare("bench", "report", str(old)).out.strip() == str(old / "report.html")
     assert "Lucija" in (old / "report.html").read_text("utf-8")

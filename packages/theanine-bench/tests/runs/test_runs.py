@@ -148,6 +148,7 @@ def prompts(of: RunModels) -> int:
     return sum(len(one.prompts) for one in (of.agent, of.judge) if isinstance(one, ScriptedModel))
 
 
+@pytest.mark.slow
 async def test_every_case_is_answered_measured_and_judged_once(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
@@ -170,6 +171,7 @@ async def test_a_stage_knows_nothing_of_later_sessions(tmp_path: Path) -> None:
     assert "number 3" in json.dumps([items[1].recalled, items[2].recalled])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", range(1, 14, 3))
 async def test_a_run_that_lost_its_model_goes_on_where_it_was(tmp_path: Path, cut: int) -> None:
     whole = await running(tmp_path / "whole", models(), plan("a", "b"), concurrency=1).run()
@@ -190,6 +192,7 @@ async def test_a_run_that_lost_its_model_goes_on_where_it_was(tmp_path: Path, cu
     assert prompts(rest) == smooth - cut
 
 
+@pytest.mark.slow
 async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
     def partly(prompt: str) -> Any:
         if task_of(prompt) == "toy-judge":
@@ -213,6 +216,7 @@ async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
     assert judged[1].failures == items[1].failures
 
 
+@pytest.mark.slow
 async def test_a_replay_is_the_same_to_the_byte_and_asks_nobody(tmp_path: Path) -> None:
     asked, setup = plan("a", "b"), RunConfig(model="scripted", judge="judge")
     run = running(tmp_path / "r", models(), asked)
@@ -227,6 +231,7 @@ async def test_a_replay_is_the_same_to_the_byte_and_asks_nobody(tmp_path: Path) 
         await replay(asked, replace(setup, seed=1), run.folder)
 
 
+@pytest.mark.slow
 async def test_no_call_is_begun_beyond_the_budget(tmp_path: Path) -> None:
     def priced(prompt: str) -> RawReply:
         return RawReply(text=talk(prompt), cost=1.0)
@@ -250,6 +255,7 @@ async def test_no_call_is_begun_beyond_the_budget(tmp_path: Path) -> None:
     assert RunFolder(tmp_path / "r").results() == RunFolder(tmp_path / "whole").results()
 
 
+@pytest.mark.slow
 async def test_what_cant_be_remembered_counts_with_the_worst_value(tmp_path: Path) -> None:
     def forgetful(prompt: str) -> Any:
         lost = task_of(prompt) not in ("respond", "toy-judge") and "boat number 3" in prompt
@@ -265,6 +271,7 @@ async def test_what_cant_be_remembered_counts_with_the_worst_value(tmp_path: Pat
     assert all(item.complete for item in again)
 
 
+@pytest.mark.slow
 async def test_what_is_spent_is_what_the_journal_says(tmp_path: Path) -> None:
     left = [9]
     told: list[float | None] = []
@@ -300,6 +307,7 @@ async def test_no_budget_is_kept_of_a_model_without_a_price(tmp_path: Path) -> N
     assert "price is unknown" in spending.exceeded
 
 
+@pytest.mark.slow
 async def test_a_model_known_to_have_no_price_is_refused_before_it_is_asked(tmp_path: Path) -> None:
     pytest.importorskip("pydantic_ai")
     setup = RunConfig(
@@ -346,6 +354,7 @@ async def test_items_of_another_run_are_refused_and_stay(tmp_path: Path) -> None
     assert list(run.folder.results()) == ["a/7"]
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_is_at_work_on_a_run(tmp_path: Path) -> None:
     with lock_folder(tmp_path):
         told = pytest.raises(SettingsError, match=f"in use by another process .*:{os.getpid()}:")

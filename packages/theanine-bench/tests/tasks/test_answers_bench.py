@@ -39,6 +39,7 @@ def test_questions_keep_their_answers_and_say_when_there_is_none(data: Path) -> 
     assert all(case.dialogue[-1].at > turns[-1].at for case in group.samples)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_model_is_an_honest_baseline(
     run: Terminal, data: Path, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_run_without_a_model_is_an_honest_baseline(
     assert summary["spent"] == {}
 
 
+@pytest.mark.slow
 def test_a_judged_run_goes_on_for_nothing_and_is_replayed(
     run: Terminal, data: Path, tmp_path: Path
 ) -> None:

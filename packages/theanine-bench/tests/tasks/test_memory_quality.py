@@ -333,6 +333,7 @@ async def test_long_histories_are_asked_about_in_parts() -> None:
 # whole runs
 
 
+@pytest.mark.slow
 async def test_every_row_names_the_turns_behind_it(tmp_path: Path, data: Path) -> None:
     plan = memory_task(read_gold(data), data_hash(data, None))
     folder = RunFolder(tmp_path / "run")
@@ -364,6 +365,7 @@ async def test_what_is_made_of_memories_is_traced_to_turns(
         assert {s["session"] for part in one.recalled for s in part["sources"]} == {1, 2}
 
 
+@pytest.mark.slow
 async def test_other_kinds_do_not_count(tmp_path: Path, data: Path) -> None:
     plan = memory_task(read_gold(data)[:1], "0", kinds=["diary"])
     folder = RunFolder(tmp_path / "run")
@@ -373,6 +375,7 @@ async def test_other_kinds_do_not_count(tmp_path: Path, data: Path) -> None:
     assert plan.data != memory_task(read_gold(data)[:1], "0").data
 
 
+@pytest.mark.slow
 def test_the_command_measures_without_a_key_and_with_a_judge(tmp_path: Path, data: Path) -> None:
     line = ["bench", "memory", str(data), "--limit", "1"]
     done = CliRunner().invoke(app, [*line, "--out", str(tmp_path / "a")], env={"COLUMNS": "150"})

@@ -313,6 +313,7 @@ def written(folder: Path, items: Sequence[SampleResult], bench: str = "qa") -> s
     return str(folder)
 
 
+@pytest.mark.slow
 def test_command_prints_the_winner_and_replays(tmp_path: Path) -> None:
     ours = written(tmp_path / "ours", [item(str(n), "It sank in March.") for n in range(6)])
     theirs = written(tmp_path / "theirs", [item(str(n), "Hello there.") for n in range(7)])

@@ -44,6 +44,7 @@ def test_labels_are_read_leniently_and_what_is_dropped_is_counted(data: Path) ->
     assert [question.category for question in one.questions] == ["single-hop"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_every_unit_is_measured(data: Path, tmp_path: Path, unit: str) -> None:
     summary = measure(tmp_path, read_evidence(data), unit=unit).summary
@@ -60,6 +61,7 @@ def test_the_best_turn_comes_first(data: Path, tmp_path: Path) -> None:
     assert run.summary["metrics"]["MRR"]["mean"] == 1
 
 
+@pytest.mark.slow
 def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_path: Path) -> None:
     out, html = tmp_path / "ours", tmp_path / "page.html"
     options = ("--out", str(out), "--html", str(html))
@@ -83,6 +85,7 @@ def test_the_command_shows_writes_and_compares(run: Terminal, data: Path, tmp_pa
     assert found["against"]["MRR"]["theirs"] == found["metrics"]["MRR"]["mean"] == 1
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_and_scored_again(run: Terminal, data: Path, tmp_path: Path) -> None:
     out, again = tmp_path / "ours", tmp_path / "again"
     run.bare("bench", "retrieval", str(data), "--out", str(out))
@@ -146,6 +149,7 @@ def test_without_a_usable_label_there_is_no_figure(tmp_path: Path) -> None:
         retrieval_task(read_evidence(save(tmp_path, "pair.json", locomo_questions([[], []]))), "0")
 
 
+@pytest.mark.slow
 def test_ablations_switch_one_part_off_each(run: Terminal, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "ours"
     shown = run.bare("bench", "retrieval", str(data), "--ablate", "--out", str(out)).out

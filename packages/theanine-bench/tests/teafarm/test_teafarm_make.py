@@ -180,6 +180,7 @@ def histories(*names: str) -> list[History]:
     return [History(name=name, transcripts=transcripts) for name in names]
 
 
+@pytest.mark.slow
 async def test_existing_file_is_extended(tmp_path: Path) -> None:
     out, data = tmp_path / "q.txt", tmp_path / "talks.jsonl"
     model = ScriptedModel(talk)

@@ -146,6 +146,7 @@ def test_user_without_sessions_is_reported_with_the_line() -> None:
 # our methods
 
 
+@pytest.mark.slow
 async def test_agent_with_memory_succeeds_and_without_fails(file: Path, tmp_path: Path) -> None:
     farm = await load_task(file, judge="local")
     ours = await done(farm, RunConfig(), tmp_path / "r")
@@ -168,6 +169,7 @@ async def test_agent_with_memory_succeeds_and_without_fails(file: Path, tmp_path
         assert f"from turn {item.recalled[0]['sources'][0]['turn']} of session" in str(few)
 
 
+@pytest.mark.slow
 async def test_judge_decides_and_its_failures_are_counted_separately(
     file: Path, tmp_path: Path
 ) -> None:
@@ -192,6 +194,7 @@ async def test_judge_decides_and_its_failures_are_counted_separately(
         assert (again.success, again.errors) == (0.5, [])
 
 
+@pytest.mark.slow
 async def test_unanswered_question_is_incorrect_and_reported(file: Path, tmp_path: Path) -> None:
     farm = await load_task(file, judge="local")
     with ScriptedServer(
@@ -207,6 +210,7 @@ async def test_unanswered_question_is_incorrect_and_reported(file: Path, tmp_pat
 # a store
 
 
+@pytest.mark.slow
 async def test_memories_of_a_store_are_used_and_the_store_is_unchanged(
     file: Path, tmp_path: Path
 ) -> None:
@@ -253,6 +257,7 @@ async def test_missing_store_or_unknown_user_is_an_error(file: Path, tmp_path: P
         await load_task(file, judge="local", store=str(tmp_path / "m.db"))
 
 
+@pytest.mark.slow
 async def test_how_much_of_the_evidence_was_recalled(file: Path, tmp_path: Path) -> None:
     quit = "I quit my job at the shipyard yesterday."
     text = file.read_text("utf-8").replace(
@@ -278,6 +283,7 @@ def replies(request: Any) -> Any:
     return "You quit, and you are allergic." if "allergic" in text else "How delicious!"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("history_mode", "right", "calls"), [("sent", 2, 2), ("replayed", 0, 67), ("none", 0, 2)]
 )
@@ -300,6 +306,7 @@ async def test_external_agent_gets_sessions_by_history_mode(
     assert "nothing was recalled" not in str(report)
 
 
+@pytest.mark.slow
 async def test_failed_replay_of_sessions_leaves_questions_for_the_next_run(
     file: Path, tmp_path: Path
 ) -> None:

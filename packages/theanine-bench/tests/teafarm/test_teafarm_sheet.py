@@ -139,6 +139,7 @@ NAME = st.from_regex(r"[A-Za-z]{1,5}( [A-Za-z0-9]{1,4})?", fullmatch=True)
 EVIDENCE = st.builds(EvidenceTurn, session=NAME, turn=NAME, speaker=NAME, text=LINE)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.builds(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from support.forking import Python
 from support.running import START, Terminal
 from theanine.testing import ScriptedServer, answer, status
 
 
+@pytest.mark.slow
 def test_the_next_run_remembers(run: Terminal) -> None:
     first = run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
     assert first.code == 0, first
@@ -22,6 +25,7 @@ def test_the_next_run_remembers(run: Terminal) -> None:
     assert [item["turn_count"] for item in sessions] == [2, 2]
 
 
+@pytest.mark.slow
 def test_sources_are_shown_only_with_why(run: Terminal) -> None:
     run.typed("chat", "--user", "ana", text="I'm terrified of ships since the storm.\n")
     second = run.typed("chat", "--user", "ana", text="Are ships fine?\n")
@@ -44,6 +48,7 @@ def test_a_failing_model_loses_no_turn(run: Terminal) -> None:
     assert session["turn_count"] == 1
 
 
+@pytest.mark.slow
 def test_a_model_replies(run: Terminal) -> None:
     with ScriptedServer(answer) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]
@@ -57,6 +62,7 @@ def test_a_model_replies(run: Terminal) -> None:
     assert "No language model" not in again.err
 
 
+@pytest.mark.slow
 def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> None:
     arguments = ["chat", "--user", "ana", "--pause", "0.01", "--store", str(run.store)]
     with Python(START, *arguments) as process:
@@ -77,6 +83,7 @@ def _remembered(run: Terminal) -> int:
     return sum(item["remembered_at"] is not None for item in rows)
 
 
+@pytest.mark.slow
 def test_a_killed_chat_is_remembered_by_the_next_run(run: Terminal) -> None:
     with Python(START, "chat", "--user", "ana", "--store", str(run.store)) as process:
         process.stdin.write("I'm terrified of ships since the storm.\n")

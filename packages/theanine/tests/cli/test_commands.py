@@ -41,6 +41,7 @@ def test_summary_is_the_first_paragraph_of_the_commands_own_help(name: str) -> N
     assert command.help == first_paragraph(command.load().help)
 
 
+@pytest.mark.slow
 def test_summary_of_a_plugin_is_the_first_paragraph_of_its_own_help() -> None:
     for command in commands(build_app()).values():
         if isinstance(command, PluginCommand):

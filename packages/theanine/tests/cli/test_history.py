@@ -30,6 +30,7 @@ def texts(memories: Sequence[dict[str, Any]]) -> list[str]:
     return [memory["text"] for memory in memories]
 
 
+@pytest.mark.slow
 def test_only_live_memories_are_listed_without_history(ana: Terminal) -> None:
     live = ana("memories", *OPTIONS, "--json").json
     all_memories = ana("memories", *OPTIONS, "--history", "--json").json
@@ -53,6 +54,7 @@ def test_history_shows_the_replacement_date_and_reason(ana: Terminal) -> None:
     assert "superseded (session 3, 20 Apr 2024): left out; the summary has room for 20" in output
 
 
+@pytest.mark.slow
 def test_past_summaries_are_listed(ana: Terminal, tmp_path: Path) -> None:
     turns = HARBOUR.read_text("utf-8").splitlines(keepends=True)
     keys = list(dict.fromkeys(json.loads(item)["session"] for item in turns))
@@ -71,6 +73,7 @@ def test_an_unknown_session_is_an_error(ana: Terminal) -> None:
     assert (ran.code, "ana has no session 99" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_undated_sessions_show_no_date_in_the_history(run: Terminal) -> None:
     days = [datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(25)]
     texts = [f"I bought boat{n} from harbour{n} in town{n}." for n in range(25)]
@@ -86,6 +89,7 @@ def test_undated_sessions_show_no_date_in_the_history(run: Terminal) -> None:
     assert "1970" not in output
 
 
+@pytest.mark.slow
 def test_several_kinds_get_a_column(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "summary-buffer")
     output = run("memories", "--user", "ana", "--method", "summary-buffer").out

@@ -17,6 +17,7 @@ Ana: I want to learn to ride a horse instead.
 """
 
 
+@pytest.mark.slow
 def test_repeating_an_import_changes_nothing(run: Terminal) -> None:
     first = run("import", str(HARBOUR))
     assert "ana: 10 new sessions (0 known), 130 new turns" in first.out
@@ -26,6 +27,7 @@ def test_repeating_an_import_changes_nothing(run: Terminal) -> None:
     assert run("memories", "--user", "ana", "--json").json == before
 
 
+@pytest.mark.slow
 def test_plain_text_keeps_its_speakers_and_order(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "talk.txt", TALK)
     run("import", str(file), "--user", "ana", "--start", "2024-05-08")
@@ -40,6 +42,7 @@ def test_memories_of_a_format_without_them_are_an_error(run: Terminal, tmp_path:
     assert (ran.code, "no memories" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_standard_input(run: Terminal) -> None:
     ran = run.typed("import", "-", "--user", "ana", text=line() + line(text="I bought a horse."))
     assert ran.code == 0, ran
@@ -122,6 +125,7 @@ def test_nothing_of_a_bad_file_is_imported(
     assert run("sessions", "--json").json == {}
 
 
+@pytest.mark.slow
 def test_an_export_is_restored_without_loss(run: Terminal, tmp_path: Path) -> None:
     run("import", str(HARBOUR))
     export = save(tmp_path, "all.jsonl", run("export").out)
@@ -132,6 +136,7 @@ def test_an_export_is_restored_without_loss(run: Terminal, tmp_path: Path) -> No
     assert "0 new records" in other("import", str(export)).out
 
 
+@pytest.mark.slow
 def test_a_broken_export_names_the_line(run: Terminal, tmp_path: Path) -> None:
     run("import", str(HARBOUR))
     lines = run("export").out.splitlines()

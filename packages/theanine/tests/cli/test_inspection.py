@@ -20,6 +20,7 @@ def ana(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
     return run
 
 
+@pytest.mark.slow
 def test_recall_shows_source_turns(ana: Terminal) -> None:
     shown = ana("recall", "What is Ana allergic to?", "--user", "ana")
     assert "hazelnut" in shown.out
@@ -105,6 +106,7 @@ def test_a_file_that_is_not_a_store_is_an_error(tmp_path: Path) -> None:
     assert file.read_text("utf-8").startswith("Dear Ana")
 
 
+@pytest.mark.slow
 def test_each_method_has_its_own_memories(run: Terminal) -> None:
     run("import", str(HARBOUR), "--method", "exchange")
     assert len(run("memories", "--user", "ana", "--method", "exchange", "--json").json) == 65

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.history_samples import line, save
 from support.running import Terminal
 from theanine.demo import HARBOUR
@@ -22,6 +24,7 @@ def test_forget_erases_every_byte_and_reports_it(run: Terminal, tmp_path: Path) 
         assert SECRET.encode() not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_forget_confirms_first(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run.typed("forget", "--user", "ana", text="n\n")
@@ -31,6 +34,7 @@ def test_forget_confirms_first(run: Terminal) -> None:
     assert len(run("sessions", "--user", "ana", "--json").json["ana"]) == 9
 
 
+@pytest.mark.slow
 def test_another_embedder_is_an_error_until_reembed(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run("recall", "ships", "--user", "ana", "--embedder", "hash:64", fine=False)
@@ -39,6 +43,7 @@ def test_another_embedder_is_an_error_until_reembed(run: Terminal) -> None:
     assert "ship" in run("recall", "ships", "--user", "ana", "--embedder", "hash:64").out
 
 
+@pytest.mark.slow
 def test_a_failing_model_keeps_the_turns_and_the_next_run_resumes(
     run: Terminal, tmp_path: Path
 ) -> None:
@@ -75,6 +80,7 @@ def test_doctor_on_a_fresh_machine_reports_no_problem(run: Terminal) -> None:
     assert not run.store.exists()
 
 
+@pytest.mark.slow
 def test_doctor_reports_problems(run: Terminal) -> None:
     run("import", str(HARBOUR))
     ran = run("doctor", "--model", "gpt", "--embedder", "hash:64", fine=False)

@@ -48,6 +48,7 @@ def model_options(server: ScriptedServer) -> list[str]:
     return ["--model", "openai:scripted", "--base-url", server.base_url]
 
 
+@pytest.mark.slow
 def test_another_method_remembers_the_same_log(run: Terminal, tmp_path: Path) -> None:
     run("import", HISTORY)
     before = texts(run, "theanine")
@@ -65,6 +66,7 @@ def test_another_method_remembers_the_same_log(run: Terminal, tmp_path: Path) ->
     assert memory_counts(run) == {"theanine": 73, "exchange": 65}
 
 
+@pytest.mark.slow
 def test_instead_drops_old_memories_and_keeps_the_log(run: Terminal) -> None:
     run("import", HISTORY)
     run("rebuild", "--method", "session")
@@ -76,6 +78,7 @@ def test_instead_drops_old_memories_and_keeps_the_log(run: Terminal) -> None:
     assert memory_counts(run) == {"theanine": 73}  # every method can be rebuilt from the log
 
 
+@pytest.mark.slow
 def test_a_failing_model_drops_nothing_and_the_next_run_resumes(run: Terminal) -> None:
     run("import", HISTORY)
     before = texts(run, "theanine")
@@ -103,6 +106,7 @@ def test_a_failing_model_drops_nothing_and_the_next_run_resumes(run: Terminal) -
     assert set(memory_counts(run)) == {"memory-retrieval"}
 
 
+@pytest.mark.slow
 def test_a_killed_rebuild_resumes_and_pays_nothing_twice(run: Terminal, tmp_path: Path) -> None:
     run("import", HISTORY)
     with ScriptedServer(answer) as server:
@@ -137,6 +141,7 @@ def test_a_killed_rebuild_resumes_and_pays_nothing_twice(run: Terminal, tmp_path
     assert set(memory_counts(run)) == {"memory-retrieval"}
 
 
+@pytest.mark.slow
 def test_concurrent_rebuilds_remember_once(run: Terminal, tmp_path: Path) -> None:
     file = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
     run("import", str(file), "--user", "ana", "--method", "exchange")
@@ -161,6 +166,7 @@ def test_concurrent_rebuilds_remember_once(run: Terminal, tmp_path: Path) -> Non
     assert memory_counts(run)["memory-retrieval"] > 0
 
 
+@pytest.mark.slow
 def test_again_replaces_memories_made_with_other_settings(run: Terminal, tmp_path: Path) -> None:
     run("import", HISTORY)
     links = ["--set", "link_to=all"]
@@ -174,6 +180,7 @@ def test_again_replaces_memories_made_with_other_settings(run: Terminal, tmp_pat
     assert memory_counts(run) == {"theanine": 73}
 
 
+@pytest.mark.slow
 def test_again_keeps_old_memories_until_all_are_replaced(run: Terminal) -> None:
     run("import", HISTORY)
     before = texts(run, "theanine")
@@ -192,6 +199,7 @@ def test_again_keeps_old_memories_until_all_are_replaced(run: Terminal) -> None:
     assert texts(run, "theanine") != before
 
 
+@pytest.mark.slow
 def test_again_repeats_no_call_in_the_journal(run: Terminal) -> None:
     with ScriptedServer(answer) as server:
         run("import", HISTORY, *model_options(server))
@@ -202,6 +210,7 @@ def test_again_repeats_no_call_in_the_journal(run: Terminal) -> None:
     assert texts(run, "theanine") == before
 
 
+@pytest.mark.slow
 def test_the_estimate_is_close_and_calls_no_model(run: Terminal) -> None:
     run("import", HISTORY, "--method", "exchange")
     with (
@@ -228,6 +237,7 @@ def test_the_estimate_is_close_and_calls_no_model(run: Terminal) -> None:
         assert slow < estimated.seconds
 
 
+@pytest.mark.slow
 def test_the_estimate_is_shown_first_or_alone(run: Terminal) -> None:
     run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
@@ -248,6 +258,7 @@ def run_on_terminal(run: Terminal, answer_text: str, *arguments: str) -> Ran:
     return ran
 
 
+@pytest.mark.slow
 def test_it_confirms_on_a_terminal_before_calling_a_model(run: Terminal) -> None:
     run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
@@ -266,6 +277,7 @@ def test_it_confirms_on_a_terminal_before_calling_a_model(run: Terminal) -> None
         assert (ran.code, "Continue?" in ran.out, len(server.calls) > 0) == (0, False, True)
 
 
+@pytest.mark.slow
 def test_it_does_not_confirm_without_a_terminal(run: Terminal) -> None:
     run("import", HISTORY, "--method", "exchange")
     with ScriptedServer(answer) as server:
@@ -274,6 +286,7 @@ def test_it_does_not_confirm_without_a_terminal(run: Terminal) -> None:
     assert "Continue?" not in ran.out
 
 
+@pytest.mark.slow
 def test_only_one_user(run: Terminal, tmp_path: Path) -> None:
     run("import", HISTORY)
     other = save(tmp_path, "a.jsonl", line(text="I sold the boat because the engine died."))
@@ -284,6 +297,7 @@ def test_only_one_user(run: Terminal, tmp_path: Path) -> None:
     assert (len(texts(run, "theanine")), texts(run, "exchange")) == (73, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [(["--user", "nobody"], "nobody"), (["--method", "no-such"], "unknown method")],
@@ -312,6 +326,7 @@ def test_each_method_gets_imported_memories(run: Terminal, tmp_path: Path) -> No
     assert [(item["text"], item["made_by"]) for item in listed] == [("Ana sold her boat.", "given")]
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_from_python_with_await(run: Terminal) -> None:
     run("import", HISTORY)
@@ -324,6 +339,7 @@ async def test_from_python_with_await(run: Terminal) -> None:
         assert (await client.user("ana").recall("the ferry?")).parts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 def test_turns_logged_meanwhile_are_remembered(run: Terminal, again: bool) -> None:
     run("import", HISTORY, "--method", "session")
@@ -348,6 +364,7 @@ def test_turns_logged_meanwhile_are_remembered(run: Terminal, again: bool) -> No
     assert memory_counts(run) == {"utterance": 131}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["memory-retrieval", "comedy", "recursive-summary"])
 def test_another_method_ignores_what_the_assistant_only_repeated(
     run: Terminal, method: str

@@ -87,6 +87,7 @@ def bundle(link: Link) -> tuple[int, str]:
     return link.newer, str(link.relation or "Similar")
 
 
+@pytest.mark.slow
 @given(graphs())
 def test_time_runs_to_the_right(graph: tuple[list[Memory], list[Link]]) -> None:
     memories, links = graph

@@ -67,6 +67,7 @@ def test_help(name: str, run: Terminal, monkeypatch: pytest.MonkeyPatch) -> None
     check_snapshot(f"{name}-help", run.bare(name, "--help").out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("demo", "export")])
 def test_usual_output(name: str, ana: Terminal) -> None:
     command = [name, *EXAMPLES[name]]
@@ -79,6 +80,7 @@ def test_the_demo(run: Terminal) -> None:
     check_snapshot("demo", printed(run.bare("demo"), run))
 
 
+@pytest.mark.slow
 def test_mistakes(ana: Terminal, tmp_path: Path) -> None:
     bad = save(tmp_path, "bad.jsonl", line(text="") + line(at="yesterday") + "{")
     commands = [

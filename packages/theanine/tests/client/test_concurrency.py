@@ -33,6 +33,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.mark.slow
 def test_a_reply_is_generated_again_when_something_is_forgotten(path: str) -> None:
     knew: list[bool] = []
     with (
@@ -77,6 +78,7 @@ def test_unstorable_characters_in_a_reply_are_handled(path: str) -> None:
             assert memory.text == "Ana loves ships \ufffd and \ufffd trains."
 
 
+@pytest.mark.slow
 def test_two_clients_of_one_process(path: str) -> None:
     """Like two requests of one server: no work is lost or paid twice."""
     with ScriptedServer(answer) as server:
@@ -160,6 +162,7 @@ def test_hearing_after_the_end_starts_a_new_session(path: str) -> None:
         assert "ships" not in str(server.requests[-1])
 
 
+@pytest.mark.slow
 def test_a_program_without_close_still_exits(path: str) -> None:
     program = f"""
         import theanine
@@ -174,6 +177,7 @@ def test_a_program_without_close_still_exits(path: str) -> None:
         assert [report.failure for report in client.remember()] == [None]
 
 
+@pytest.mark.slow
 def test_an_orphaned_session_ends_at_its_last_turn(path: str) -> None:
     program = f"""
         import os, theanine

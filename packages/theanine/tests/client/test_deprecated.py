@@ -84,6 +84,7 @@ NEW_CALLS: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OLD_CALLS)
 def test_a_call_with_a_user_reaches_the_users_handle(name: str, client: Any) -> None:
     expected = NEW_CALLS[name](client)

@@ -125,6 +125,7 @@ def test_a_failing_model_keeps_the_turns_and_the_next_run_resumes(path: str) -> 
         assert client.user("ana").sessions()[0].failure is None
 
 
+@pytest.mark.slow
 def test_the_journal_keeps_no_text_forgotten_during_the_call(path: str) -> None:
     tell(path, f"The {SECRET} of the boat is in the attic.", "I love the attic of the house.")
     with (
@@ -145,6 +146,7 @@ def test_the_journal_keeps_no_text_forgotten_during_the_call(path: str) -> None:
         assert SECRET.encode() not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_files_that_are_not_a_store(tmp_path: Path) -> None:
     letter = tmp_path / "letter.db"
     letter.write_text("Dear Ana, this is no database. " * 99)
@@ -186,6 +188,7 @@ def _fill_up(path: str, report_file: str) -> None:
     os._exit(1)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_and_loses_no_turn(path: str, tmp_path: Path) -> None:
     report_file = tmp_path / "told.txt"
     process = multiprocessing.get_context("forkserver").Process(
@@ -202,6 +205,7 @@ def test_a_full_disk_is_an_error_and_loses_no_turn(path: str, tmp_path: Path) ->
         assert client.pending() == []
 
 
+@pytest.mark.slow
 def test_a_missing_extra_names_its_install_line(path: str) -> None:
     code = (
         "import sys\n"
@@ -222,6 +226,7 @@ def _talk_and_remember(path: str, user: str, name: str) -> None:
                     talk.hear(f"I want to sail to island {name}-{session}-{turn} in summer.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [("ana", "ana"), ("ana", "bo")])
 def test_two_processes_hear_and_remember_concurrently(path: str, users: tuple[str, str]) -> None:
     context = multiprocessing.get_context("forkserver")
@@ -274,6 +279,7 @@ def _hear_until_error(path: str, report_file: str) -> None:
     os._exit(1)
 
 
+@pytest.mark.slow
 def test_reembedding_while_the_store_is_in_use(path: str, tmp_path: Path) -> None:
     tell(path, *(f"I love the harbour of town {number} in spring." for number in range(40)))
     report_file = tmp_path / "told.txt"

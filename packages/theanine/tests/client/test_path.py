@@ -57,6 +57,7 @@ def test_the_local_reply_is_not_remembered_as_new(tmp_path: Path) -> None:
         assert speakers == {"ana"}
 
 
+@pytest.mark.slow
 def test_live_and_imported_sessions_give_the_same_graph(tmp_path: Path) -> None:
     complete = demo()
     single_sessions = [
@@ -67,6 +68,7 @@ def test_live_and_imported_sessions_give_the_same_graph(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_repeating_an_import_changes_nothing(tmp_path: Path) -> None:
     assert remembered(tmp_path / "a.db", [demo()]) == remembered(tmp_path / "b.db", [demo()] * 2)
 
@@ -136,6 +138,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 WORDS = "I love ships afraid because the storm dog want moved knee swim sister".split()
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=4, max_size=9), min_size=1, max_size=8))
 def test_any_history_gives_a_forward_graph(

@@ -57,6 +57,7 @@ async def embedder(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield embedder
 
 
+@pytest.mark.slow
 async def test_rows_are_float32_of_unit_norm(embedder: Embedder) -> None:
     rows = await embedder.embed(["a storm at sea", "a quiet evening", "a storm at sea"])
     assert rows.shape[0] == 3

@@ -79,6 +79,7 @@ async def export(store: Store) -> list[dict[str, Any]]:
     return [record async for record in store.export()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("costs", "total"), [((0.5, 0.25), 0.75), ((None, 0.0), None)])
 async def test_a_cost_is_none_if_any_answer_has_none(
     store: Store, costs: tuple[float | None, ...], total: float | None
@@ -346,6 +347,7 @@ _words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0
 _texts = st.lists(_words.filter(str.strip), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))
 @settings(max_examples=15, deadline=None)
 @given(texts=_texts, cuts=st.lists(st.integers(1, 8), max_size=4))
@@ -743,6 +745,7 @@ async def test_vectors_added_later_start_a_new_epoch(store: Store) -> None:
     assert (after[0].epoch > before[0].epoch, after[1]) == (True, before[1])
 
 
+@pytest.mark.slow
 async def test_an_export_is_restored_without_loss(
     store: Store, store_case: StoreCase, tmp_path: Path
 ) -> None:
@@ -808,6 +811,7 @@ async def test_a_malformed_record_is_named(
         await store.restore([{"type": "theanine", "format": 9}])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", STORES.values(), ids=list(STORES))
 @settings(max_examples=12, deadline=None)
 @given(

@@ -25,6 +25,7 @@ async def log(store: Store, *keys: str) -> None:
         await store.log_transcript(ANA, Transcript(key=key, turns=utterance_at, at=AT), METHOD)
 
 
+@pytest.mark.slow
 async def test_only_the_holder_renews_a_lease(store: Store) -> None:
     await log(store, "a")
     assert not await store.renew_lease(ANA, ME, LATER)  # nobody has it yet

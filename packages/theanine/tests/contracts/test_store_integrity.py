@@ -67,6 +67,7 @@ async def lived(store: Store) -> AsyncIterator[Store]:
     assert await store.check_integrity() == ""
 
 
+@pytest.mark.slow
 async def test_forgetting_leaves_no_dangling_references(lived: Store) -> None:
     await lived.forget(ANA, memory=1)
     assert await lived.check_integrity() == ""

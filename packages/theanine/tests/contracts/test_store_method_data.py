@@ -80,6 +80,7 @@ async def records(store: Store, *without: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 async def test_methods_are_counted_in_one_scope_and_in_all(store: Store) -> None:
     assert await store.methods() == {}
     await lived(store)

@@ -53,6 +53,7 @@ async def summaries(store: Store, count: int, scope: Scope = ANA) -> list[int]:
     return sessions
 
 
+@pytest.mark.slow
 async def test_provenance_and_marks_are_stored(store: Store) -> None:
     await summaries(store, 3)
     result = await store.memories(ANA)
@@ -193,6 +194,7 @@ async def test_provenance_marks_and_tombstones_are_exported_and_restored(
         await made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STORES))
 @settings(max_examples=15, deadline=None)
 @given(

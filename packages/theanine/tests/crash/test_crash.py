@@ -17,6 +17,7 @@ from theanine.importers import read_histories
 from theanine.testing import ScriptedServer
 
 
+@pytest.mark.slow
 def test_kills_lose_and_repeat_nothing() -> None:
     tally = crash(kills=6, seed=7)
     assert tally.violations == []
@@ -34,6 +35,7 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "violation"),
     [
@@ -85,6 +87,7 @@ def test_a_duplicated_log_is_detected(tmp_path: Path) -> None:
     assert list(check.check_acknowledged(texts * 2, path))
 
 
+@pytest.mark.slow
 def test_a_different_store_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with ScriptedServer() as server:

@@ -233,6 +233,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(trees, st.sampled_from(sorted(FORMATS)))
 def test_any_json_is_read_or_bad_input(tree: object, name: str) -> None:

@@ -37,6 +37,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "failed"),
     [
@@ -93,6 +94,7 @@ async def test_no_answer_is_a_visible_failure_and_the_next_run_asks_again(
         assert len(server.calls) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

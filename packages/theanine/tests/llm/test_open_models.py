@@ -52,6 +52,7 @@ def test_a_base_url_must_be_a_url() -> None:
         open_chat("openai:x", base_url="localhost:11434")
 
 
+@pytest.mark.slow
 def test_a_missing_key_is_named() -> None:
     code = (
         "from theanine.embeddings.open import open_embedder\n"

@@ -33,6 +33,7 @@ class Part(BaseModel):
     size: int
 
 
+@pytest.mark.slow
 @given(before=PLAIN_TEXT, value=st.dictionaries(st.text(), VALUES), after=PLAIN_TEXT)
 def test_text_around_the_object_is_ignored(
     before: str, value: dict[str, object], after: str
@@ -41,6 +42,7 @@ def test_text_around_the_object_is_ignored(
     assert find_object(f"{before}\n```json\n{json.dumps(value, indent=2)}\n```\n{after}") == value
 
 
+@pytest.mark.slow
 @given(value=st.dictionaries(st.text(), VALUES, min_size=1), data=st.data())
 def test_a_cut_off_object_is_never_accepted(value: dict[str, object], data: st.DataObject) -> None:
     whole = json.dumps(value)

@@ -19,6 +19,7 @@ from theanine.types import Link, Timeline
 QUESTION = "Why did Ana leave the shipyard, and what did she do after it?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["utterance", "exchange", "memory-retrieval", "memory-update"])
 def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, config={"retrieved": 2}) as agent:

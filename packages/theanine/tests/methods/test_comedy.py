@@ -221,6 +221,7 @@ WORDS = st.text(alphabet="ab .!?船が🛶\n", max_size=30) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=8), st.integers(1, 3))
 def test_local_compression_keeps_the_newest_verbatim(texts: list[str], most: int) -> None:
@@ -255,6 +256,7 @@ def _url(server: ScriptedServer, model: str) -> str | None:
     return None if model == "local" else server.base_url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["local", "openai:x"])
 def test_it_is_remade_after_each_session_and_earlier_versions_stay(
     tmp_path: Path, model: str
@@ -318,6 +320,7 @@ def test_without_compression_all_session_memories_are_recalled(tmp_path: Path) -
         assert days == sorted(days, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["local", "openai:x"])
 def test_forgetting_a_session_erases_and_remakes_every_compression_of_it(
     tmp_path: Path, model: str
@@ -357,6 +360,7 @@ def test_session_memories_that_survive_forgetting_are_recalled(tmp_path: Path) -
         assert kept.text in recollection.text
 
 
+@pytest.mark.slow
 def test_a_session_without_notes_changes_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, sessions=2) as agent:
         before = agent.user("ana").recall(ASKED)
@@ -366,6 +370,7 @@ def test_a_session_without_notes_changes_nothing(tmp_path: Path) -> None:
         assert agent.user("ana").recall(ASKED) == before
 
 
+@pytest.mark.slow
 def test_a_long_history_is_compressed_with_the_previous_compression(tmp_path: Path) -> None:
     small = {"input_budget": 1_000}
     with (
@@ -408,6 +413,7 @@ def test_imported_memories_are_session_memories(tmp_path: Path) -> None:
         assert text == "What happened: Ana sold her boat.\nAbout Ana: I'm allergic to nuts."
 
 
+@pytest.mark.slow
 def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,

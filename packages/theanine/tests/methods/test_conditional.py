@@ -165,6 +165,7 @@ def test_no_selection_decides_nothing_and_records_every_turn(tmp_path: Path) -> 
         assert kept == users
 
 
+@pytest.mark.slow
 def test_a_reply_to_the_assistants_own_turn_decides_nothing(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         talk = agent.user("ana").session()
@@ -317,6 +318,7 @@ def test_turns_that_only_repeat_memories_are_not_kept(tmp_path: Path, with_model
 # forgetting
 
 
+@pytest.mark.slow
 def test_forgetting_a_session_erases_the_calls_that_quoted_it(tmp_path: Path) -> None:
     secret = "cormorant-4417"
     steps: dict[str, str] = {
@@ -342,6 +344,7 @@ def test_forgetting_a_session_erases_the_calls_that_quoted_it(tmp_path: Path) ->
 # settings and costs
 
 
+@pytest.mark.slow
 def test_a_hundred_turns_cost_at_most_15000_prompt_tokens(tmp_path: Path) -> None:
     whole = read_histories(HARBOUR).histories[0]
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
@@ -393,6 +396,7 @@ def test_kinds_are_named_in_any_order(tmp_path: Path) -> None:
         assert agent.method_name == "conditional"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [

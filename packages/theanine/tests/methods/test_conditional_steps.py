@@ -129,6 +129,7 @@ async def test_an_undated_session_shows_no_dates() -> None:
     assert not any("2023" in call.prompt for call in caller.asked)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(["", "word " * 3, "x" * 4_000, "y" * 30_000]), max_size=12),
     st.sets(st.integers(1, 12)),
@@ -243,6 +244,7 @@ async def test_local_records_quote_turns_but_not_recalled_memories() -> None:
     assert [memory.source_turns for memory in made] == [(1,), (1, 3), (3, 5)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=5))
 def test_local_records_invent_no_word(texts: list[str]) -> None:
     session = [turn(number, text) for number, text in enumerate(texts, 1) if text.strip()]

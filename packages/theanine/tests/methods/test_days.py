@@ -15,6 +15,7 @@ EVENING = datetime(2024, 5, 8, 20, tzinfo=WEST)  # the 9th in UTC
 SAID = ["My dog Rex died today, and I cried.", "I moved to Paris in 2019 and I love boats."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method_keeps_the_speakers_own_day(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method, embedder="hash:64") as agent:

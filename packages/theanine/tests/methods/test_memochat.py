@@ -204,6 +204,7 @@ def test_local_memos_use_only_words_that_were_said(texts: list[str], cuts: set[i
         assert "Ana said on 8 May 2023: “" in memo.summary
 
 
+@pytest.mark.slow
 def test_locally_memos_tile_every_session_and_are_found_with_their_turns(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         memos = agent.user("ana").memories()
@@ -221,6 +222,7 @@ def test_locally_memos_tile_every_session_and_are_found_with_their_turns(tmp_pat
 # together
 
 
+@pytest.mark.slow
 def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,
@@ -241,6 +243,7 @@ def test_the_model_picks_and_replies_from_the_turns_of_its_choice(tmp_path: Path
         assert made[MEMO].prompt == "memos@1"
 
 
+@pytest.mark.slow
 def test_turns_that_the_model_leaves_out_are_kept_as_other_talk(tmp_path: Path) -> None:
     with ScriptedServer({"memos": '{"memos": []}', "pick-memos": '{"memos": [1]}'}) as server:
         model = {"model": "openai:x", "base_url": server.base_url}
@@ -254,6 +257,7 @@ def test_turns_that_the_model_leaves_out_are_kept_as_other_talk(tmp_path: Path) 
             assert agent.user("ana").recall(ASKED).parts[0].memories == (kept[0],)
 
 
+@pytest.mark.slow
 def test_many_memos_are_found_first_and_few_are_all_shown(tmp_path: Path) -> None:
     with ScriptedServer({"pick-memos": '{"memos": [2, 1]}'}) as server:
         model = {"model": "openai:x", "base_url": server.base_url}
@@ -274,6 +278,7 @@ def test_many_memos_are_found_first_and_few_are_all_shown(tmp_path: Path) -> Non
         assert kept > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [{"picking": "retrieval"}, {"evidence": False}])
 def test_the_ablations_do_without(tmp_path: Path, config: dict[str, Any]) -> None:
     with ScriptedServer() as server:
@@ -288,6 +293,7 @@ def test_the_ablations_do_without(tmp_path: Path, config: dict[str, Any]) -> Non
             assert recollection.parts[0].source_turns
 
 
+@pytest.mark.slow
 def test_where_the_turns_do_not_fit_the_memo_alone_is_given(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         sizes: list[int] = []
@@ -316,6 +322,7 @@ def test_ready_made_memories_are_memos(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,

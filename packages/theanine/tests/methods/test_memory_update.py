@@ -436,6 +436,7 @@ def test_endings_can_be_left_out(tmp_path: Path) -> None:
             assert "Porto" in agent.user("ana").recall("Where does Ana live?").text
 
 
+@pytest.mark.slow
 def test_one_call_for_a_session_or_for_each_pair(tmp_path: Path) -> None:
     texts = [f"I keep {n} boats in the harbour of Faro." for n in ("two", "four", "six")]
     for asking, calls in (("session", 1), ("pairs", 9)):
@@ -449,6 +450,7 @@ def test_one_call_for_a_session_or_for_each_pair(tmp_path: Path) -> None:
             assert {m.kind for m in agent.user("ana").memories() if m.session == 2} == {REPEAT}
 
 
+@pytest.mark.slow
 def test_forgetting_a_session_removes_its_marks(tmp_path: Path) -> None:
     script: Mapping[str, Any] = {"update-memories": update("Change")}
     with ScriptedServer(script) as server, scripted(tmp_path, server) as agent:
@@ -493,6 +495,7 @@ WORDS = ["I play the violin", "I play the violin and the cello", "I quit the vio
 SAID = st.lists(st.sampled_from([*WORDS, "I need to repair the engine of the boat"]), max_size=3)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -394,6 +394,7 @@ def test_a_session_that_adds_nothing_changes_no_digest(tmp_path: Path) -> None:
         ] == before
 
 
+@pytest.mark.slow
 def test_older_days_are_represented_by_the_previous_digest(tmp_path: Path) -> None:
     texts = [BOAT, DOG, JOB, "I bought a red bicycle on the market for 40 euros."]
     with opened(tmp_path, days=2) as agent:
@@ -478,6 +479,7 @@ def test_imported_memories_are_searched_too(tmp_path: Path) -> None:
         assert len(live(agent, DAY_EVENTS)) == 1
 
 
+@pytest.mark.slow
 def test_forgetting_a_session_removes_its_lines_from_every_digest(tmp_path: Path) -> None:
     with opened(tmp_path) as agent:
         learn(agent, session("a", 0, BOAT), session("b", 0.1, DOG), session("c", 2, JOB))
@@ -490,6 +492,7 @@ def test_forgetting_a_session_removes_its_lines_from_every_digest(tmp_path: Path
         assert len(live(agent, DAY_EVENTS)) == 2
 
 
+@pytest.mark.slow
 def test_a_session_takes_three_calls_and_a_reply_one(tmp_path: Path) -> None:
     with (
         ScriptedServer() as server,

@@ -57,6 +57,7 @@ def test_the_current_session_is_not_recalled(tmp_path: Path) -> None:
         assert "submarine" not in talk.recall().text
 
 
+@pytest.mark.slow
 def test_all_memories_and_memory_retrieval(tmp_path: Path) -> None:
     with opened(tmp_path, "all-memories") as agent:
         every = agent.user("ana").memories()

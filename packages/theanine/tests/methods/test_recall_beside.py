@@ -43,6 +43,7 @@ async def _heard(agent: AsyncClient, *texts: str) -> None:
             await talk.hear(text, at=AT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [FIRST[:1], FIRST])
 @pytest.mark.parametrize("method", MASKED)
 async def test_memories_committed_during_a_recall_do_no_harm(

@@ -120,6 +120,7 @@ def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Cli
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
 @pytest.mark.parametrize("config", [{}, {"utterances": 2}], ids=["summary", "utterances"])
 def test_forgetting_a_session_equals_never_having_logged_it(
@@ -196,6 +197,7 @@ def test_a_session_that_gains_turns_is_resumed(tmp_path: Path) -> None:
         assert SAID["a"][0] not in model.prompts[-1]["turns"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [False, True])
 def test_undated_sessions_show_no_day(tmp_path: Path, scripted: bool) -> None:
     model = Model()
@@ -231,6 +233,7 @@ def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_p
         assert agent.user("ana").recall([]).text == recollection.text
 
 
+@pytest.mark.slow
 def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     with theanine.open(path, method=METHOD, config={"utterances": 5, "paper": True}) as agent:

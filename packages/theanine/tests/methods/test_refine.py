@@ -112,6 +112,7 @@ WORDS = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(WORDS, st.sampled_from([*Relation, None])), min_size=1, max_size=12))
 def test_local_refinement_adds_only_connectives(
     steps: list[tuple[str, Relation | None]],

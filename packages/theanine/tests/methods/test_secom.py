@@ -52,6 +52,7 @@ def tiles(agent: theanine.Client, memories: list[Memory]) -> bool:
     return kept == [turn.id for turn in agent.user("ana").turns()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [
     {}, {"segmenter": "local"}, {"segmenter": "every:3"}, {"segment_turns": 2},
     {"granularity": "turn"}, {"granularity": "exchange"}, {"granularity": "session"},
@@ -71,6 +72,7 @@ def test_memories_tile_the_log_whoever_divides_it(tmp_path: Path, settings: dict
         assert fallbacks(memories) == 0
 
 
+@pytest.mark.slow
 def test_finer_grain_gives_more_memories(tmp_path: Path) -> None:
     counts: list[int] = []
     for grain in ("turn", "exchange", "segment", "session"):
@@ -81,6 +83,7 @@ def test_finer_grain_gives_more_memories(tmp_path: Path) -> None:
     assert len(set(counts)) == 4
 
 
+@pytest.mark.slow
 def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> None:
     with opened(tmp_path, rate=0.6) as agent:
         memories = learned(agent)
@@ -99,12 +102,14 @@ def test_the_index_is_denoised_and_what_comes_back_is_raw(tmp_path: Path) -> Non
             assert part.text.split("\n")[1:] == lines_of(list(part.source_turns))
 
 
+@pytest.mark.slow
 def test_without_denoising_the_index_has_every_word(tmp_path: Path) -> None:
     with opened(tmp_path, denoise="none") as agent:
         memory, turns = learned(agent)[0], agent.user("ana").turns()
         assert memory.text.split("\n") == lines_of(turns[: len(memory.source_turns)])
 
 
+@pytest.mark.slow
 def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: Path) -> None:
     with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
         memories = learned(agent)
@@ -123,6 +128,7 @@ def test_an_unusable_reply_is_a_counted_fallback_and_nothing_is_lost(tmp_path: P
         assert fallbacks(agent.user("ana").memories()) == 0
 
 
+@pytest.mark.slow
 def test_the_report_of_a_fallback_says_so(tmp_path: Path) -> None:
     with ScriptedServer(by_step({"segment": BROKEN})) as server, opened(tmp_path, server) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
@@ -142,6 +148,7 @@ def test_a_model_that_fails_is_no_fallback(tmp_path: Path) -> None:
         assert agent.pending()
 
 
+@pytest.mark.slow
 def test_learned_guidance_is_shown_to_the_model(tmp_path: Path) -> None:
     file = tmp_path / "guidance.json"
     write_guidance(Guidance(made_by="m", prompt="p", rules=["Mind the harbour."]), file)
@@ -154,6 +161,7 @@ def test_learned_guidance_is_shown_to_the_model(tmp_path: Path) -> None:
 # recall
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [
     {}, {"whole": True}, {"close_look": 0}, {"retrieval": "dense"}, {"retrieval": "lexical"},
     {"retrieval": "lexical", "close_look": 2, "retrieved": 5},
@@ -268,6 +276,7 @@ def test_a_missing_requirement_is_reported_before_remembering(tmp_path: Path) ->
         opened(tmp_path, guidance=str(tmp_path / "nowhere.json"))
 
 
+@pytest.mark.slow
 def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
     with ScriptedServer() as server, opened(tmp_path, server) as agent:
         learned(agent)
@@ -283,6 +292,7 @@ def test_the_estimate_is_close_to_the_usage(tmp_path: Path) -> None:
         assert Secom(SecomConfig(granularity="session")).estimate(sessions[0]).calls == 0
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(
     not (DATA / "secom_example").is_dir(), reason="no real data; set THEANINE_DATA to its folder"

@@ -172,6 +172,7 @@ def test_windows_cover_all_in_order_and_overlap(costs: list[int]) -> None:
         assert windows == [(0, len(costs))]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.data())
 def test_stitched_windows_always_tile_the_session(data: st.DataObject) -> None:

@@ -93,6 +93,7 @@ def test_the_buffer_has_the_configured_length(tmp_path: Path, unit: str, buffer:
         assert [memory.source_turns[0] for memory in held] == list(range(10 - len(held), 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [False, True])
 def test_summary_and_buffer_are_recalled_in_time_order(tmp_path: Path, scripted: bool) -> None:
     with ScriptedServer() as server, opened(tmp_path, server if scripted else None) as agent:
@@ -111,6 +112,7 @@ def test_summary_and_buffer_are_recalled_in_time_order(tmp_path: Path, scripted:
         assert recollection.parts[-3].source_turns[-1].at < verbatim[0].at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [150, 300, 700])
 def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
     with opened(tmp_path, None) as agent:
@@ -131,6 +133,7 @@ def test_a_budget_leaves_room_for_both(tmp_path: Path, budget: int) -> None:
         assert held == list(range(131 - len(held), 131))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [False, True], ids=["local", "scripted"])
 @pytest.mark.parametrize("forgotten", [0, 1, 2])
 def test_forgetting_a_session_leaves_the_rest_complete(
@@ -158,6 +161,7 @@ def _files(path: Path) -> bytes:
     return b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scripted", [False, True])
 def test_dated_and_undated_sessions_are_kept_apart(tmp_path: Path, scripted: bool) -> None:
     with (

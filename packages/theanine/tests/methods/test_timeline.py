@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import networkx as nx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,6 +76,7 @@ def test_samples_differ_and_exclude_the_given_timelines(
     assert set(drawn) <= expected - given_before
 
 
+@pytest.mark.slow
 def test_sampling_is_uniform() -> None:
     edges = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (3, 4), (3, 5), (4, 6), (3, 7)]
     graph, known = graph_of(edges), every_timeline(edges, 1)

@@ -42,6 +42,7 @@ def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
     assert [len(memory) for memory in exchanges(mixed)] == [1, 3, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["utterance", "exchange", "session"])
 def test_units_tile_the_log_and_are_recalled_in_time_order(tmp_path: Path, method: str) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=method) as agent:
@@ -57,6 +58,7 @@ def test_units_tile_the_log_and_are_recalled_in_time_order(tmp_path: Path, metho
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["theanine", "utterance", "exchange", "session"])
 @pytest.mark.parametrize("budget", [0, 60, 300, 5000])
 def test_the_budget_is_never_exceeded(tmp_path: Path, method: str, budget: int) -> None:

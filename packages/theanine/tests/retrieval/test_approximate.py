@@ -76,6 +76,7 @@ def recall(made: ApproximateSearch, asked: list[str], among: np.ndarray | None =
     return float(np.mean(shares))
 
 
+@pytest.mark.slow
 def test_the_ten_best_are_those_of_exact_search() -> None:
     assert recall(large(), questions(60)) >= 0.98
 

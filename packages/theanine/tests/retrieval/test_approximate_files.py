@@ -140,6 +140,7 @@ def test_no_file_is_none() -> None:
 # a store's index
 
 
+@pytest.mark.slow
 def test_it_is_made_kept_loaded_and_extended(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
@@ -160,6 +161,7 @@ def test_it_is_made_kept_loaded_and_extended(tmp_path: Path) -> None:
     assert rows(path) == 400 - 3
 
 
+@pytest.mark.slow
 def test_a_backup_put_back_gets_its_own(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
@@ -187,6 +189,7 @@ def test_a_small_scope_has_none(tmp_path: Path) -> None:
     assert files(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_torn_file_costs_nothing_but_time(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "m.db"
@@ -203,6 +206,7 @@ def test_a_torn_file_costs_nothing_but_time(tmp_path: Path, seed: int) -> None:
     assert rows(path) == 200 - 3
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
@@ -224,6 +228,7 @@ async def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> N
     await store.close()
 
 
+@pytest.mark.slow
 def test_closed_half_way_it_goes_on_from_there(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
@@ -236,6 +241,7 @@ def test_closed_half_way_it_goes_on_from_there(tmp_path: Path) -> None:
     assert rows(path) == 897
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["scope", "session", "memory"])
 def test_forgetting_erases_it_at_once_and_nobody_elses(tmp_path: Path, what: str) -> None:
     path = tmp_path / "m.db"
@@ -275,6 +281,7 @@ async def test_what_was_made_before_an_erasure_is_not_put_back(tmp_path: Path) -
         await store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_index_under_way_as_something_is_forgotten_is_left(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
@@ -308,6 +315,7 @@ KEEP = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_killed_while_it_is_written_the_last_whole_one_stays(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
@@ -341,6 +349,7 @@ BOTH = """
 """
 
 
+@pytest.mark.slow
 def test_two_processes_extend_it_at_once(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as agent:
@@ -367,6 +376,7 @@ WITHOUT = """
 """
 
 
+@pytest.mark.slow
 def test_without_the_extra_search_stays_exact(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with theanine.open(str(path), method="utterance") as agent:
@@ -389,6 +399,7 @@ ENDS = """
 """
 
 
+@pytest.mark.slow
 def test_a_process_ends_in_the_middle_of_it(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with theanine.open(str(path), method="utterance") as agent:
@@ -397,6 +408,7 @@ def test_a_process_ends_in_the_middle_of_it(tmp_path: Path) -> None:
         assert process.communicate()[:2] == (0, "done\n")
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_another_process_that_knows_more_is_let_be(tmp_path: Path) -> None:
     path = tmp_path / "m.db"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def cost(text: str) -> int:
     return count_tokens(f"\n{text}")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(TEXTS, BUDGETS)
 def test_as_much_as_fits_and_nothing_twice(texts: list[str], budget: int) -> None:

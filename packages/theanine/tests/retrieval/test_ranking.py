@@ -209,6 +209,7 @@ _UNITS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(_UNITS, max_size=4),

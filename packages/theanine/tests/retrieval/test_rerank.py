@@ -69,6 +69,7 @@ async def test_nothing_found_is_nothing() -> None:
     assert await RerankConfig(reranker=Given()).rerank("", []) == []
 
 
+@pytest.mark.slow
 @given(
     ratings=st.lists(st.integers(-9, 9), min_size=1, max_size=12),
     top=st.integers(1, 14),

@@ -17,6 +17,7 @@ from theanine.retrieval.growing_array import GrowingArray
 from theanine.types import History
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)))))
 def test_rows_are_all_that_came_in_order(batches: list[list[tuple[int, int]]]) -> None:
     rows: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -27,6 +28,7 @@ def test_rows_are_all_that_came_in_order(batches: list[list[tuple[int, int]]]) -
     assert [tuple(row) for row in rows.values] == flat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["theanine", "utterance"])
 def test_grown_and_read_anew_find_the_same(tmp_path: Path, method: str) -> None:
     path = str(tmp_path / "m.db")
@@ -41,6 +43,7 @@ def test_grown_and_read_anew_find_the_same(tmp_path: Path, method: str) -> None:
                     assert fresh.user("ana").recall(question) == grown.user("ana").recall(question)
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_recalls_side_by_side_take_in_what_is_new_once(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")

@@ -39,6 +39,7 @@ def test_a_neighbour_never_takes_away_and_never_makes_more_than_sure(
     assert (either <= 1).all()
 
 
+@pytest.mark.slow
 @given(_TALK, _CHANCES)
 def test_shares_add_up_to_what_neighbours_hold_by_nearness(
     units: list[tuple[int, int]], drawn: list[float]

@@ -60,6 +60,7 @@ def records_of(client: theanine.Client) -> list[dict[str, Any]]:
     return json.loads(json.dumps(list(client.export())))
 
 
+@pytest.mark.slow
 def test_an_old_store_opens_with_all_its_memories(old: Path) -> None:
     with theanine.open(str(old)) as client:
         assert client.method_name == "theanine"
@@ -113,6 +114,7 @@ def test_a_default_method_turn_is_read_as_exchange(tmp_path: Path) -> None:
         assert len(client.user("ana").memories()) == len(memories) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(MEMORIES))
 def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None:
     with theanine.open(str(old), method=method, model="openai:test", base_url=BASE_URL) as client:
@@ -126,6 +128,7 @@ def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None
         assert [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()] == before
 
 
+@pytest.mark.slow
 def test_an_old_export_restores_like_the_old_store(old: Path, tmp_path: Path) -> None:
     lines = (FIXTURES / "export-0.1.jsonl").read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]

@@ -157,6 +157,7 @@ def test_migrations_lead_to_the_schema_of_a_new_store(tmp_path: Path) -> None:
         assert tables(db) == wanted
 
 
+@pytest.mark.slow
 def test_alembic_and_sqlalchemy_load_only_when_needed(tmp_path: Path) -> None:
     script = """
         import sys, anyio
@@ -249,6 +250,7 @@ async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
             assert "COVERING INDEX journal_costs" in str(plan)
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_store_is_made_or_migrated_is_harmless(tmp_path: Path) -> None:
     with older(tmp_path / "older.db", "0001"):
         pass
@@ -298,6 +300,7 @@ async def test_a_full_disk_loses_nothing(store: SqliteStore) -> None:
     assert [turn.text for turn in await store.turns(ANA)] == ["before", "after"]
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_is_reported(tmp_path: Path) -> None:
     script = """
         import resource, sys, anyio
@@ -325,6 +328,7 @@ def test_a_limit_on_file_sizes_is_reported(tmp_path: Path) -> None:
     python(script, tmp_path / "memory.db")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_reported() -> None:
     script = """
         import os, sys, tempfile, anyio
@@ -409,6 +413,7 @@ _WRITER = """
     """
 
 
+@pytest.mark.slow
 async def test_processes_write_concurrently_from_the_start(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     names = ["one", "two", "three"]
