@@ -36,6 +36,7 @@ def better(number: int) -> SampleResult:
     return sample_item(number, scores={"f1": 0.9, "right": 1.0})
 
 
+@pytest.mark.slow
 def test_means_and_p_values_use_the_common_samples(tmp_path: Path) -> None:
     ours = [sample_item(n) for n in TWELVE]
     diff = two(tmp_path, [*ours, sample_item(99)], [better(n) for n in TWELVE])

@@ -56,6 +56,7 @@ def test_the_model_is_measured_and_a_repeated_run_is_replayed(
         assert len(server.calls) == calls == 6
 
 
+@pytest.mark.slow
 def test_unusable_replies_are_fallbacks_and_are_counted(run: Terminal, data: str) -> None:
     broken = '{"segments": [{"first": 1, "last": 2}]}'
     with ScriptedServer(by_step({"segment": broken})) as server:

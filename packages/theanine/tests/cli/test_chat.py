@@ -32,6 +32,7 @@ def test_sources_are_shown_only_with_why(run: Terminal) -> None:
     assert "↳" not in second.out
 
 
+@pytest.mark.slow
 def test_a_failing_model_loses_no_turn(run: Terminal) -> None:
     with ScriptedServer(lambda _: status(400)) as server:
         model = ["--model", "openai:scripted", "--base-url", server.base_url]

@@ -52,6 +52,7 @@ def test_memories_and_sessions_as_tables(ana: Terminal) -> None:
     assert "09 Mar 2024" in ana("memories", "--user", "ana").out
 
 
+@pytest.mark.slow
 def test_the_width_of_tables(ana: Terminal) -> None:
     ran = ana.typed("memories", "--user", "ana", environment={"COLUMNS": "60"})
     assert max(map(len, ran.out.splitlines())) <= 60

@@ -91,6 +91,7 @@ def test_the_name_of_a_stored_model_leads_back_to_its_folder(folder: Path) -> No
         resolve_source("fastembed", name.removeprefix("fastembed:"))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=400))
 def test_any_name_is_a_hubs_or_an_error_of_ours(model: str) -> None:
     try:

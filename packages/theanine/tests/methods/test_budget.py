@@ -37,6 +37,7 @@ def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: 
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_timelines_within_one_tell_nothing_twice(tmp_path: Path, shuffle: bool) -> None:
     with theanine.open(

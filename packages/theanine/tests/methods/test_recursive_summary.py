@@ -214,6 +214,7 @@ def test_undated_sessions_show_no_day(tmp_path: Path, scripted: bool) -> None:
         assert "2024" not in str(model.prompts)
 
 
+@pytest.mark.slow
 def test_the_summary_comes_back_in_time_order_each_sentence_with_its_turns(tmp_path: Path) -> None:
     with theanine.open(str(tmp_path / "m.db"), method=METHOD) as agent:
         agent.user(read_histories(HARBOUR).histories[0].name).log(
