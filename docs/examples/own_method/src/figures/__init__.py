@@ -35,7 +35,7 @@ class Figures:
         self.config = config or FiguresConfig()
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
-        return Estimate()  # remembering asks no language model
+        return Estimate()  # remembering calls no language model
 
     async def remember(
         self,
