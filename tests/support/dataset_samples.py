@@ -51,3 +51,55 @@ def long_mt() -> list[dict[str, Any]]:
             "turns": [[0], [2]],
         }
     ]
+
+
+def causal_graph() -> dict[str, Any]:
+    """Return a graph of four nodes, told in two sessions; no turn tells the last node."""
+    actions = (
+        "skipped the backup of the ledger",
+        "the ledger was lost in a fire",
+        "copied the ledger to a second house every evening",
+        "bought an umbrella",
+    )
+    return {
+        "graph": {
+            "id": 0,
+            "nodes": [{"id": n, "person": "Ana", "action": text} for n, text in enumerate(actions)],
+            "edges": [
+                {"from": 0, "to": 1, "relation": "caused"},
+                {"from": 2, "to": 1, "relation": "prevented"},
+                {"from": 3, "to": 0, "relation": "enabled"},
+            ],
+        },
+        "conversations": [
+            {
+                "sessions": [
+                    {
+                        "number": 1,
+                        "date_time": "2023-05-08 09:00",
+                        "turns": [
+                            {"speaker": "Ana", "text": "I skipped the ledger's backup tonight."},
+                            {"speaker": "Bo", "text": "Hello, how is the office?"},
+                        ],
+                    },
+                    {
+                        "number": 2,
+                        "date_time": "2023-05-22 09:00",
+                        "turns": [
+                            {"speaker": "Ana", "text": "There was a fire, the ledger is lost."},
+                            {"speaker": "Ana", "text": "Now I copy it to a second house."},
+                        ],
+                    },
+                ]
+            }
+        ],
+        "qa": [
+            {
+                "category": 11,
+                "question": "Why was the ledger lost?",
+                "answer": "no backup",
+                "evidence_nodes": [0, 1],
+            },
+            {"category": 17, "question": "And now?", "answer": "", "evidence_nodes": [3]},
+        ],
+    }

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.dataset_samples import locomo_questions, long_mt
+from support.dataset_samples import causal_graph, locomo_questions, long_mt
 from support.history_samples import msc, save
 from support.real_data import DATA, needs_data
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.datasets.evidence import read_evidence
+from theanine_bench.datasets.formats.causaleval import CausalEdge, read_causal_graphs
 from theanine_bench.datasets.formats.longmt import ONE_SIDED
 from theanine_bench.datasets.formats.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
@@ -324,6 +325,37 @@ def test_the_faults_of_real_files_are_counted(
 
 
 @pytest.mark.data
+def test_causal_questions_name_the_turns_that_tell_their_nodes(tmp_path: Path) -> None:
+    file = save(tmp_path, "graph_0.json", causal_graph())
+    for path in (file, tmp_path):
+        [one] = read_evidence(path)
+        [question] = one.questions
+        assert (question.id, question.category) == ("graph_0/1", "attribution")
+        assert question.gold == {("", "S1:1"), ("", "S2:1")}
+        assert [one.category for one in one.unlabeled] == ["update"]
+        assert one.dropped == {"nodes that no turn tells": 1, "questions without evidence": 1}
+    [graph] = read_causal_graphs(file)
+    assert graph.turns == {0: "S1:1", 1: "S2:1", 2: "S2:2"}
+    assert graph.edges == [
+        CausalEdge(older="S1:1", newer="S2:1", relation="caused"),
+        CausalEdge(older="S2:1", newer="S2:2", relation="prevented"),
+    ]
+
+
+def test_a_fault_in_a_causal_graph_is_named(tmp_path: Path) -> None:
+    record = causal_graph()
+    record["qa"][1]["evidence_nodes"] = "3"
+    with pytest.raises(BadInput, match=r"graph_0.json, qa\[1\].evidence_nodes: expected a list"):
+        read_evidence(save(tmp_path, "graph_0.json", record))
+
+
+@needs_data()
+def test_real_causal_nodes_are_all_told() -> None:
+    graphs = read_causal_graphs(DATA / "causaleval")
+    assert sum(len(graph.turns) for graph in graphs) == 110
+    assert not any(graph.labeled.dropped for graph in graphs)
+
+
 @needs_data()
 def test_real_exchanges_name_both_speakers(tmp_path: Path) -> None:
     file = DATA / "secom_example" / "example.json"
