@@ -1,7 +1,8 @@
 """Retrieval metrics of a result: ``recall@K``, ``nDCG@K``, ``session hit@K``, ``DCG``, ``MRR``,
-``within N`` (evidence recalled within N tokens).
+``within N`` (evidence recalled within N tokens), ``tokens N`` (tokens of that recollection).
 
-They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.retrieval` writes it.
+They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.retrieval` writes it, and the last
+two as :mod:`theanine_bench.tasks.evidence` does.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from theanine.llm.chat import ScopedChat
 from theanine_bench.metrics.ranking import dcg, hit_at, ndcg_at, recall_at, reciprocal_rank
 from theanine_bench.samples import SampleResult, Score
 
-NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N")
-_NAME = re.compile(r"(recall@|session hit@|nDCG@|within )(\d+)|(DCG|MRR)")
+NAMES = ("recall@K", "session hit@K", "nDCG@K", "DCG", "MRR", "within N", "tokens N")
+_NAME = re.compile(r"(recall@|session hit@|nDCG@|within |tokens )(\d+)|(DCG|MRR)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,22 @@ class RetrievalMetric:
         match = _NAME.fullmatch(self.name)
         assert match
         kind, k = match[1] or match[3], int(match[2] or 0)
-        ranked, gold = output["ranked"], output["gold"]
+        gold = output["gold"]
         match kind:
             case "recall@":
-                return recall_at(ranked, gold, k)
+                return recall_at(output["ranked"], gold, k)
             case "session hit@":
                 return hit_at(output["sessions"], output["gold_sessions"], k)
             case "nDCG@":
-                return ndcg_at(ranked, gold, k, output["gold_units"])
+                return ndcg_at(output["ranked"], gold, k, output["gold_units"])
             case "DCG":
-                return dcg(ranked, gold)
+                return dcg(output["ranked"], gold)
             case "MRR":
-                return reciprocal_rank(ranked, gold)
-            case _:
+                return reciprocal_rank(output["ranked"], gold)
+            case "within ":
                 return recall_at([output["within"][str(k)]], gold, 1)
+            case _:
+                return output["tokens"][str(k)]
 
 
 def find_metric(name: str) -> RetrievalMetric | None:

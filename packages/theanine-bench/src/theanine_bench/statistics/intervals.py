@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 2_000
+DRAWN_AT_ONCE = 1_000_000
+"""Values that are drawn at once, which limits the memory that many values take."""
 Floats = NDArray[np.float64]
 
 
@@ -82,5 +84,7 @@ def binomial_p_value(wins: int, decided: int, chance: float = 0.5) -> float:
 
 
 def _resampled_means(values: Floats, seed: int) -> Floats:
-    rng = np.random.default_rng(seed)
-    return values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(1)
+    rng, n = np.random.default_rng(seed), len(values)
+    rows = max(1, DRAWN_AT_ONCE // n)
+    sizes = [min(rows, RESAMPLES - done) for done in range(0, RESAMPLES, rows)]
+    return np.concatenate([values[rng.integers(0, n, (size, n))].mean(1) for size in sizes])
