@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from threading import Lock
 
@@ -60,6 +60,13 @@ class StaticEmbedder:
                 self._loaded = True
         blocks = (texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK))
         return np.concatenate([normalize_rows(_sum_vectors(block)) for block in blocks])
+
+
+@lru_cache(maxsize=20_000)
+def word_vector(word: str) -> NDArray[np.float32]:
+    """Return the vector of one word, ``(256,)``, unit norm or all zeros."""
+    ids = load_tokenizer().encode(sanitize(word), add_special_tokens=False).ids
+    return normalize_rows(_sum_rows([ids]) if ids else np.zeros((1, DIMENSION), np.float32))[0]
 
 
 @cache

@@ -36,22 +36,31 @@ _stemmer: Any = cast("Any", Stemmer).Stemmer("english")  # a C extension without
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return the English stem of a lower-case word; words of other scripts stay as they are."""
     return str(_stemmer.stemWord(word))
 
 
-def tokenize(text: str) -> list[str]:
-    """Split a text into stems without stop words; scripts without spaces into character bigrams."""
+def content_words(text: str) -> list[str]:
+    """Split a text into lower-case words without stop words.
+
+    Scripts without spaces are split into character bigrams.
+    """
     text = text.casefold()
     if text.isascii():
-        return [_stem(word) for word in _WORD.findall(text) if word not in _STOP_WORDS]
-    terms: list[str] = []
+        return [word for word in _WORD.findall(text) if word not in _STOP_WORDS]
+    words: list[str] = []
     for word in _WORD.findall(text):
         if _UNSPACED.search(word):
-            terms += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+            words += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
         elif word not in _STOP_WORDS:
-            terms.append(_stem(word))
-    return terms
+            words.append(word)
+    return words
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the stems of a text's content words, its terms."""
+    return [stem(word) for word in content_words(text)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +150,11 @@ class BM25Index:
             idf = self._idf(len(documents))
             scores[documents] += idf * counts * (K1 + 1) / (counts + norms[documents])
         return scores
+
+    def idf(self, term: str) -> float:
+        """Return the inverse document frequency of a term, indexed or not."""
+        posting = self._postings.get(term)
+        return self._idf(len(posting[0]) if posting else 0)
 
     def _idf(self, documents: int) -> float:
         """Return the inverse document frequency of a term in so many documents."""

@@ -90,6 +90,27 @@ class Unit:
     turn: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Why units score as they do for a query, before they are weighted.
+
+    Attributes:
+        total: the weighted sum of all evidence, ``(n,)``.
+        cosine: centered cosine of each unit alone, ``(n,)``, -1 to 1.
+        smoothed: standardized centered cosine with neighbors, ``(n,)``.
+        lexical: query terms that occur in a unit or its neighbors, weighted by idf, ``(n,)``.
+        saturations: BM25 saturation of each query term that is indexed, ``(t, n)``.
+        idf: inverse document frequency of these terms, ``(t,)``.
+    """
+
+    total: Scores
+    cosine: Scores
+    smoothed: Scores
+    lexical: Scores
+    saturations: NDArray[np.float32]
+    idf: NDArray[np.float32]
+
+
 class Ranking:
     """Units that are added over time, and their scores for a query."""
 
@@ -145,15 +166,25 @@ class Ranking:
 
     def scores(self, query: Query) -> Scores:
         """Score every unit; higher is better, no fixed scale."""
-        dense = standardize(self.dense.scores(np.asarray(query.vector, np.float32)))
+        return self.evidence(query).total
+
+    def evidence(self, query: Query) -> Evidence:
+        """Score every unit, and return the evidence of its score."""
+        cosine = self.dense.scores(np.asarray(query.vector, np.float32))
+        dense = standardize(cosine)
+        smoothed = standardize(self.smoothing.smooth(dense))
         saturations, idf = self.lexical.saturations(self.query_terms(query))
         # A term counts for a unit if it occurs in the unit or in a neighbor.
-        lexical = np.einsum("t,tn->n", idf, self.smoothing.noisy_or(saturations))
-        return self.combine(
-            query,
-            dense=dense,
-            smoothed=standardize(self.smoothing.smooth(dense)),
-            lexical=standardize(np.asarray(lexical, np.float32)),
+        lexical = np.asarray(
+            np.einsum("t,tn->n", idf, self.smoothing.noisy_or(saturations)), np.float32
+        )
+        return Evidence(
+            total=self.combine(query, dense=dense, smoothed=smoothed, lexical=standardize(lexical)),
+            cosine=cosine,
+            smoothed=smoothed,
+            lexical=lexical,
+            saturations=saturations,
+            idf=idf,
         )
 
     def combine(
@@ -189,6 +220,25 @@ class Ranking:
         if ranges := self._date_ranges(query):
             total += config.date * self._date_scores(ranges, selected)
         return total
+
+    def cues(self, query: Query, at: Positions) -> NDArray[np.float32]:
+        """Return what the query says besides its subject, for some units: ``(5, m)``.
+
+        The rows are: whether the unit is by the only speaker named, the number of speakers named,
+        whether it is the asker's where the query says "I", how close it is to the days named, and
+        whether any are.
+        """
+        cues = np.zeros((5, len(at)), np.float32)
+        named = self._names.find(query.cue)
+        if len(named) == 1:
+            cues[0] = self._speaker_scores(next(iter(named)), at)
+        cues[1] = len(named)
+        if speaks_of_asker(query.cue) and (asker := self._find_asker(query.asker)):
+            cues[2] = self._speaker_scores(asker, at)
+        if ranges := self._date_ranges(query):
+            cues[3] = self._date_scores(ranges, at)
+            cues[4] = 1
+        return cues
 
     def date_mask(self, query: Query) -> NDArray[np.bool_] | None:
         """Return which units are from days near those named in a query; None if it names none."""

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.clock import micros
-from theanine.embeddings.base import Vectors
+from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
+from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
@@ -71,6 +72,7 @@ class ScopeIndex:
         self._store = store
         self._ranking = Ranking(ranking)
         self.approximate = ApproximateSearch(self._ranking)
+        self._candidates = CandidateIndex(ranking)
         self._positions: dict[int, int] = {}
         self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._session_ids: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -78,6 +80,7 @@ class ScopeIndex:
         self._kind_codes: dict[str, int] = {}
         self._kinds: GrowingArray[np.int16] = GrowingArray(np.int16)
         self._turns: dict[int, Turn] = {}
+        self._memories_of_turn: dict[int, list[int]] = {}
         self._recall_times: dict[int, list[datetime]] = {}
         # What was read from the store so far: the highest id or the count of each.
         self._read_memories = self._read_sessions = self._read_marks = self._read_recalls = 0
@@ -124,6 +127,8 @@ class ScopeIndex:
         for memory in memories:
             self._positions[memory.id] = len(self.memories)
             self.memories.append(memory)
+            for turn in memory.source_turns:
+                self._memories_of_turn.setdefault(turn, []).append(memory.id)
         units = [
             Unit(
                 text=memory.text,
@@ -151,6 +156,10 @@ class ScopeIndex:
 
     def __getitem__(self, memory: int) -> Memory:
         return self.memories[self._positions[memory]]
+
+    def memories_of_turn(self, turn: int) -> Sequence[int]:
+        """Return the ids of the memories that a turn supports."""
+        return self._memories_of_turn.get(turn, ())
 
     def order(self, memory: int) -> tuple[datetime, int]:
         """Sort key of memory ids by time."""
@@ -264,6 +273,17 @@ class ScopeIndex:
         found = best if positions is None else positions[best]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
 
+    async def candidates(self, embedder: Embedder) -> CandidateIndex:
+        """Return the candidates of recall: all turns logged so far, and a model's statements."""
+        index = self._candidates
+        async with index.lock:
+            if index.last_turn < self.state.turns:
+                turns = await self._store.turns(self.scope, after=index.last_turn)
+            else:
+                turns = []
+            await index.extend(turns, self.memories, embedder)
+        return index
+
     # Turns
 
     async def turns(self, ids: Sequence[int]) -> list[Turn]:
@@ -319,7 +339,7 @@ class ScopeIndex:
     @property
     def size(self) -> int:
         """Approximate use of main memory, in memories."""
-        return BASE_SIZE + len(self.memories) + len(self._turns)
+        return BASE_SIZE + len(self.memories) + len(self._turns) + len(self._candidates)
 
 
 class ScopeCache:

@@ -123,8 +123,12 @@ class Store(Protocol):
         session: int | None = None,
         ids: Sequence[int] | None = None,
         last: int | None = None,
+        after: int = 0,
     ) -> list[Turn]:
-        """Return turns by number: of one session, of given ids, or the ``last`` n of those."""
+        """Return turns by number: of one session, of given ids, or the ``last`` n of those.
+
+        Without ``ids``, only those numbered above ``after``.
+        """
         ...
 
     async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:

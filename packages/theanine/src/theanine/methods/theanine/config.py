@@ -18,6 +18,10 @@ class TheanineConfig(RecallConfig):
             ``memory``, or for the whole ``session``.
         link_to: ``recent`` links to the most recent related memory of each component, ``all`` to
             every related memory (THEANINE-ALL).
+        search: ``log`` recalls from all turns, memories and timelines; ``memories`` from timelines
+            alone (the paper).
+        timelines: False leaves links out of a recall from the log (ablation).
+        budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
         retrieved: number of memories retrieved before a reply (k), also with a token budget.
         retrieval: ``dense`` ranks by cosine, ``hybrid`` by all evidence of
             :class:`theanine.retrieval.ranking.RankingConfig`.
@@ -30,6 +34,9 @@ class TheanineConfig(RecallConfig):
         shuffle: split timelines into memories in random order (ablation).
     """
 
+    search: Literal["log", "memories"] = "log"
+    timelines: bool = True
+    budget: int | None = 1_000
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
     link_to: Literal["recent", "all"] = "recent"
@@ -50,5 +57,11 @@ class TheanineConfig(RecallConfig):
     def paper(cls) -> TheanineConfig:
         """Return the paper's values."""
         return cls(
-            relating="pairs", query_turns=None, retrieval="dense", rationale=True, whole=True
+            search="memories",
+            budget=None,
+            relating="pairs",
+            query_turns=None,
+            retrieval="dense",
+            rationale=True,
+            whole=True,
         )

@@ -35,6 +35,7 @@ from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.limit_statements import retrieved_position
 from theanine.methods.theanine.link import choose_links
+from theanine.methods.theanine.recall_log import recall_from_log
 from theanine.methods.theanine.refine import format_timeline, refine
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.sample_timelines import longest_paths, sample_timelines
@@ -95,6 +96,8 @@ class Theanine(MethodBase[TheanineConfig]):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Phase II: retrieve memories, sample their timelines, refine them."""
         config = self.config
+        if config.search == "log":
+            return await recall_from_log(dialogue, context, config)
         query = query_text(dialogue, config.query_turns)
         budget = context.token_budget(config.budget)
         ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)

@@ -175,10 +175,11 @@ class SqlStore:
         session: int | None = None,
         ids: Sequence[int] | None = None,
         last: int | None = None,
+        after: int = 0,
     ) -> list[Turn]:
         quick = ids is not None and len(ids) <= _QUICK_IDS
         read = self._read_quickly if quick else self.read
-        return await read(turns.load_turns, scope, session=session, ids=ids, last=last)
+        return await read(turns.load_turns, scope, session=session, ids=ids, last=last, after=after)
 
     # remembering
 

@@ -444,13 +444,14 @@ def load_turns(
     session: int | None = None,
     ids: Sequence[int] | None = None,
     last: int | None = None,
+    after: int = 0,
 ) -> list[Turn]:
     """Return turns by number; the three filters can be combined."""
     if last == 0:
         return []
     params = scope_params(scope)
     if ids is None:
-        query = _SELECT_SCOPE_TURNS
+        query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after)
         if session is not None:
             query = query.where(t.turn.c.session == session)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id

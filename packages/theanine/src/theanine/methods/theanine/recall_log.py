@@ -1,0 +1,333 @@
+"""Recall from the whole log: passages of turns and a model's statements, joined into timelines.
+
+Beyond the paper. Everything that was said is a candidate, remembered or not. The best candidates
+bring in what their memories are linked with. What is linked is returned as one part, in order of
+time; everything else is grouped by session and day. All of it shares one token budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache, partial
+from itertools import pairwise, zip_longest
+
+from theanine.graph import Graph
+from theanine.llm.gather import gather
+from theanine.methods.base import Context
+from theanine.methods.shared.recall import build_query, query_text
+from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.refine import refine
+from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
+from theanine.retrieval.lexical import tokenize
+from theanine.retrieval.scope_index import ScopeIndex
+from theanine.text.cues import NEGATION, normal
+from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker, one_line
+from theanine.tokenizer import count_tokens
+from theanine.types import (
+    LOCAL_MODEL,
+    Memory,
+    Part,
+    Recollection,
+    Relation,
+    Timeline,
+    Turn,
+    Utterance,
+)
+
+EXPANDED = 5
+"""Best candidates whose links bring in others."""
+LINK_COST = 2.0
+"""What each link on the way takes off the score of a linked candidate."""
+MAX_LINKS = 3
+"""Links on the way from a candidate to one that it brings in."""
+MIN_LINE_TOKENS = 5
+"""Below this remaining budget no further line fits."""
+CUT = "…"
+"""Stands for the passages of a turn that are left out."""
+_CUT_TOKENS = 3
+_RELATIONS = {
+    Relation.CHANGED: "this changed",
+    Relation.CAUSE: "this led to",
+    Relation.REASON: "the reason",
+    Relation.HINDERED_BY: "this stood in the way",
+    Relation.REACT: "the feeling after that",
+    Relation.WANT: "the wish after that",
+}
+"""How a line says what it has to do with the one before it in a timeline."""
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """One line of the recollection: the selected passages of a turn, or one statement.
+
+    Attributes:
+        owner: the turn or the memory.
+        passages: the selected candidates of that owner.
+        repetitions: other turns that say the same.
+        memories: the memories that the line stands for, by id.
+    """
+
+    owner: Turn | Memory
+    passages: list[RankedCandidate] = field(default_factory=list[RankedCandidate])
+    repetitions: list[Turn] = field(default_factory=list[Turn])
+    memories: list[Memory] = field(default_factory=list[Memory])
+
+    @property
+    def score(self) -> float:
+        return max(passage.score for passage in self.passages)
+
+    @property
+    def day(self) -> str:
+        return day_label(self.owner.at, self.owner.dated)
+
+    @property
+    def text(self) -> str:
+        """The line without its day."""
+        if isinstance(self.owner, Memory):
+            return one_line(self.owner.text)
+        spans = sorted(passage.candidate.span for passage in self.passages)
+        words = self.owner.full_text
+        pieces = [CUT] if spans[0][0] > 0 else []
+        for (start, end), (following, _) in pairwise([*spans, (len(words), 0)]):
+            pieces.append(one_line(words[start:end]))
+            if words[end:following].strip():
+                pieces.append(CUT)
+        if self.repetitions:
+            last = max(self.repetitions, key=lambda turn: turn.at)
+            when = f", last on {day_label(last.at, True)}" if last.dated else ""
+            pieces.append(f"(said {len(self.repetitions) + 1} times{when})")
+        return f"{format_speaker(self.owner.speaker)}: {' '.join(pieces)}"
+
+
+async def recall_from_log(
+    dialogue: Sequence[Utterance], context: Context, config: TheanineConfig
+) -> Recollection:
+    """Return the best passages and statements that fit the budget, with their timelines."""
+    query = query_text(dialogue, config.query_turns)
+    index = context.index
+    candidates = await index.candidates(context.embedder)
+    if not query or not len(candidates):
+        return Recollection(query=query)
+    built = await build_query(query, dialogue, context, "hybrid")
+    current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
+    ranked = [found for found in candidates.search(built) if _is_eligible(found, current)]
+    if config.timelines:
+        ranked = _with_linked(ranked, candidates, index)
+    lines = _select(ranked, candidates, context.token_budget(config.budget))
+    for line in lines:
+        line.memories = [
+            index[memory] for memory in _memories_of(line.passages[0].candidate, index)
+        ]
+    paths = _paths(lines, index.graph) if config.timelines else []
+    calls = [partial(_timeline_part, path, dialogue, context, config) for path in paths]
+    parts = await gather(calls)
+    linked = {line for path in paths for line in path.values()}
+    parts += await _excerpts([line for line in lines if line not in linked], index)
+    parts.sort(key=_part_order)
+    return Recollection(query=query, parts=tuple(parts))
+
+
+def _is_eligible(ranked: RankedCandidate, current: set[int]) -> bool:
+    """Whether a candidate is neither of the current dialogue nor a notice of ours."""
+    turn = ranked.candidate.turn
+    return turn is None or (turn.id not in current and NO_MODEL_NOTICE not in turn.text)
+
+
+def _memories_of(candidate: Candidate, index: ScopeIndex) -> Sequence[int]:
+    """Return the memories of a candidate's turn, or its own one."""
+    if candidate.turn is None:
+        assert candidate.memory is not None
+        return [candidate.memory.id]
+    return index.memories_of_turn(candidate.turn.id)
+
+
+def _with_linked(
+    ranked: Sequence[RankedCandidate], candidates: CandidateIndex, index: ScopeIndex
+) -> list[RankedCandidate]:
+    """Raise the candidates that the best ones are linked with; return all, best first."""
+    scores = {found.candidate: found.score for found in ranked}
+    for found in ranked[:EXPANDED]:
+        for memory, links in _linked(_memories_of(found.candidate, index), index.graph):
+            for candidate in candidates.of_memory(index[memory]):
+                raised = found.score - links * LINK_COST
+                scores[candidate] = max(scores.get(candidate, raised), raised)
+    reranked = [RankedCandidate(candidate, score) for candidate, score in scores.items()]
+    return sorted(reranked, key=lambda found: -found.score)
+
+
+def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, int]]:
+    """Yield the memories before and after some on their timelines, with the links between."""
+    for neighbors in (graph.older, graph.newer):
+        seen, reached = set(memories), list(memories)
+        for links in range(1, MAX_LINKS + 1):
+            reached = [to for memory in reached for to in neighbors.get(memory, ())]
+            reached = [memory for memory in dict.fromkeys(reached) if memory not in seen]
+            seen.update(reached)
+            yield from ((memory, links) for memory in reached)
+
+
+def _select(
+    ranked: Sequence[RankedCandidate], candidates: CandidateIndex, budget: int | None
+) -> list[_Line]:
+    """Select candidates, best first, whose lines and days fit the budget.
+
+    A statement whose sources are selected is skipped, and so is what repeats a selected line: that
+    line says how often.
+    """
+    lines: dict[Turn | Memory, _Line] = {}
+    by_content: dict[tuple[str, bool, frozenset[str]], _Line] = {}
+    days: set[tuple[int, str]] = set()
+    quoted: set[int] = set()
+    remaining = budget if budget is not None else float("inf")
+    for found in ranked:
+        if remaining < MIN_LINE_TOKENS:
+            break
+        owner = found.candidate.turn or found.candidate.memory
+        assert owner is not None
+        if (
+            isinstance(owner, Memory)
+            and owner.source_turns
+            and quoted.issuperset(owner.source_turns)
+        ):
+            continue
+        line = lines.get(owner) or _Line(owner)
+        content = _content(found.candidate)
+        if isinstance(owner, Turn) and (same := by_content.get(content)) and same is not line:
+            if owner not in same.repetitions:
+                same.repetitions.append(owner)
+            continue
+        day = (owner.session, line.day)
+        cost = candidates.tokens(found.candidate) + (_CUT_TOKENS if line.passages else 0)
+        if day not in days:
+            cost += _heading_tokens(line.day)
+        if cost > remaining:
+            continue
+        remaining -= cost
+        days.add(day)
+        line.passages.append(found)
+        lines[owner] = by_content[content] = line
+        if isinstance(owner, Turn):
+            quoted.add(owner.id)
+    selected = list(lines.values())
+    while budget is not None and count_tokens(_format(sorted(selected, key=_order))) > budget:
+        selected.remove(min(selected, key=lambda line: line.score))
+    return selected
+
+
+def _content(candidate: Candidate) -> tuple[str, bool, frozenset[str]]:
+    """Return what two candidates have in common if one only repeats the other."""
+    text = candidate.text
+    speaker = candidate.turn.speaker if candidate.turn else ""
+    return speaker, NEGATION.search(normal(text)) is not None, frozenset(tokenize(text))
+
+
+@lru_cache(maxsize=10_000)
+def _heading_tokens(day: str) -> int:
+    return count_tokens(f"\n-- {day}")
+
+
+def _order(line: _Line) -> tuple[datetime, int, int]:
+    return (line.owner.at, line.owner.session, line.owner.id)
+
+
+def _part_order(part: Part) -> tuple[datetime, int]:
+    """Sort key of parts: the time of what they begin with."""
+    first = [(turn.at, turn.id) for turn in part.source_turns[:1]]
+    return min(first + [memory.order for memory in part.memories[:1]])
+
+
+def _paths(lines: Sequence[_Line], graph: Graph) -> list[dict[int, _Line]]:
+    """Return paths of linked memories with their lines, oldest first; no line is in two paths.
+
+    Paths start at the best line and grow to both sides, each time by the best linked line.
+    """
+    by_memory = {memory.id: line for line in lines for memory in line.memories}
+    free = set(lines)
+    paths: list[dict[int, _Line]] = []
+    for line in sorted(lines, key=lambda line: -line.score):
+        for memory in line.memories if line in free else ():
+            path = [memory.id]
+            taken = {line}
+            for neighbors, end in ((graph.older, 0), (graph.newer, -1)):
+                while linked := [
+                    other
+                    for other in neighbors.get(path[end], ())
+                    if by_memory.get(other) in free - taken
+                ]:
+                    best = max(linked, key=lambda other: by_memory[other].score)
+                    path.insert(len(path) if end else 0, best)
+                    taken.add(by_memory[best])
+            if len(path) > 1:
+                free -= taken
+                paths.append({memory: by_memory[memory] for memory in path})
+                break
+    return paths
+
+
+async def _timeline_part(
+    path: Mapping[int, _Line],
+    dialogue: Sequence[Utterance],
+    context: Context,
+    config: TheanineConfig,
+) -> Part:
+    """Return linked lines as one part; a model, if there is one, refines their memories."""
+    index, lines = context.index, list(path.values())
+    links = [index.graph.links[pair] for pair in pairwise(path)]
+    best = max(path, key=lambda memory: path[memory].score)
+    timeline = Timeline(
+        memories=tuple(index[memory] for memory in path), links=tuple(links), retrieved=best
+    )
+    chat = context.chat if config.refine else None
+    if chat:
+        text = await refine(timeline, dialogue, chat, whole=config.whole)
+    else:
+        text = _format(lines, [None, *(link.relation for link in links)])
+    return Part(
+        text=text,
+        memories=timeline.memories,
+        source_turns=await _source_turns(lines, index),
+        timeline=timeline,
+        score=path[best].score,
+        made_by=chat.model if chat else LOCAL_MODEL,
+    )
+
+
+async def _excerpts(lines: Sequence[_Line], index: ScopeIndex) -> list[Part]:
+    """Return one part for the lines of each session and day."""
+    groups: dict[tuple[int, str], list[_Line]] = {}
+    for line in sorted(lines, key=_order):
+        groups.setdefault((line.owner.session, line.day), []).append(line)
+    return [
+        Part(
+            text=_format(group),
+            memories=tuple({m.id: m for line in group for m in line.memories}.values()),
+            source_turns=await _source_turns(group, index),
+            score=max(line.score for line in group),
+        )
+        for group in groups.values()
+    ]
+
+
+def _format(lines: Sequence[_Line], relations: Sequence[Relation | None] = ()) -> str:
+    """Return lines in their order; each change of day adds a heading."""
+    result: list[str] = []
+    day = ""
+    for line, relation in zip_longest(lines, relations):
+        if line.day != day:
+            result.append(f"-- {line.day}")
+            day = line.day
+        cause = f"({_RELATIONS[relation]}) " if relation and relation in _RELATIONS else ""
+        result.append(cause + line.text)
+    return "\n".join(result)
+
+
+async def _source_turns(lines: Sequence[_Line], index: ScopeIndex) -> tuple[Turn, ...]:
+    turns = {line.owner.id: line.owner for line in lines if isinstance(line.owner, Turn)}
+    turns |= {turn.id: turn for line in lines for turn in line.repetitions}
+    of_statements = {
+        turn for line in lines if isinstance(line.owner, Memory) for turn in line.owner.source_turns
+    }
+    turns |= {turn.id: turn for turn in await index.turns(sorted(of_statements - set(turns)))}
+    return tuple(sorted(turns.values(), key=lambda turn: (turn.at, turn.id)))

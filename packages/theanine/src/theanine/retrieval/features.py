@@ -1,0 +1,224 @@
+"""Features of the best candidates, from which :mod:`theanine.retrieval.relevance` reranks them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theanine.embeddings.static import word_vector
+from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.lexical import content_words, stem
+from theanine.retrieval.neighbors import Positions
+from theanine.retrieval.query import Query
+from theanine.retrieval.ranking import Evidence, Ranking, Unit
+from theanine.retrieval.scoring import inner_products, standardize
+
+Matrix = NDArray[np.float32]
+
+_TEXT_CUES = {
+    "time": r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weeks?|months?|years?|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
+    r"september|october|november|december|weekend|recently|soon|now|just)\b",
+    "number": r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|few|couple|dozen|many|"
+    r"several)\b",
+    "greeting": r"^\W*(?:hey|hi|hello|thanks|thank you|bye|wow|cool|great|nice|awesome|congrats|"
+    r"sounds)\b",
+    "first person": r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b",
+    "question": r"[?？]\s*$",
+}
+_QUESTION_CUES = {
+    "when": r"\bwhen\b|\bwhat (?:day|date|year|month|time)\b|\bhow long\b",
+    "who": r"\bwho(?:se|m)?\b",
+    "where": r"\bwhere\b|\b(?:what|which) (?:country|city|place|state)\b",
+    "how many": r"\bhow (?:many|much|often)\b",
+    "why": r"\bwhy\b|\breason\b",
+    "how": r"\bhow\b",
+    "what": r"\bwhat|which\b",
+    "would": r"\b(?:would|could|might|likely)\b",
+    "yes or no": r"^(?:is|are|was|were|did|does|do|has|have|had|can|will)\b",
+    "all": r"\border\b|\blist\b|\ball\b",
+}
+_text_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _TEXT_CUES.items()}
+_question_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _QUESTION_CUES.items()}
+_CAPITALIZED = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-z]+")
+
+FEATURES = (
+    *("score", "log rank", "gap", "cosine", "dense", "smoothed", "lexical", "own lexical"),
+    *("coverage", "own coverage", "matched terms", "rarest term"),
+    *("soft match", "strong soft match", "weakest soft match", "soft match nearby"),
+    *("speaker", "speakers named", "asker", "date", "date named"),
+    *("terms before", "terms after", "question before"),
+    *("length", "capitalized", "first in session", "place in turn", "passages of turn"),
+    *_TEXT_CUES,
+    *(f"asks {name}" for name in _QUESTION_CUES),
+    "query length",
+)
+"""The columns of :meth:`UnitFeatures.matrix`."""
+_QUESTION = -1  # column of "question" in the fixed features
+STRONG_MATCH = 0.45
+"""Cosine of two words above which they count as related."""
+
+
+@cache
+def _mean_word() -> NDArray[np.float32]:
+    """Return the mean of common words' vectors, ``(256,)``: what all words have in common."""
+    common = "time day year people way work home friend family thing life week place good new go"
+    return np.mean([word_vector(word) for word in common.split()], axis=0)
+
+
+def _centered_words(words: Sequence[str]) -> Matrix:
+    rows = np.stack([word_vector(word) for word in words]) - _mean_word()
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(norms, 1e-6), np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassagePlace:
+    """Where a unit stands in its turn.
+
+    Attributes:
+        text: its words, without the speaker.
+        number: number of the passage in its turn, from 0.
+        passages: how many passages the turn has.
+    """
+
+    text: str
+    number: int = 0
+    passages: int = 1
+
+
+class UnitFeatures:
+    """What the features need to know of each unit of a ranking, extended along with it."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self._ranking = ranking
+        self._word_numbers: dict[str, int] = {}
+        self._words: list[str] = []
+        self._vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
+        self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
+        self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
+        self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._fixed: GrowingArray[np.float32] = GrowingArray(np.float32)
+
+    def extend(self, units: Sequence[Unit], places: Sequence[PassagePlace]) -> None:
+        """Add units in the order of the ranking."""
+        numbers, known = self._word_numbers, len(self._words)
+        for unit, place in zip(units, places, strict=True):
+            words = dict.fromkeys(content_words(place.text))
+            for word in words:
+                if word not in numbers:
+                    numbers[word] = len(self._words)
+                    self._words.append(word)
+            self._unit_words.extend([numbers[word] for word in words])
+            self._starts.extend([len(self._unit_words)])
+            first = not len(self._sessions) or self._sessions.values[-1] != unit.session
+            self._sessions.extend([unit.session])
+            self._fixed.extend([_fixed_features(place, len(words), first)])
+        if len(self._words) > known:
+            self._vectors.extend(_centered_words(self._words[known:]))
+
+    def matrix(self, query: Query, evidence: Evidence, at: Positions) -> Matrix:
+        """Return the features of the units at some positions, best first: ``(m, features)``.
+
+        Args:
+            evidence: the scores of all units by :meth:`Ranking.evidence`.
+            at: positions of the best units by total score, best first.
+        """
+        total = standardize(evidence.total)
+        index = self._ranking.lexical
+        words = content_words(self._ranking.without_speakers(query.text))
+        weights = np.array([index.idf(stem(word)) for word in words], np.float32)
+        whole = max(sum(index.idf(term) for term in {stem(word) for word in words}), 1e-6)
+        share = weights / weights.sum() if len(weights) else weights
+        before, inside, after = self._soft_matches(words, at)
+        around, same = self._around(at)
+        terms = np.where(same, evidence.saturations[:, around], 0)
+        own = np.einsum("t,tdm->dm", evidence.idf, terms)
+        matched = terms[:, 1] > 0
+        questions = np.where(same, self._fixed.values[around, _QUESTION], 0)
+        ones = np.ones(len(at), np.float32)
+        columns: list[NDArray[np.floating]] = [
+            evidence.total[at],
+            np.log1p(np.arange(len(at))),
+            total[at[:1]] - total[at],
+            evidence.cosine[at],
+            standardize(evidence.cosine)[at],
+            evidence.smoothed[at],
+            evidence.lexical[at],
+            own[1],
+            evidence.lexical[at] / whole,
+            own[1] / whole,
+            matched.sum(axis=0),
+            (matched * evidence.idf[:, None]).max(axis=0, initial=0),
+            share @ inside,
+            share @ np.where(inside > STRONG_MATCH, inside, 0),
+            inside.min(axis=0, initial=1) if len(words) else 0 * ones,
+            share @ np.maximum(inside, 0.7 * np.maximum(before, 0.7 * after)),
+            *self._ranking.cues(query, at),
+            own[0] / whole,
+            own[2] / whole,
+            questions[0],
+            *self._fixed.values[at].T,
+            *(ones * bool(p.search(query.cue)) for p in _question_patterns.values()),
+            ones * np.log1p(len(words)),
+        ]
+        return np.stack([column.astype(np.float32) for column in columns], axis=1)
+
+    def _around(self, at: Positions) -> tuple[Positions, NDArray[np.bool_]]:
+        """Return the positions before, at and after each, and which are in its session: ``(3, m)``.
+
+        A position outside the units is replaced by a valid one.
+        """
+        around = at + np.arange(-1, 2)[:, None]
+        inside = np.clip(around, 0, len(self._sessions) - 1)
+        sessions = self._sessions.values
+        return inside, (around == inside) & (sessions[inside] == sessions[at])
+
+    def _soft_matches(self, words: Sequence[str], at: Positions) -> Matrix:
+        """Return how well each query word matches the units before, at and after each position.
+
+        That is the highest cosine to one of the unit's words, at least 0: ``(3, words, m)``.
+        """
+        matches = np.zeros((3, len(words), len(at)), np.float32)
+        if not words:
+            return matches
+        around, same = self._around(at)
+        units, places = np.unique(around[same], return_inverse=True)
+        starts = self._starts.values
+        counts = starts[units + 1] - starts[units]
+        filled = counts > 0
+        if not filled.any():
+            return matches
+        offsets = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
+        flat = np.repeat(starts[units[filled]] - offsets, counts[filled]) + np.arange(counts.sum())
+        numbers, columns = np.unique(self._unit_words.values[flat], return_inverse=True)
+        rows = self._vectors.values[numbers]
+        # One row at a time: a matrix product would wait for busy cores.
+        cosines = np.stack([inner_products(rows, word) for word in _centered_words(words)])
+        cosines = np.maximum(cosines, 0)
+        best = np.zeros((len(words), len(units)), np.float32)
+        best[:, filled] = np.maximum.reduceat(cosines[:, columns], offsets, axis=1)
+        matches.transpose(0, 2, 1)[same] = best.T[places]
+        return matches
+
+
+def _fixed_features(place: PassagePlace, words: int, first: bool) -> list[float]:
+    text = place.text
+    return [
+        float(np.log1p(words)),
+        float(np.log1p(len(_CAPITALIZED.findall(text)))),
+        float(first),
+        float(place.number),
+        float(np.log1p(place.passages)),
+        *(
+            float(np.log1p(len(p.findall(text))))
+            if name == "first person"
+            else float(bool(p.search(text)))
+            for name, p in _text_patterns.items()
+        ),
+    ]

@@ -1,0 +1,70 @@
+"""Rerank the best candidates by a small network over their features.
+
+The network has one hidden layer beside a linear part; its weights ship in ``relevance.npz`` and are
+fitted by ``tools/fit_relevance.py`` on the questions of LoCoMo and BEAM, with a listwise softmax
+over each question's candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theanine.retrieval.features import FEATURES
+from theanine.retrieval.scoring import Scores
+
+CANDIDATES = 200
+"""Candidates that are reranked."""
+_SQRT_2_OVER_PI = 0.7978845608
+
+
+class RelevanceModel:
+    """Two networks over the same features, each with a linear part and one hidden layer.
+
+    One ranks the candidates of a question; the other estimates the probability that a candidate is
+    evidence for its answer, which is comparable between questions.
+
+    Args:
+        weights: ``mean`` and ``scale`` of the features, ``(f,)``, and for both networks, named
+            ``rank`` and ``relevance``: ``_linear``, ``(f,)``, ``_bias``, ``(1,)``, ``_hidden``,
+            ``(f, h)``, ``_shift`` and ``_output``, ``(h,)``.
+    """
+
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        self._weights = weights
+        if len(weights["mean"]) != len(FEATURES):
+            raise ValueError(
+                f"the weights are for {len(weights['mean'])} features, not for {len(FEATURES)}: "
+                "fit them again with tools/fit_relevance.py"
+            )
+
+    def scores(self, features: NDArray[np.float32]) -> Scores:
+        """Return a score for each row of features, ``(m,)``; higher is better, no fixed scale."""
+        return self._apply("rank", features)
+
+    def relevance(self, features: NDArray[np.float32]) -> Scores:
+        """Return the probability that each candidate is evidence, ``(m,)``, 0 to 1."""
+        return 1 / (1 + np.exp(-self._apply("relevance", features)))
+
+    def _apply(self, network: str, features: NDArray[np.float32]) -> Scores:
+        linear, bias, hidden, shift, output = (
+            self._weights[f"{network}_{part}"]
+            for part in ("linear", "bias", "hidden", "shift", "output")
+        )
+        x = (features - self._weights["mean"]) / self._weights["scale"]
+        z = x @ hidden + shift
+        gelu = 0.5 * z * (1 + np.tanh(_SQRT_2_OVER_PI * (z + 0.044715 * z**3)))
+        return np.asarray(x @ linear + bias + gelu @ output, np.float32)
+
+
+@cache
+def load_model() -> RelevanceModel:
+    """Load the bundled weights."""
+    content = (files("theanine.retrieval") / "relevance.npz").read_bytes()
+    with np.load(BytesIO(content)) as weights:
+        return RelevanceModel({name: weights[name] for name in weights.files})
