@@ -334,7 +334,9 @@ class Part:
         memories: the memories that the text was made from, in its order.
         source_turns: the turns that support those memories, in time order.
         timeline: the timeline that the text was made from, or None.
-        score: relevance of the retrieved memory; higher is better, the scale is the method's own.
+        score: rank score of what was retrieved; higher is better, the scale is the method's own.
+        relevance: probability that the part is evidence for the query, 0 to 1; None where the
+            method does not estimate it.
         made_by: the name of the model that wrote the text, or ``local``.
     """
 
@@ -343,6 +345,7 @@ class Part:
     source_turns: tuple[Turn, ...]
     timeline: Timeline | None = None
     score: float = 0.0
+    relevance: float | None = None
     made_by: str = LOCAL_MODEL
 
 

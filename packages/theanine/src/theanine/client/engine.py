@@ -14,7 +14,7 @@ from theanine.errors import NotFound, SettingsError, TheanineError
 from theanine.llm.base import Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chat
-from theanine.methods.base import Context, Method, Reply
+from theanine.methods.base import Context, Method, RecallOptions, Reply
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
@@ -22,6 +22,8 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store import open_store
 from theanine.types import Recollection, Scope, Utterance
+
+DEFAULT_OPTIONS = RecallOptions()
 
 
 class Engine:
@@ -80,19 +82,23 @@ class Engine:
             await self.store.close()
 
     async def recall(
-        self, dialogue: Sequence[Utterance], scope: Scope, budget: int | None = None
+        self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
     ) -> Recollection:
         """Retrieve what matters for the dialogue."""
-        return await self.method.recall(dialogue, await self.context(scope, budget))
+        return await self.method.recall(dialogue, await self.context(scope, options))
 
     async def reply(
-        self, dialogue: Sequence[Utterance], scope: Scope, speaker: str, budget: int | None = None
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        speaker: str,
+        options: RecallOptions = DEFAULT_OPTIONS,
     ) -> tuple[Reply, int]:
         """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
 
         A reply that is logged with this epoch is refused if something was erased in between.
         """
-        context = await self.context(scope, budget)  # both steps see the same memories
+        context = await self.context(scope, options)  # both steps see the same memories
         recollection = await self.method.recall(dialogue, context)
         reply = await self.method.respond(dialogue, recollection, speaker, context)
         return reply, context.index.state.epoch
@@ -123,7 +129,7 @@ class Engine:
             users = ", ".join(map(str, (await self.store.scopes())[:10])) or "nobody yet"
             raise NotFound(f"no user {scope} in this store; it has: {users}")
 
-    async def context(self, scope: Scope, budget: int | None = None) -> Context:
+    async def context(self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS) -> Context:
         """Return what the method may use for one recall or reply."""
         index = await self.indexes.get(scope)
         chat = self.chat.for_scope(scope) if self.chat else None
@@ -135,6 +141,6 @@ class Engine:
             embedder=self.embedder,
             index=index,
             rng=Random(self.options.seed),
-            budget=budget,
+            options=options,
             reranking=self.reranking,
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 from typing import Any, cast
 
 from theanine.client.engine import Engine
 from theanine.client.session import AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
-from theanine.errors import BadInput, NotFound, SettingsError
-from theanine.methods.base import Reply
+from theanine.errors import BadInput, NotFound
+from theanine.methods.base import RecallOptions, Reply
 from theanine.methods.theanine.method import longest_timelines
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
@@ -126,14 +127,37 @@ class AsyncUserMemory(ScopedOperations):
         return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user)
 
     async def recall(
-        self, dialogue: str | Sequence[Utterance], *, budget: int | None = None
+        self,
+        dialogue: str | Sequence[Utterance],
+        *,
+        budget: int | None = None,
+        limit: int | None = None,
+        min_relevance: float | None = None,
+        since: datetime | date | None = None,
+        until: datetime | date | None = None,
+        as_of: datetime | date | None = None,
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
-        ``budget`` caps the tokens of the recollection's text, counted by the bundled tokenizer.
+        Args:
+            budget: maximum tokens of the recollection's text, counted by the bundled tokenizer.
+            limit: maximum number of parts.
+            min_relevance: least relevance of a part, 0 to 1; the default is the method's.
+            since, until: only what was said at or after, and at or before; a date is the whole day
+                in UTC.
+            as_of: what was known then: nothing said later, and no change made later.
+
         Raises BadInput for an empty question and ModelError when a model fails.
         """
-        return await self._engine.recall(self._dialogue(dialogue), self.scope, _checked(budget))
+        options = RecallOptions(
+            budget=budget,
+            limit=limit,
+            min_relevance=min_relevance,
+            since=_moment(since, time.min),
+            until=_moment(until, time.max),
+            as_of=_moment(as_of, time.max),
+        )
+        return await self._engine.recall(self._dialogue(dialogue), self.scope, options)
 
     async def reply(
         self, dialogue: str | Sequence[Utterance], *, speaker: str = "", budget: int | None = None
@@ -146,7 +170,7 @@ class AsyncUserMemory(ScopedOperations):
             self._dialogue(dialogue),
             self.scope,
             speaker or assistant_name(self.scope),
-            _checked(budget),
+            RecallOptions(budget=budget),
         )
         return reply
 
@@ -249,8 +273,8 @@ class AsyncUserMemory(ScopedOperations):
         return await self._engine.store.forget(self.scope, session=session, memory=memory)
 
 
-def _checked(budget: object) -> int | None:
-    """Return the budget. Raises SettingsError for what isn't a number of tokens."""
-    if budget is not None and (type(budget) is not int or budget < 0):
-        raise SettingsError(f"the budget must be 0 or more tokens, not {budget!r}")
-    return budget
+def _moment(value: datetime | date | None, time_of_day: time) -> datetime | None:
+    """Return a date as a moment of that day in UTC; a datetime as it is."""
+    if value is None or isinstance(value, datetime):
+        return value
+    return datetime.combine(value, time_of_day, UTC)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from random import Random
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
+from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
@@ -25,6 +31,65 @@ from theanine.types import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    """What one recall may return.
+
+    Attributes:
+        budget: maximum tokens of the recollection (bundled tokenizer); None leaves the limit to the
+            method's own settings.
+        limit: maximum number of parts.
+        min_relevance: least relevance of a part, 0 to 1; None leaves it to the method.
+        since, until: only what was said at or after, and at or before.
+        as_of: recall what was known then: nothing said later, and no change made later.
+
+    Raises SettingsError for a value outside its range and for a time without a UTC offset.
+    """
+
+    budget: int | None = None
+    limit: int | None = None
+    min_relevance: float | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
+            raise SettingsError(f"the budget must be 0 or more tokens, not {self.budget!r}")
+        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
+            raise SettingsError(f"the limit must be at least 1 part, not {self.limit!r}")
+        if self.min_relevance is not None and not 0 <= self.min_relevance <= 1:
+            raise SettingsError(f"min_relevance must be from 0 to 1, not {self.min_relevance!r}")
+        for name in ("since", "until", "as_of"):
+            time = getattr(self, name)
+            if time is not None and time.utcoffset() is None:
+                raise SettingsError(f"{name} needs a UTC offset, such as {time.isoformat()}+00:00")
+
+    @property
+    def latest(self) -> datetime | None:
+        """The last moment that is searched; None for no bound."""
+        return min((at for at in (self.until, self.as_of) if at is not None), default=None)
+
+    @property
+    def bounds_time(self) -> bool:
+        """Whether anything is left out for its time."""
+        return self.since is not None or self.latest is not None
+
+    def includes(self, at: datetime) -> bool:
+        """Whether what was said at a time may be returned."""
+        latest = self.latest
+        return (self.since is None or at >= self.since) and (latest is None or at <= latest)
+
+    def time_mask(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which of some times, in microseconds since 1970, may be returned."""
+        mask = np.ones(len(times), bool)
+        if self.since is not None:
+            mask &= times >= micros(self.since)
+        if self.latest is not None:
+            mask &= times <= micros(self.latest)
+        return mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Everything that a method may use, for one scope.
 
@@ -34,8 +99,7 @@ class Context:
         embedder: embeds texts.
         index: the scope's memories, vectors, links and turns.
         rng: the only source of randomness.
-        budget: maximum tokens of the recollection (bundled tokenizer); None leaves the limit to the
-            method's own settings.
+        options: what this recall may return.
         reranking: reorders search results; None keeps their order.
         query_vectors: vectors of the queries embedded so far, by text.
     """
@@ -45,13 +109,13 @@ class Context:
     embedder: Embedder
     index: ScopeIndex
     rng: Random
-    budget: int | None = None
+    options: RecallOptions = RecallOptions()
     reranking: RerankConfig | None = None
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
     def token_budget(self, default: int | None) -> int | None:
         """Return the budget of this call, or else ``default``, the method's setting."""
-        return default if self.budget is None else self.budget
+        return default if self.options.budget is None else self.options.budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,10 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
+from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.retrieval.features import PassagePlace, UnitFeatures
+from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.lexical import content_words
 from theanine.retrieval.passages import Span, split_passages
 from theanine.retrieval.query import Query
@@ -69,7 +71,8 @@ class CandidateIndex:
     def __init__(self, config: RankingConfig | None = None) -> None:
         self._ranking = Ranking(config)
         self._features = UnitFeatures(self._ranking)
-        self._candidates: list[Candidate] = []
+        self._candidates = list[Candidate]()
+        self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._tokens: dict[Candidate, int] = {}
         self._of_turn: dict[int, list[Candidate]] = {}
         self._of_memory: dict[int, Candidate] = {}
@@ -109,6 +112,8 @@ class CandidateIndex:
         units = [unit for _, unit, _ in batch]
         self._ranking.extend(units, vectors)
         self._features.extend(units, [place for _, _, place in batch])
+        owners = [candidate.turn or candidate.memory for candidate, _, _ in batch]
+        self._times.extend([micros(owner.at) for owner in owners if owner is not None])
         for candidate, _, _ in batch:
             self._candidates.append(candidate)
             if candidate.turn is not None:
@@ -134,26 +139,39 @@ class CandidateIndex:
             if (passages := self._of_turn.get(turn))
         ]
 
-    def search(self, query: Query) -> list[RankedCandidate]:
-        """Return the best candidates, at most ``CANDIDATES``, best first."""
-        features, candidates = self.features(query)
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """Time of each candidate, in microseconds since 1970."""
+        return self._times.values
+
+    def search(self, query: Query, among: NDArray[np.bool_] | None = None) -> list[RankedCandidate]:
+        """Return the best candidates, at most ``CANDIDATES``, best first.
+
+        ``among`` is the mask of the candidates to search, in the order of ``times``.
+        """
+        features, candidates = self.features(query, among)
         if not candidates:
             return []
         model = load_model()
         scores, relevance = model.scores(features), model.relevance(features)
+        order: list[int] = np.argsort(-scores, kind="stable").tolist()
         return [
-            RankedCandidate(candidates[at], float(scores[at]), float(relevance[at]))
-            for at in np.argsort(-scores, kind="stable").tolist()
+            RankedCandidate(candidates[at], float(scores[at]), float(relevance[at])) for at in order
         ]
 
-    def features(self, query: Query) -> tuple[NDArray[np.float32], list[Candidate]]:
+    def features(
+        self, query: Query, among: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], list[Candidate]]:
         """Return the features of the candidates to be reranked, ``(m, features)``, and these."""
         if not self._candidates:
             return np.zeros((0, 0), np.float32), []
         evidence = self._ranking.evidence(query)
         n = len(self._candidates)
-        best = top_k(evidence.total, np.arange(n), min(n, CANDIDATES))
-        candidates = [self._candidates[at] for at in best.tolist()]
+        total = evidence.total if among is None else np.where(among, evidence.total, -np.inf)
+        best = top_k(total, np.arange(n), min(n, CANDIDATES))
+        best = best[np.isfinite(total[best])]
+        positions: list[int] = best.tolist()
+        candidates = [self._candidates[position] for position in positions]
         return self._features.matrix(query, evidence, best), candidates
 
 

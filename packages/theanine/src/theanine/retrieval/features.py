@@ -194,15 +194,21 @@ class UnitFeatures:
         filled = counts > 0
         if not filled.any():
             return matches
-        offsets = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
-        flat = np.repeat(starts[units[filled]] - offsets, counts[filled]) + np.arange(counts.sum())
-        numbers, columns = np.unique(self._unit_words.values[flat], return_inverse=True)
+        offsets: NDArray[np.int64] = np.cumsum(counts[filled]) - counts[filled]
+        flat: NDArray[np.int64] = np.arange(counts.sum(), dtype=np.int64)
+        flat += np.repeat(starts[units[filled]] - offsets, counts[filled])
+        words_at = self._unit_words.values[flat]
+        # Distinct words by a table, which takes a tenth of the time of sorting them.
+        columns = np.zeros(len(self._words), np.int64)
+        columns[words_at] = 1
+        numbers = np.flatnonzero(columns)
+        columns[numbers] = np.arange(len(numbers))
         rows = self._vectors.values[numbers]
         # One row at a time: a matrix product would wait for busy cores.
         cosines = np.stack([inner_products(rows, word) for word in _centered_words(words)])
         cosines = np.maximum(cosines, 0)
         best = np.zeros((len(words), len(units)), np.float32)
-        best[:, filled] = np.maximum.reduceat(cosines[:, columns], offsets, axis=1)
+        best[:, filled] = np.maximum.reduceat(cosines[:, columns[words_at]], offsets, axis=1)
         matches.transpose(0, 2, 1)[same] = best.T[places]
         return matches
 

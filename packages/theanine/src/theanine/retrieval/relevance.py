@@ -49,7 +49,7 @@ class RelevanceModel:
 
     def relevance(self, features: NDArray[np.float32]) -> Scores:
         """Return the probability that each candidate is evidence, ``(m,)``, 0 to 1."""
-        return 1 / (1 + np.exp(-self._apply("relevance", features)))
+        return np.asarray(1 / (1 + np.exp(-self._apply("relevance", features))), np.float32)
 
     def _apply(self, network: str, features: NDArray[np.float32]) -> Scores:
         linear, bias, hidden, shift, output = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from theanine.embeddings.base import Reranker, score_texts
 from theanine.errors import SettingsError
-from theanine.types import Memory
+
+T = TypeVar("T")
 
 DEFAULT_RERANK_DEPTH = 50
 
@@ -28,15 +30,18 @@ class RerankConfig:
             raise SettingsError(f"the reranker must read at least 1 memory, not {self.top}")
 
     async def rerank(
-        self, question: str, candidates: Sequence[tuple[Memory, float]]
-    ) -> list[tuple[Memory, float]]:
+        self,
+        question: str,
+        candidates: Sequence[tuple[T, float]],
+        text_of: Callable[[T], str],
+    ) -> list[tuple[T, float]]:
         """Return the candidates, best first, with the reranker's scores; ties keep their order.
 
         Unread candidates follow all read ones, with scores below the lowest by the same distance as
         they had before.
         """
         read, unread = candidates[: self.top], candidates[self.top :]
-        texts = [memory.text for memory, _ in read]
+        texts = [text_of(item) for item, _ in read]
         scores = [float(score) for score in await score_texts(self.reranker, question, texts)]
         order = sorted(range(len(read)), key=lambda i: -scores[i])
         best = [(read[i][0], scores[i]) for i in order]

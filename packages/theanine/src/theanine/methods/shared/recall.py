@@ -51,21 +51,31 @@ async def retrieve(
     built = await build_query(query, dialogue, context, mode)
     # The mask is made after the last await: the index may have grown meanwhile.
     mask = index.live_mask(*kinds) if kinds else None
+    if context.options.bounds_time:
+        in_time = context.options.time_mask(index.times)
+        mask = in_time if mask is None else mask & in_time
     reranking = context.reranking
     if reranking is None:
         return index.search(built, k, mode, among=mask)
     candidates = index.search(built, max(k, reranking.top), mode, among=mask)
-    return (await reranking.rerank(query, candidates))[:k]
+    return (await reranking.rerank(query, candidates, lambda memory: memory.text))[:k]
 
 
 async def build_query(
-    query: str, dialogue: Sequence[Utterance], context: Context, mode: RetrievalMode
+    query: str,
+    dialogue: Sequence[Utterance],
+    context: Context,
+    mode: RetrievalMode,
+    without_speakers: Callable[[str], str] | None = None,
 ) -> Query:
     """Return the query with its vector; the last turn gives the asker and the time.
 
+    ``without_speakers`` removes the names of speakers; by default, those of the memories.
+
     Each text is embedded once per context, as a query where the embedder distinguishes queries.
     """
-    topic = context.index.without_speakers(query) if mode == "hybrid" else query
+    remove = without_speakers or context.index.without_speakers
+    topic = remove(query) if mode == "hybrid" else query
     if topic not in context.query_vectors:
         context.query_vectors[topic] = await embed_queries(context.embedder, [topic])
     last = dialogue[-1]

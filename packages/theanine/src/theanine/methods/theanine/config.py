@@ -22,6 +22,8 @@ class TheanineConfig(RecallConfig):
             alone (the paper).
         timelines: False leaves links out of a recall from the log (ablation).
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
+        min_relevance: relevance that the best candidate in the log must have, 0 to 1; otherwise
+            nothing is recalled.
         retrieved: number of memories retrieved before a reply (k), also with a token budget.
         retrieval: ``dense`` ranks by cosine, ``hybrid`` by all evidence of
             :class:`theanine.retrieval.ranking.RankingConfig`.
@@ -37,6 +39,7 @@ class TheanineConfig(RecallConfig):
     search: Literal["log", "memories"] = "log"
     timelines: bool = True
     budget: int | None = 1_000
+    min_relevance: float = 0.0
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
     link_to: Literal["recent", "all"] = "recent"

@@ -8,19 +8,20 @@ time; everything else is grouped by session and day. All of it shares one token 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import pairwise, zip_longest
 
 from theanine.graph import Graph
 from theanine.llm.gather import gather
-from theanine.methods.base import Context
+from theanine.methods.base import Context, RecallOptions
 from theanine.methods.shared.recall import build_query, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
 from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
 from theanine.retrieval.lexical import tokenize
+from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.cues import NEGATION, normal
 from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker, one_line
@@ -79,6 +80,10 @@ class _Line:
         return max(passage.score for passage in self.passages)
 
     @property
+    def relevance(self) -> float:
+        return max(passage.relevance for passage in self.passages)
+
+    @property
     def day(self) -> str:
         return day_label(self.owner.at, self.owner.dated)
 
@@ -110,11 +115,19 @@ async def recall_from_log(
     candidates = await index.candidates(context.embedder)
     if not query or not len(candidates):
         return Recollection(query=query)
-    built = await build_query(query, dialogue, context, "hybrid")
+    built = await build_query(query, dialogue, context, "hybrid", candidates.without_speakers)
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
-    ranked = [found for found in candidates.search(built) if _is_eligible(found, current)]
+    options = context.options
+    mask = options.time_mask(candidates.times) if options.bounds_time else None
+    ranked = [found for found in candidates.search(built, mask) if _is_eligible(found, current)]
+    if context.reranking is not None:
+        ranked = await _reranked(query, ranked, context.reranking)
     if config.timelines:
-        ranked = _with_linked(ranked, candidates, index)
+        ranked = _with_linked(ranked, candidates, index, options)
+    if max((found.relevance for found in ranked), default=0) < config.min_relevance:
+        return Recollection(query=query)
+    if options.min_relevance is not None:
+        ranked = [found for found in ranked if found.relevance >= options.min_relevance]
     lines = _select(ranked, candidates, context.token_budget(config.budget))
     for line in lines:
         line.memories = [
@@ -125,8 +138,21 @@ async def recall_from_log(
     parts = await gather(calls)
     linked = {line for path in paths for line in path.values()}
     parts += await _excerpts([line for line in lines if line not in linked], index)
+    parts = sorted(parts, key=lambda part: -part.score)[: options.limit]
     parts.sort(key=_part_order)
     return Recollection(query=query, parts=tuple(parts))
+
+
+async def _reranked(
+    query: str, ranked: Sequence[RankedCandidate], reranking: RerankConfig
+) -> list[RankedCandidate]:
+    """Return the candidates in the order of a configured reranker, with its scores."""
+    reordered = await reranking.rerank(
+        query,
+        [(found, found.score) for found in ranked],
+        lambda found: found.candidate.text,
+    )
+    return [replace(found, score=score) for found, score in reordered]
 
 
 def _is_eligible(ranked: RankedCandidate, current: set[int]) -> bool:
@@ -144,17 +170,22 @@ def _memories_of(candidate: Candidate, index: ScopeIndex) -> Sequence[int]:
 
 
 def _with_linked(
-    ranked: Sequence[RankedCandidate], candidates: CandidateIndex, index: ScopeIndex
+    ranked: Sequence[RankedCandidate],
+    candidates: CandidateIndex,
+    index: ScopeIndex,
+    options: RecallOptions,
 ) -> list[RankedCandidate]:
     """Raise the candidates that the best ones are linked with; return all, best first."""
-    scores = {found.candidate: found.score for found in ranked}
+    best = {found.candidate: found for found in ranked}
     for found in ranked[:EXPANDED]:
         for memory, links in _linked(_memories_of(found.candidate, index), index.graph):
+            if not options.includes(index[memory].at):
+                continue
+            raised = found.score - links * LINK_COST
             for candidate in candidates.of_memory(index[memory]):
-                raised = found.score - links * LINK_COST
-                scores[candidate] = max(scores.get(candidate, raised), raised)
-    reranked = [RankedCandidate(candidate, score) for candidate, score in scores.items()]
-    return sorted(reranked, key=lambda found: -found.score)
+                linked = best.get(candidate, RankedCandidate(candidate, raised, 0.0))
+                best[candidate] = replace(linked, score=max(linked.score, raised))
+    return sorted(best.values(), key=lambda found: -found.score)
 
 
 def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, int]]:
@@ -290,6 +321,7 @@ async def _timeline_part(
         source_turns=await _source_turns(lines, index),
         timeline=timeline,
         score=path[best].score,
+        relevance=max(line.relevance for line in lines),
         made_by=chat.model if chat else LOCAL_MODEL,
     )
 
@@ -305,6 +337,7 @@ async def _excerpts(lines: Sequence[_Line], index: ScopeIndex) -> list[Part]:
             memories=tuple({m.id: m for line in group for m in line.memories}.values()),
             source_turns=await _source_turns(group, index),
             score=max(line.score for line in group),
+            relevance=max(line.relevance for line in group),
         )
         for group in groups.values()
     ]
