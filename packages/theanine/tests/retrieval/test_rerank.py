@@ -50,23 +50,27 @@ def found(*ratings: float) -> list[tuple[Memory, float]]:
     ]
 
 
+def text_of(memory: Memory) -> str:
+    return memory.text
+
+
 def numbers(reordered: Sequence[tuple[Memory, float]]) -> list[int]:
     return [memory.id for memory, _ in reordered]
 
 
 async def test_the_best_rated_comes_first_with_its_rating() -> None:
-    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.25, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.25, 0.75, 0.5), text_of)
     assert numbers(reordered) == [2, 3, 1]
     assert [score for _, score in reordered] == [0.75, 0.5, 0.25]
 
 
 async def test_equal_ratings_keep_the_order_in_which_they_were_found() -> None:
-    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.5, 0.5, 0.75, 0.5))
+    reordered = await RerankConfig(reranker=Given()).rerank("", found(0.5, 0.5, 0.75, 0.5), text_of)
     assert numbers(reordered) == [3, 1, 2, 4]
 
 
 async def test_nothing_found_is_nothing() -> None:
-    assert await RerankConfig(reranker=Given()).rerank("", []) == []
+    assert await RerankConfig(reranker=Given()).rerank("", [], text_of) == []
 
 
 @pytest.mark.slow
@@ -76,7 +80,7 @@ async def test_nothing_found_is_nothing() -> None:
 )
 async def test_those_that_were_not_read_stay_below_in_order(ratings: list[int], top: int) -> None:
     before = found(*ratings)
-    reordered = await RerankConfig(reranker=Given(), top=top).rerank("", before)
+    reordered = await RerankConfig(reranker=Given(), top=top).rerank("", before, text_of)
     assert sorted(numbers(reordered)) == sorted(numbers(before))
     assert set(numbers(reordered[:top])) == set(numbers(before[:top]))
     assert numbers(reordered[top:]) == numbers(before[top:])
