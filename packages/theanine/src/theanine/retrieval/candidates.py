@@ -6,6 +6,7 @@ remembered. Memories that quote the log are not candidates of their own: their s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray
-from theanine.retrieval.lexical import content_words
+from theanine.retrieval.lexical import content_words, tokenize
 from theanine.retrieval.passages import Span, split_passages
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
@@ -28,6 +29,11 @@ from theanine.types import LOCAL_MODEL, Memory, Turn
 
 BATCH = 1_000
 """Units embedded at once."""
+
+
+Content = tuple[str, bool, frozenset[str]]
+"""Speaker, whether anything is negated, and the distinct terms of a candidate."""
+_NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b|n['’]t\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +49,11 @@ class Candidate:
     turn: Turn | None = None
     span: Span = (0, 0)
     memory: Memory | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of a turn or a memory."""
+        return self.turn is None or self.span == (0, len(self.turn.full_text))
 
     @property
     def text(self) -> str:
@@ -74,6 +85,7 @@ class CandidateIndex:
         self._candidates = list[Candidate]()
         self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._tokens: dict[Candidate, int] = {}
+        self._contents: dict[Candidate, Content] = {}
         self._of_turn: dict[int, list[Candidate]] = {}
         self._of_memory: dict[int, Candidate] = {}
         self.last_turn = self.last_memory = 0
@@ -127,6 +139,15 @@ class CandidateIndex:
             speaker = f"{candidate.turn.speaker}: " if candidate.turn else ""
             self._tokens[candidate] = count_tokens(f"\n{speaker}{candidate.text}")
         return self._tokens[candidate]
+
+    def content(self, candidate: Candidate) -> Content:
+        """Return what two candidates have in common if one only repeats the other."""
+        if candidate not in self._contents:
+            terms = tokenize(candidate.text)
+            negated = _NEGATION.search(candidate.text) is not None
+            speaker = candidate.turn.speaker if candidate.turn else ""
+            self._contents[candidate] = (speaker, negated, frozenset(terms))
+        return self._contents[candidate]
 
     def of_memory(self, memory: Memory) -> list[Candidate]:
         """Return the candidates that say what a memory says: itself, or passages it quotes."""

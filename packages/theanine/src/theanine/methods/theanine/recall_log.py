@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
-from itertools import pairwise, zip_longest
+from itertools import groupby, pairwise, zip_longest
 
 from theanine.graph import Graph
 from theanine.llm.gather import gather
 from theanine.methods.base import Context, RecallOptions
-from theanine.methods.shared.recall import build_query, query_text
+from theanine.methods.shared.recall import build_query, fit_parts, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
-from theanine.retrieval.candidates import Candidate, CandidateIndex, RankedCandidate
-from theanine.retrieval.lexical import tokenize
+from theanine.retrieval.candidates import Candidate, CandidateIndex, Content, RankedCandidate
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.text.cues import NEGATION, normal
 from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker, one_line
 from theanine.tokenizer import count_tokens
 from theanine.types import (
@@ -43,6 +41,8 @@ LINK_COST = 2.0
 """What each link on the way takes off the score of a linked candidate."""
 MAX_LINKS = 3
 """Links on the way from a candidate to one that it brings in."""
+MAX_MISFITS = 20
+"""Candidates that may fail to fit the budget before the search for smaller ones ends."""
 MIN_LINE_TOKENS = 5
 """Below this remaining budget no further line fits."""
 CUT = "…"
@@ -92,6 +92,8 @@ class _Line:
         """The line without its day."""
         if isinstance(self.owner, Memory):
             return one_line(self.owner.text)
+        if self.passages[0].candidate.is_whole and not self.repetitions:
+            return f"{format_speaker(self.owner.speaker)}: {one_line(self.owner.full_text)}"
         spans = sorted(passage.candidate.span for passage in self.passages)
         words = self.owner.full_text
         pieces = [CUT] if spans[0][0] > 0 else []
@@ -128,18 +130,20 @@ async def recall_from_log(
         return Recollection(query=query)
     if options.min_relevance is not None:
         ranked = [found for found in ranked if found.relevance >= options.min_relevance]
-    lines = _select(ranked, candidates, context.token_budget(config.budget))
+    budget = context.token_budget(config.budget)
+    lines = _select(ranked, candidates, budget)
     for line in lines:
         line.memories = [
             index[memory] for memory in _memories_of(line.passages[0].candidate, index)
         ]
-    paths = _paths(lines, index.graph) if config.timelines else []
+    graph = index.graph if config.timelines else Graph()
+    paths, excerpts = _arrange(lines, candidates, graph, budget)
     calls = [partial(_timeline_part, path, dialogue, context, config) for path in paths]
-    parts = await gather(calls)
-    linked = {line for path in paths for line in path.values()}
-    parts += await _excerpts([line for line in lines if line not in linked], index)
-    parts = sorted(parts, key=lambda part: -part.score)[: options.limit]
-    parts.sort(key=_part_order)
+    parts = await gather(calls) + [await _excerpt_part(group, index) for group in excerpts]
+    parts.sort(key=lambda part: -part.score)
+    if context.chat:  # a refined timeline can be longer than its lines
+        parts = fit_parts(parts, budget)
+    parts = sorted(parts[: options.limit], key=_part_order)
     return Recollection(query=query, parts=tuple(parts))
 
 
@@ -208,12 +212,13 @@ def _select(
     line says how often.
     """
     lines: dict[Turn | Memory, _Line] = {}
-    by_content: dict[tuple[str, bool, frozenset[str]], _Line] = {}
+    by_content: dict[Content, _Line] = {}
     days: set[tuple[int, str]] = set()
     quoted: set[int] = set()
     remaining = budget if budget is not None else float("inf")
+    misfits = 0
     for found in ranked:
-        if remaining < MIN_LINE_TOKENS:
+        if remaining < MIN_LINE_TOKENS or misfits == MAX_MISFITS:
             break
         owner = found.candidate.turn or found.candidate.memory
         assert owner is not None
@@ -224,7 +229,7 @@ def _select(
         ):
             continue
         line = lines.get(owner) or _Line(owner)
-        content = _content(found.candidate)
+        content = candidates.content(found.candidate)
         if isinstance(owner, Turn) and (same := by_content.get(content)) and same is not line:
             if owner not in same.repetitions:
                 same.repetitions.append(owner)
@@ -234,6 +239,7 @@ def _select(
         if day not in days:
             cost += _heading_tokens(line.day)
         if cost > remaining:
+            misfits += 1
             continue
         remaining -= cost
         days.add(day)
@@ -241,17 +247,51 @@ def _select(
         lines[owner] = by_content[content] = line
         if isinstance(owner, Turn):
             quoted.add(owner.id)
-    selected = list(lines.values())
-    while budget is not None and count_tokens(_format(sorted(selected, key=_order))) > budget:
-        selected.remove(min(selected, key=lambda line: line.score))
-    return selected
+    return list(lines.values())
 
 
-def _content(candidate: Candidate) -> tuple[str, bool, frozenset[str]]:
-    """Return what two candidates have in common if one only repeats the other."""
-    text = candidate.text
-    speaker = candidate.turn.speaker if candidate.turn else ""
-    return speaker, NEGATION.search(normal(text)) is not None, frozenset(tokenize(text))
+def _arrange(
+    lines: Sequence[_Line], candidates: CandidateIndex, graph: Graph, budget: int | None
+) -> tuple[list[dict[int, _Line]], list[list[_Line]]]:
+    """Return the lines as timelines and as excerpts of one session and day, within the budget.
+
+    Headings and relations can exceed it: then the lines that score lowest are left out.
+    """
+    kept = sorted(lines, key=lambda line: -line.score)
+    tokens = {line: _line_tokens(line, candidates) for line in kept}
+    while True:
+        paths = _paths(kept, graph)
+        linked = {line for path in paths for line in path.values()}
+        groups: dict[tuple[int, str], list[_Line]] = {}
+        for line in sorted(kept, key=_order):
+            if line not in linked:
+                groups.setdefault((line.owner.session, line.day), []).append(line)
+        if budget is None:
+            break
+        excess = sum(tokens[line] for line in kept) - budget
+        excess += sum(_heading_tokens(day) for _, day in groups)
+        for path in paths:
+            days = [line.day for line in path.values()]
+            excess += sum(_heading_tokens(day) for day, _ in groupby(days))
+            excess += sum(map(_relation_tokens, _relations(path, graph)))
+        if excess <= 0:
+            break
+        while excess > 0 and kept:
+            excess -= tokens[kept.pop()]
+    return paths, list(groups.values())
+
+
+def _line_tokens(line: _Line, candidates: CandidateIndex) -> int:
+    """Return the tokens of a line after a line break."""
+    whole = len(line.passages) == 1 and not line.repetitions
+    if whole and line.passages[0].candidate.is_whole:
+        return candidates.tokens(line.passages[0].candidate)
+    return count_tokens(f"\n{line.text}")
+
+
+@lru_cache(maxsize=len(Relation) + 1)
+def _relation_tokens(relation: Relation | None) -> int:
+    return count_tokens(f"({_RELATIONS[relation]}) ") if relation and relation in _RELATIONS else 0
 
 
 @lru_cache(maxsize=10_000)
@@ -314,7 +354,7 @@ async def _timeline_part(
     if chat:
         text = await refine(timeline, dialogue, chat, whole=config.whole)
     else:
-        text = _format(lines, [None, *(link.relation for link in links)])
+        text = _format(lines, _relations(path, index.graph))
     return Part(
         text=text,
         memories=timeline.memories,
@@ -326,21 +366,20 @@ async def _timeline_part(
     )
 
 
-async def _excerpts(lines: Sequence[_Line], index: ScopeIndex) -> list[Part]:
-    """Return one part for the lines of each session and day."""
-    groups: dict[tuple[int, str], list[_Line]] = {}
-    for line in sorted(lines, key=_order):
-        groups.setdefault((line.owner.session, line.day), []).append(line)
-    return [
-        Part(
-            text=_format(group),
-            memories=tuple({m.id: m for line in group for m in line.memories}.values()),
-            source_turns=await _source_turns(group, index),
-            score=max(line.score for line in group),
-            relevance=max(line.relevance for line in group),
-        )
-        for group in groups.values()
-    ]
+async def _excerpt_part(lines: Sequence[_Line], index: ScopeIndex) -> Part:
+    """Return lines of one session and day as a part."""
+    return Part(
+        text=_format(lines),
+        memories=tuple({m.id: m for line in lines for m in line.memories}.values()),
+        source_turns=await _source_turns(lines, index),
+        score=max(line.score for line in lines),
+        relevance=max(line.relevance for line in lines),
+    )
+
+
+def _relations(path: Mapping[int, _Line], graph: Graph) -> list[Relation | None]:
+    """Return for each memory of a path its relation to the one before it."""
+    return [None, *(graph.links[pair].relation for pair in pairwise(path))]
 
 
 def _format(lines: Sequence[_Line], relations: Sequence[Relation | None] = ()) -> str:
