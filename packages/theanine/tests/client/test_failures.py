@@ -308,7 +308,9 @@ def test_later_calls_keep_no_forgotten_text(path: str, step: str) -> None:
     slow = by_step({"respond": "Good.", step: lambda request: delay(0.7, answer(request))})
     with (
         ScriptedServer(slow) as server,
-        theanine.open(path, model="openai:x", base_url=server.base_url) as client,
+        theanine.open(
+            path, model="openai:x", base_url=server.base_url, config={"search": "memories"}
+        ) as client,
     ):
         [holding] = client.user("ana").memories()
         talk = client.user("ana").session()
@@ -326,7 +328,7 @@ def test_later_calls_keep_no_forgotten_text(path: str, step: str) -> None:
 
 def test_without_refining_the_raw_timeline_is_returned(path: str) -> None:
     with ScriptedServer() as server:
-        url, raw = server.base_url, {"refine": False}
+        url, raw = server.base_url, {"refine": False, "search": "memories"}
         with theanine.open(path, model="openai:x", base_url=url, config=raw) as client:
             for text in (
                 "I am afraid of the old ferry.",

@@ -41,7 +41,8 @@ def test_it_is_filled_whatever_is_retrieved_without_one(tmp_path: Path, method: 
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_timelines_within_one_tell_nothing_twice(tmp_path: Path, shuffle: bool) -> None:
     with theanine.open(
-        str(tmp_path / "m.db"), config={"retrieved": 12, "shuffle": shuffle}
+        str(tmp_path / "m.db"),
+        config={"search": "memories", "budget": None, "retrieved": 12, "shuffle": shuffle},
     ) as agent:
         agent.user("ana").log(read_histories(HARBOUR).histories[0])
         agent.user("ana").remember()

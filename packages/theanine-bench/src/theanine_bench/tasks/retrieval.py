@@ -147,7 +147,10 @@ class RetrievalTarget(Target):
         own: dict[str, Any] = {name: config.settings.get(name) for name in _OWN_SETTINGS}
         settings: dict[str, object] = {"retrieved": RANKED}
         if own["unit"] == "memory":
-            settings["shuffle"] = True  # rank memories one by one; timelines are another question
+            settings |= {
+                "search": "memories",
+                "shuffle": True,
+            }  # rank memories one by one; timelines are another question
         settings |= {k: v for k, v in config.settings.items() if k not in _OWN_SETTINGS}
         self._open: Any = partial(
             theanine.aopen,

@@ -23,6 +23,8 @@ from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
 
 DEMO_TIMELINES = 4
+DEMO_BUDGET = 120
+"""Tokens of each recollection of the demo: what fits on a screen."""
 
 
 @expand_options
@@ -86,4 +88,4 @@ def demo() -> None:
         show_timelines([timeline for timeline in timelines if timeline.memories[0].id in longest])
         for question in load_questions():
             console().print(f"\nQ  {question.question}", style="bold", markup=False)
-            show_recollection(memory.recall(question.question))
+            show_recollection(memory.recall(question.question, budget=DEMO_BUDGET))

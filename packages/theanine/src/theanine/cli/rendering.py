@@ -111,8 +111,15 @@ def show_recollection(
     """Print each part of a recollection with its source turns; ``empty`` if there are none."""
     for part in recollection.parts:
         _print_wrapped(Text(part.text), 3)
+        words = " ".join(part.text.split())
+        quoted = [turn for turn in part.source_turns if " ".join(turn.full_text.split()) in words]
+        if quoted:
+            numbers = ", ".join(str(turn.id) for turn in quoted)
+            label = "turn" if len(quoted) == 1 else "turns"
+            _print_wrapped(Text(f"↳ {label} {numbers}", "dim"), 5, hanging_indent=2)
         for turn in part.source_turns:
-            _print_wrapped(Text(f"↳ {format_source(turn)}", "dim"), 5, hanging_indent=2)
+            if turn not in quoted:
+                _print_wrapped(Text(f"↳ {format_source(turn)}", "dim"), 5, hanging_indent=2)
     if not recollection.parts:
         console().print(f"   {empty}")
 

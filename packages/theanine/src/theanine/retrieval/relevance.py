@@ -49,7 +49,8 @@ class RelevanceModel:
 
     def relevance(self, features: NDArray[np.float32]) -> Scores:
         """Return the probability that each candidate is evidence, ``(m,)``, 0 to 1."""
-        return np.asarray(1 / (1 + np.exp(-self._apply("relevance", features))), np.float32)
+        logits = np.clip(self._apply("relevance", features), -30, 30)
+        return np.asarray(1 / (1 + np.exp(-logits)), np.float32)
 
     def _apply(self, network: str, features: NDArray[np.float32]) -> Scores:
         linear, bias, hidden, shift, output = (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
+from theanine.errors import SettingsError
 from theanine.methods.shared.config import RecallConfig, check_minimums
+
+_OF_MEMORIES = ("retrieved", "retrieval", "samples", "shuffle")
+"""Settings that recall from the log has no use for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,7 @@ class TheanineConfig(RecallConfig):
 
     search: Literal["log", "memories"] = "log"
     timelines: bool = True
-    budget: int | None = 1_000
+    budget: int | None = 600
     min_relevance: float = 0.0
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
@@ -55,6 +59,14 @@ class TheanineConfig(RecallConfig):
     def __post_init__(self) -> None:
         RecallConfig.__post_init__(self)
         check_minimums(self, associates=1, samples=1)
+        if not 0 <= self.min_relevance <= 1:
+            raise SettingsError(f"min_relevance must be from 0 to 1, not {self.min_relevance}")
+        defaults = {field.name: field.default for field in fields(self)}
+        changed = [name for name in _OF_MEMORIES if getattr(self, name) != defaults[name]]
+        if self.search == "log" and changed:
+            raise SettingsError(
+                f"{changed[0]} applies to recall from timelines alone: set search=memories as well"
+            )
 
     @classmethod
     def paper(cls) -> TheanineConfig:
