@@ -71,7 +71,9 @@ def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
             run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
         )
         assert made.out == "q.txt: 2 questions\n"
-        command = ["run", "q.txt", "--out", "r", *model(server), *judge(server)]
+        # The scripted reply repeats the first part, which must be the best one.
+        best = ["--set", "search=memories", "--set", "retrieved=1"]
+        command = ["run", "q.txt", "--out", "r", *best, *model(server), *judge(server)]
         ran = teafarm(run, *command, "--min-success", "0.9")
         assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)

@@ -113,6 +113,11 @@ class Context:
     reranking: RerankConfig | None = None
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
 
+    @property
+    def budget(self) -> int | None:
+        """The budget of this call in tokens, or None."""
+        return self.options.budget
+
     def token_budget(self, default: int | None) -> int | None:
         """Return the budget of this call, or else ``default``, the method's setting."""
         return default if self.options.budget is None else self.options.budget
