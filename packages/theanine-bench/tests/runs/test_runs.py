@@ -137,8 +137,12 @@ def test_runs_of_as_many_but_other_cases_have_folders_of_their_own() -> None:
     assert place("a", "b") == place("a", "b")
 
 
+# One call at a time: timelines are refined concurrently, and how many is up to the scheduler.
+SETUP = RunConfig(model="scripted", judge="judge", settings={"refine": False})
+
+
 def running(folder: Path, with_: RunModels, asked: Task, **more: Any) -> Runner:
-    setup, place = RunConfig(model="scripted", judge="judge"), RunFolder(folder)
+    setup, place = SETUP, RunFolder(folder)
     place.begin(run_settings(asked, setup, with_))
     options: dict[str, Any] = {"limits": IMPATIENT, **more}
     return Runner(task=asked, config=setup, models=with_, folder=place, **options)
@@ -218,7 +222,7 @@ async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_replay_is_the_same_to_the_byte_and_asks_nobody(tmp_path: Path) -> None:
-    asked, setup = plan("a", "b"), RunConfig(model="scripted", judge="judge")
+    asked, setup = plan("a", "b"), SETUP
     run = running(tmp_path / "r", models(), asked)
     await run.run()
     again = await replay(asked, setup, run.folder)

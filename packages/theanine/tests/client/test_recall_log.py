@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,8 +138,6 @@ def test_min_relevance_cuts(client: theanine.Client) -> None:
         {"since": datetime(2026, 3, 1)},
     ],
 )
-def test_options_out_of_range_are_refused(
-    client: theanine.Client, options: dict[str, object]
-) -> None:
+def test_options_out_of_range_are_refused(client: theanine.Client, options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         client.user("ana").recall("Anything?", **options)

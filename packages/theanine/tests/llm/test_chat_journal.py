@@ -218,7 +218,7 @@ async def test_a_cost_budget_stops_further_calls(store: Store) -> None:
 
 def test_deprecated_names_of_cost_limits_still_work() -> None:
     with pytest.deprecated_call(match="cost_per_scope"):
-        limits = Limits(money_per_scope=1.5)
+        limits = Limits(money_per_scope=1.5)  # pyright: ignore[reportCallIssue]
     assert (limits.cost_per_scope, limits.cost_per_session) == (1.5, None)
     assert replace(limits, retries=1).cost_per_scope == 1.5
 
