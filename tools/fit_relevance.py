@@ -154,7 +154,7 @@ def pad(asked: Sequence[Asked], mean: NDArray[np.float32], scale: NDArray[np.flo
 
 
 def ranking_loss(scores: torch.Tensor, batch: Batch, rows: torch.Tensor) -> torch.Tensor:
-    """Return the mean over gold turns of the softmax loss of their best passages against the rest."""
+    """Return the mean over gold turns of the softmax loss against all other candidates."""
     valid, gold, owners = batch.valid[rows], batch.gold[rows], batch.owners[rows]
     others = torch.logsumexp(scores.masked_fill(~valid | gold, -1e9), 1, keepdim=True)
     # For each gold passage, the passages of the same turn count together.
@@ -247,7 +247,8 @@ def report(
         for lost in (0.01, 0.02, 0.05):
             floor = np.quantile(best, lost)
             print(
-                f"  floor {floor:.3f}: {lost:.0%} of own questions empty, {(foreign < floor).mean():.0%} of foreign ones"
+                f"  floor {floor:.3f}: {lost:.0%} of own questions empty, "
+                f"{(foreign < floor).mean():.0%} of foreign ones"
             )
         p = np.concatenate([r[1] for _, r in own])
         y = np.concatenate([np.isin(a.turns, list(a.gold)) for a, _ in own])
