@@ -111,6 +111,12 @@ class Evidence:
     idf: NDArray[np.float32]
 
 
+ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.5
+"""Weights of :meth:`Ranking.association_scores`; a unit's substance counts 1."""
+ASSOCIATION_TERMS = 10
+"""Terms of the new unit that count, the rarest ones."""
+
+
 class Ranking:
     """Units that are added over time, and their scores for a query."""
 
@@ -186,6 +192,28 @@ class Ranking:
             saturations=saturations,
             idf=idf,
         )
+
+    def association_scores(self, text: str, vector: Vectors, speakers: tuple[str, ...]) -> Scores:
+        """Score every unit as an earlier mention of what a new one tells; higher is better.
+
+        Terms count by the square of their idf: two texts that share one rare word are more often
+        about the same matter than two that share several common ones.
+        """
+        terms = tokenize(self._names.remove_from(text))
+        lexical = np.zeros(len(self), np.float32)
+        if postings := self.lexical.postings(terms)[:ASSOCIATION_TERMS]:
+            documents = np.concatenate([posting.documents for posting in postings])
+            counts = np.concatenate([posting.counts for posting in postings])
+            sizes = [len(posting.documents) for posting in postings]
+            squares = np.repeat([posting.idf**2 for posting in postings], sizes)
+            weights = squares * self.lexical.tf_saturation(documents, counts)
+            lexical = np.bincount(documents, weights, len(self)).astype(np.float32)
+        total = ASSOCIATION_DENSE * standardize(self.dense.scores(vector))
+        total += ASSOCIATION_LEXICAL * standardize(lexical)
+        total += self._substance.values
+        if (group := self._speaker_groups.get(speakers)) is not None:
+            total += ASSOCIATION_SPEAKER * (self._group_numbers.values == group)
+        return total
 
     def combine(
         self,

@@ -257,6 +257,22 @@ class ScopeIndex:
             results.append(self._top(cosines, k))
         return results
 
+    def associates(
+        self, text: str, vector: Vectors, speakers: tuple[str, ...], k: int, *, among: Mask
+    ) -> list[tuple[Memory, float]]:
+        """Return the ``k`` memories most likely about the matter of a new one, best first.
+
+        Each with the cosine of its vector; ``vector`` is the new memory's, ``(d,)``.
+        """
+        self._check_mask(among)
+        scores = self._ranking.association_scores(text, vector, speakers)
+        ranked = self._top(np.where(among, scores, -np.inf), k)
+        positions = [self._positions[memory.id] for memory, _ in ranked]
+        cosines = inner_products(self._ranking.vectors.values[positions], vector)
+        return [
+            (memory, float(cosine)) for (memory, _), cosine in zip(ranked, cosines, strict=True)
+        ]
+
     def _check_mask(self, mask: Mask | None) -> None:
         if mask is not None and mask.shape[-1] != len(self):
             raise ValueError(

@@ -69,6 +69,26 @@ TIME = _cue(
     r"tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|"
     r"september|october|november|december"
 )
+PAST = _cue(
+    r"was|were|had|did|went|got|took|made|said|tried|found|bought|finished|started|last (?:\w+)|"
+    r"yesterday|ago|\w{3,}ed"
+)
+FUTURE = _cue(r"will|'ll|i'll|we'll|going to|gonna|soon|tomorrow|next (?:\w+)|plan\w*|upcoming")
+PRESENT = _cue(r"am|i'm|is|are|'m|we're|now|currently|\w{3,}ing")
+NEWS = _cue(
+    r"finally|just|already|finished|completed|got|passed|won|bought|received|accepted|started|"
+    r"began|launched|opened|new|first"
+)
+CONTINUED = _cue(r"still|again|another|also|more|keep|continu\w+|progress|update|back")
+TROUBLE = _cue(
+    r"hard|tough|difficult\w*|problem\w*|issue\w*|struggl\w*|sick|ill|hurt\w*|injur\w*|lost|lose|"
+    r"losing|broke\w*|accident|stress\w*|busy|expensive|afraid|scared|unable|unfortunately|worr\w*|"
+    r"lack\w*|debt|not enough|pain\w*|fail\w*"
+)
+LIKING = _cue(r"love[sd]?|like[sd]?|enjoy\w*|favou?rite|fan of|passion\w*|interest\w*|prefer\w*")
+ADVICE = _cue(r"should|recommend\w*|suggest\w*|advi[cs]e\w*|try|encourag\w*|offer\w*|invit\w*")
+THANKS = _cue(r"thank\w*|grateful|appreciat\w*|support\w*|proud|glad")
+MOTIVE = _cue(r"since|so|motivat\w+|inspir\w+|help\w*|led|reason|result\w*|why|after")
 COURTESY = re.compile(
     r"(?:hey|hi|hello|thanks|thank you|wow|cool|great|nice|awesome|amazing|congrats|"
     r"congratulations|good (?:luck|job|morning|evening|night)|bye|take care|see you|"

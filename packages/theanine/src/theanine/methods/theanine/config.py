@@ -17,7 +17,8 @@ class TheanineConfig(RecallConfig):
     """How Theanine links, recalls and replies; :meth:`paper` has the paper's values.
 
     Attributes:
-        associates: number of earlier memories that each new one is compared with (j).
+        associates: number of earlier memories that each new one is compared with (j);
+            without a model at least ten.
         relating: one call of the model for each pair (``pairs``, the paper), for each new
             ``memory``, or for the whole ``session``.
         link_to: ``recent`` links to the most recent related memory of each component, ``all`` to
@@ -30,7 +31,8 @@ class TheanineConfig(RecallConfig):
             nothing is recalled.
         retrieved: number of memories retrieved before a reply (k), also with a token budget.
         retrieval: ``dense`` ranks by cosine, ``hybrid`` by all evidence of
-            :class:`theanine.retrieval.ranking.RankingConfig`.
+            :class:`theanine.retrieval.ranking.RankingConfig`. The memories to compare are found
+            likewise.
         samples: number of timelines sampled for each retrieved memory (n).
         rationale: let the model reason which memories apply before it replies (v1 of the paper).
         relation_aware: False links by similarity and order alone (ablation).

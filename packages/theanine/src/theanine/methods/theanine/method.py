@@ -2,11 +2,13 @@
 
 Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) and III (2.3).
 
-Differences from the paper; ``TheanineConfig.paper()`` sets its values for the first four:
+Differences from the paper; ``TheanineConfig.paper()`` sets its values for the first five:
 
 - One call relates a whole session.
 - The query is the last six turns of the dialogue.
 - Retrieval adds words, neighbors, speakers and days to the cosine.
+- The memories that a new one is compared with are found by rare words and speakers as well, ten of
+  them without a model.
 - A timeline is refined without near-duplicates and in at most 40 statements.
 - Statements keep the time of the last turn that supports them, besides that of their session.
 - A statement in which the assistant only repeats a recalled memory is not remembered again.
@@ -23,6 +25,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
+from theanine.embeddings.base import Vectors
 from theanine.llm.gather import gather
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.shared.memories import embed_memories
@@ -30,6 +33,7 @@ from theanine.methods.shared.pairs import Pair, pair_with_earlier
 from theanine.methods.shared.recall import query_text, retrieve
 from theanine.methods.shared.respond import MethodBase, reply
 from theanine.methods.shared.statements import summarize_session
+from theanine.methods.theanine.associates import CANDIDATES, find_associates
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
@@ -45,6 +49,7 @@ from theanine.types import (
     ImportedMemory,
     Memory,
     MemoryBatch,
+    NewMemory,
     Part,
     Recollection,
     Session,
@@ -70,10 +75,21 @@ class Theanine(MethodBase[TheanineConfig]):
         """Phase I: summarize, find associates, relate, link."""
         memories = await summarize_session(session, turns, imported, context)
         vectors = await embed_memories(memories, context)
-        pairs = pair_with_earlier(memories, vectors, session, context.index, self.config.associates)
+        pairs = self._pairs(memories, vectors, session, context)
         judgements = await self._judge(pairs, session, turns, context)
         links = choose_links(pairs, judgements, context.index, self.config)
         return MemoryBatch(memories=memories, vectors=vectors, links=links, pairs=len(pairs))
+
+    def _pairs(
+        self, memories: Sequence[NewMemory], vectors: Vectors, session: Session, context: Context
+    ) -> list[Pair]:
+        """Return the pairs to judge; without a model more of them, as they cost little."""
+        count = self.config.associates
+        if self.config.retrieval == "dense" or not self.config.relation_aware:
+            return pair_with_earlier(memories, vectors, session, context.index, count)
+        if context.chat is None:
+            count = max(count, CANDIDATES)
+        return find_associates(memories, vectors, session, context.index, count)
 
     async def _judge(
         self, pairs: Sequence[Pair], session: Session, turns: Sequence[Turn], context: Context

@@ -1,0 +1,4 @@
+"""Whether two statements are linked, and how, without a language model: features and fitted trees.
+
+Nothing here knows a method; :mod:`theanine.methods.theanine.local_relate` judges with it.
+"""

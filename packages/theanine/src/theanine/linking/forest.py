@@ -1,0 +1,69 @@
+"""Decision-tree ensembles with numpy: many small trees, evaluated together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forest:
+    """The nodes of all trees, each tree's in one run.
+
+    Attributes:
+        roots: position of each tree's root, ``(trees,)``.
+        features: the column that a node compares, ``(nodes,)``; a leaf compares the first.
+        thresholds: at most this goes left, ``(nodes,)``.
+        left, right: positions of the children, ``(nodes,)``; a leaf's are itself.
+        values: what a leaf adds, ``(nodes, outputs)``.
+        depth: of the deepest tree.
+    """
+
+    roots: NDArray[np.int32]
+    features: NDArray[np.int32]
+    thresholds: NDArray[np.float32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    values: NDArray[np.float32]
+    depth: int
+
+    def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the sums over all trees, ``(n, outputs)``, for rows ``(n, columns)``."""
+        nodes = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
+        row = np.arange(len(rows))[:, None]
+        for _ in range(self.depth):
+            smaller = rows[row, self.features[nodes]] <= self.thresholds[nodes]
+            nodes = np.where(smaller, self.left[nodes], self.right[nodes])
+        return self.values[nodes].sum(1)
+
+    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays to save; children are stored relative to their parent."""
+        own = np.arange(len(self.left))
+        return {
+            f"{prefix}_roots": self.roots,
+            f"{prefix}_features": self.features.astype(np.uint8),
+            f"{prefix}_thresholds": self.thresholds,
+            f"{prefix}_left": (self.left - own).astype(np.int16),
+            f"{prefix}_right": (self.right - own).astype(np.int16),
+            f"{prefix}_values": self.values.astype(np.float16),
+            f"{prefix}_depth": np.array(self.depth),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Forest:
+        """Return the forest of saved arrays."""
+        features = arrays[f"{prefix}_features"].astype(np.int32)
+        own = np.arange(len(features), dtype=np.int32)
+        return cls(
+            roots=arrays[f"{prefix}_roots"].astype(np.int32),
+            features=features,
+            thresholds=arrays[f"{prefix}_thresholds"].astype(np.float32),
+            left=own + arrays[f"{prefix}_left"],
+            right=own + arrays[f"{prefix}_right"],
+            values=arrays[f"{prefix}_values"].astype(np.float32),
+            depth=int(arrays[f"{prefix}_depth"]),
+        )

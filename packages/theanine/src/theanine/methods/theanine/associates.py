@@ -1,0 +1,60 @@
+"""Phase I, step 2: find the earlier memories that a new one may be linked to.
+
+Beyond the paper, which takes those of highest cosine: the rare words that both have, who speaks
+and how much a memory says count as well, and of memories from adjacent turns only the best is
+taken, so that the candidates cover more of the past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from theanine.clock import micros
+from theanine.embeddings.base import Vectors
+from theanine.methods.shared.pairs import Pair
+from theanine.retrieval.scope_index import ScopeIndex
+from theanine.types import Memory, NewMemory, Session
+
+CANDIDATES = 10
+"""Earlier memories that the local linker judges for each new one."""
+_ADJACENT = 2
+"""Distance of source turns up to which the lower-ranked of two memories is left out."""
+
+
+def find_associates(
+    memories: Sequence[NewMemory], vectors: Vectors, session: Session, index: ScopeIndex, k: int
+) -> list[Pair]:
+    """Pair each new memory with up to ``k`` memories of earlier sessions, best first.
+
+    Memories later than the new one are excluded (sessions may overlap), so that links always run
+    forward in time.
+    """
+    earlier = [other.id for other in index.sessions.values() if other.order < session.order]
+    mask = np.isin(index.session_of, earlier) & (index.session_of != session.id)
+    if not mask.any():
+        return []
+    pairs: list[Pair] = []
+    for position, (memory, vector) in enumerate(zip(memories, vectors, strict=True)):
+        before = mask & (index.times <= micros(memory.at))
+        ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=before)
+        pairs += [
+            Pair(older, position, memory, similarity) for older, similarity in _spread(ranked, k)
+        ]
+    return pairs
+
+
+def _spread(ranked: Sequence[tuple[Memory, float]], k: int) -> list[tuple[Memory, float]]:
+    chosen: list[tuple[Memory, float]] = []
+    covered = set[int]()
+    for memory, similarity in ranked:
+        first = memory.source_turns[0] if memory.source_turns else None
+        if first in covered:
+            continue
+        chosen.append((memory, similarity))
+        if len(chosen) == k:
+            break
+        if first is not None:
+            covered.update(range(first - _ADJACENT, first + _ADJACENT + 1))
+    return chosen

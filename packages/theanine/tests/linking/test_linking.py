@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from theanine.embeddings.static import StaticEmbedder
+from theanine.linking.features import (
+    feature_names,
+    may_be_linked,
+    pair_features,
+    read_statement,
+)
+from theanine.linking.forest import Forest
+from theanine.linking.model import LABELS, load_model
+from theanine.retrieval.ranking import Ranking, Unit
+
+EMBEDDER = StaticEmbedder()
+AT = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def _ranking(*texts: str) -> Ranking:
+    ranking = Ranking()
+    units = [
+        Unit(text=text, session=n, at=AT + timedelta(days=n), speakers=("Ana",), turn=10 * n)
+        for n, text in enumerate(texts, 1)
+    ]
+    ranking.extend(units, EMBEDDER.vectors(texts))
+    return ranking
+
+
+def test_a_rare_shared_word_outweighs_common_ones() -> None:
+    common = [f"I had a really good time with my friends on day {n}." for n in range(12)]
+    ranking = _ranking("The harpsichord needs new strings.", *common)
+    text = "I had a good time with my friends at the harpsichord."
+    scores = ranking.association_scores(text, EMBEDDER.vectors([text])[0], ("Ana",))
+    assert int(scores.argmax()) == 0
+
+
+def test_features_have_a_name_each_and_unknown_days_are_marked() -> None:
+    older = read_statement("A storm broke our mast.", ("Ana",))
+    newer = read_statement("I sold the boat because of the storm.", ("Ana",))
+    names = feature_names()
+    rows = pair_features([(older, newer, 7.0), (older, newer, None)])
+    assert rows.shape == (2, len(names))
+    undated = names.index("undated")
+    assert rows[:, undated].tolist() == [0.0, 1.0]
+    assert rows[0, names.index("newer: because")] == 1
+    assert rows[0, names.index("older: because")] == 0
+    assert rows[0, names.index("shared words")] == 1
+
+
+def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
+    first = read_statement("Thanks, that's so good!", ("Ana",))
+    second = read_statement("You're so good, thanks!", ("Bo",))
+    assert not may_be_linked(first, second)
+    statement = read_statement("Speaker A likes music.", ())
+    assert may_be_linked(statement, second)
+
+
+def test_a_floor_skips_the_relations_of_unlikely_pairs_only() -> None:
+    texts = [
+        ("A storm broke our mast.", "I sold the boat because of the storm and the mast."),
+        ("I like tea.", "We watched a film in Faro."),
+    ]
+    rows = pair_features([
+        (read_statement(a, ("Ana",)), read_statement(b, ("Ana",)), 7.0) for a, b in texts
+    ])  # fmt: skip
+    chances, labels = load_model().chances(rows)
+    np.testing.assert_allclose(labels.sum(1), 1, atol=0.01)
+    above, kept = load_model().chances(rows, float(chances[0]))
+    assert above[0] == chances[0]
+    np.testing.assert_array_equal(kept[0], labels[0])
+    assert above[1] < chances[0]
+    assert labels.shape == (2, len(LABELS))
+
+
+def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:
+    forest = Forest(
+        roots=np.array([0, 3], np.int32),
+        features=np.array([1, 0, 0, 0], np.int32),
+        thresholds=np.array([0.5, 0, 0, 0], np.float32),
+        left=np.array([1, 1, 2, 3], np.int32),
+        right=np.array([2, 1, 2, 3], np.int32),
+        values=np.array([[0], [1], [2], [10]], np.float32),
+        depth=1,
+    )
+    rows = np.array([[9, 0.5], [9, 0.6]], np.float32)
+    assert forest(rows).tolist() == [[11], [12]]
+    again = Forest.from_arrays(forest.arrays("f"), "f")
+    assert again(rows).tolist() == [[11], [12]]
