@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
@@ -21,11 +21,19 @@ from theanine.cli.options import (
     SettingsOption,
     expand_options,
 )
+from theanine.errors import SettingsError
+from theanine_bench.datasets.registry import resolve_data_path
 
 DataArgument = Annotated[
     Path,
     typer.Argument(
         metavar="DATA", help="Name of a data set, such as locomo (see `bench data`), or a path."
+    ),
+]
+DataSetsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA…", help="Names of data sets, such as locomo (see `bench data`), or paths."
     ),
 ]
 MetricsOption = Annotated[
@@ -144,6 +152,17 @@ class JudgingOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(JudgingOptions, TargetOptions):
     """Options of a command that runs a target and scores its answers."""
+
+
+def resolve_data(data: Sequence[Path]) -> dict[str, Path]:
+    """Return the paths of data sets by their names, or by the last parts of given paths.
+
+    Raises SettingsError for two of one name, and like :func:`resolve_data_path`.
+    """
+    named = {path.resolve().stem if path.exists() else str(path): path for path in data}
+    if len(named) < len(data):
+        raise SettingsError("two data sets have the same name: name each once")
+    return {name: resolve_data_path(path) for name, path in named.items()}
 
 
 _COMMAND_LINE: ContextVar[str] = ContextVar("command_line", default="")

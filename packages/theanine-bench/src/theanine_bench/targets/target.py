@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any, ClassVar, Self
 
 import theanine
 from theanine.client.client import AsyncClient
+from theanine.client.user import AsyncUserMemory
 from theanine.errors import SettingsError
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
 from theanine.store import Store
-from theanine.types import LOCAL_MODEL, History, Recollection
+from theanine.types import LOCAL_MODEL, History, Recollection, Turn
 from theanine_bench.config import RunConfig
 from theanine_bench.samples import Sample
 
@@ -122,6 +124,21 @@ class Target:
 
 
 TargetFactory = Callable[[TargetContext], Target]
+
+
+async def turns_by_key(memory: AsyncUserMemory) -> dict[tuple[str, str], Turn]:
+    """Return the turns of a log by session key (empty as well) and own key, as labels name them.
+
+    A turn without a key goes by its number in the session, such as ``#3``.
+    """
+    keys = {session.id: session.key for session in await memory.sessions()}
+    numbers = Counter[int]()
+    turns: dict[tuple[str, str], Turn] = {}
+    for turn in await memory.turns():
+        numbers[turn.session] += 1
+        for session in ("", keys[turn.session]):
+            turns[session, turn.key or f"#{numbers[turn.session]}"] = turn
+    return turns
 
 
 class ClientTarget(Target):

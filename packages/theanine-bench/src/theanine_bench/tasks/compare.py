@@ -33,7 +33,7 @@ from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, SampleResult, Stage, turn_record
 from theanine_bench.targets.models import ModelWrapper
-from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.targets.target import Output, Target, TargetContext, turns_by_key
 from theanine_bench.tasks.export import ResultTable
 
 BENCH = "compare"
@@ -256,12 +256,7 @@ class CompareTarget(Target):
                 await self._remember(group, user)
         if await memory.pending():
             await self._remember(group, user)
-        keys = {session.id: session.key for session in await memory.sessions()}
-        numbers: defaultdict[int, int] = defaultdict(int)
-        for turn in await memory.turns():
-            numbers[turn.session] += 1
-            for session in ("", keys[turn.session]):
-                group.turns[session, turn.key or f"#{numbers[turn.session]}"] = turn
+        group.turns = await turns_by_key(memory)
         for one in await memory.pending():
             return f"session {one.session}: {one.failure}"
         return None

@@ -301,8 +301,8 @@ def compare_default(table: EvidenceTable) -> list[str]:
             continue
         difference = table.difference(DEFAULT, best, budget)
         behind += difference.high < 0
-        verdict = "behind" if difference.high < 0 else "within the interval of"
-        lines.append(f"  {budget:,} tokens: {verdict} {best}, by {difference}")
+        verdict = "behind" if difference.high < 0 else "as good as"
+        lines.append(f"  {budget:,} tokens: {verdict} {best}, {difference}")
     good = len(table.budgets) - behind
     lines.insert(0, f"{DEFAULT} is the best, or as good, in {good} of {len(table.budgets)} budgets")
     for other in (WITHOUT_TIMELINES, TIMELINES_ALONE):

@@ -23,7 +23,7 @@ from theanine_bench.datasets.labels import LabeledHistory
 from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, Stage
-from theanine_bench.targets.target import Output, Target, TargetContext
+from theanine_bench.targets.target import Output, Target, TargetContext, turns_by_key
 
 BENCH = "retrieval"
 UNITS = {
@@ -189,13 +189,9 @@ class RetrievalTarget(Target):
             if report.failure:
                 return f"session {report.session}: {report.failure}"
         conversation.remember_seconds += time.perf_counter() - started
-        keys = {session.id: session.key for session in await memory.sessions()}
-        conversation.turns = {turn.id: turn for turn in await memory.turns()}
-        conversation.ids = {
-            (session, turn.key or ""): turn.id
-            for turn in conversation.turns.values()
-            for session in ("", keys[turn.session])
-        }
+        by_key = await turns_by_key(memory)
+        conversation.ids = {key: turn.id for key, turn in by_key.items()}
+        conversation.turns = {turn.id: turn for turn in by_key.values()}
         conversation.units = [unit.source_turns for unit in await memory.memories()]
         return None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import anyio
@@ -14,8 +12,13 @@ from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine_bench.cli.execution import execute, exit_unless_complete, kept_or_temporary, show_rest
-from theanine_bench.cli.run_options import CostOption, TemporaryOutOption, run_command
-from theanine_bench.datasets.registry import resolve_data_path
+from theanine_bench.cli.run_options import (
+    CostOption,
+    DataSetsArgument,
+    TemporaryOutOption,
+    resolve_data,
+    run_command,
+)
 from theanine_bench.runs.runner import RunLimits
 from theanine_bench.runs.saved_run import SavedRun, read_run
 from theanine_bench.tasks.compare import compare_config
@@ -39,12 +42,7 @@ LEGEND = (
 
 @run_command
 def evidence(
-    data: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DATA…", help="Names of data sets, such as locomo (see `bench data`), or paths."
-        ),
-    ],
+    data: DataSetsArgument,
     methods: Annotated[
         str,
         typer.Option(
@@ -90,7 +88,7 @@ def evidence(
         raise SettingsError(f"--category-budget {at}: name one of --budgets {budgets}")
     config = compare_config(compared, model=model, base_url=base_url, embedder=embedder)
     task = evidence_task(
-        {name: resolve_data_path(path) for name, path in _names(data).items()},
+        resolve_data(data),
         [one.label for one in compared],
         budgets=limits_of_tokens,
         limit=limit,
@@ -104,14 +102,6 @@ def evidence(
     else:
         _show(run, at)
     exit_unless_complete(summary)
-
-
-def _names(data: Sequence[Path]) -> dict[str, Path]:
-    """Return the data sets by the last part of their path. Raises SettingsError for two of one."""
-    named = {path.resolve().stem if path.exists() else str(path): path for path in data}
-    if len(named) < len(data):
-        raise SettingsError("two data sets have the same name: name each once")
-    return named
 
 
 def _parse_budgets(text: str) -> list[int]:
