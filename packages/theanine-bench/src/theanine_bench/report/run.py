@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from theanine.types import LOCAL_MODEL
@@ -11,6 +12,7 @@ from theanine_bench.config import NO_METHOD
 from theanine_bench.report.page import render_page
 from theanine_bench.report.run_items import SharedRows
 from theanine_bench.samples import sort_names
+from theanine_bench.tasks.export import own_table
 
 if TYPE_CHECKING:
     from theanine_bench.runs.saved_run import SavedRun
@@ -33,6 +35,7 @@ def run_page(run: SavedRun) -> str:
         "hasTarget": run.settings["config"]["method"] != NO_METHOD,
         "total": summary["samples"],
         "metrics": summary["metrics"],
+        "table": asdict(table) if (table := own_table(run)) else None,
         "recalledTokens": summary["recalled_tokens"],
         "names": sort_names(summary["metrics"], run.settings["metrics"]),
         "lowerIsBetter": [name for name in summary["metrics"] if less_is_better(name)],
@@ -46,7 +49,9 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a run's settings as names and values, always the same names."""
     config = settings["config"]
     has_target = config["method"] != NO_METHOD
-    own = ", ".join(f"{name}={value}" for name, value in config["settings"].items())
+    methods = [one["label"] for one in config["settings"].get("methods", ())]
+    shown = {**config["settings"], **({"methods": " ".join(methods)} if methods else {})}
+    own = ", ".join(f"{name}={value}" for name, value in shown.items())
     model = _model(config["model"], config["base_url"], "none: local versions")
     return [
         ("Bench", settings["bench"]),

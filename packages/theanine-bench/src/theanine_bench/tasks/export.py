@@ -36,9 +36,14 @@ def export_run(run: SavedRun, format: str) -> str:
 
 def result_table(run: SavedRun) -> ResultTable:
     """Return the table of a run: its bench's own, or scores with intervals and by category."""
+    return own_table(run) or _score_table(run)
+
+
+def own_table(run: SavedRun) -> ResultTable | None:
+    """Return the table that the run's bench defines; None if it defines none."""
     module = f"theanine_bench.tasks.{run.bench}"
     own = getattr(import_module(module), "result_table", None) if find_spec(module) else None
-    return own(run) if own else _score_table(run)
+    return own(run) if own else None
 
 
 def _score_table(run: SavedRun) -> ResultTable:

@@ -29,6 +29,8 @@ function card(name) {
   }
   return made;
 }
+if (data.table) element("own-table").append(table(data.table.columns, data.table.rows));
+else element("own-table").remove();
 element("cards").append(...names.map(card));
 if (!names.length) showNote("cards", "No metrics yet.");
 element("corpus-title").hidden = !Object.keys(data.corpus).length;
