@@ -17,6 +17,8 @@ from theanine.testing import ScriptedServer, answer
 from theanine.tokenizer import count_tokens
 from theanine_bench.runs import SavedRun, read_run
 from theanine_bench.tasks.evidence import (
+    TIMELINES_ALONE,
+    WITHOUT_TIMELINES,
     EvidenceTable,
     category_table,
     compare_default,
@@ -84,7 +86,7 @@ def test_the_command_prints_all_methods_and_resumes(
     command = ("bench", "evidence", data[0], "--budgets", "100", "--limit", "1")
     shown = run.bare(*command, "--out", str(tmp_path / "run")).out
     assert "pair, 1 question" in shown
-    assert all(name in shown for name in names())
+    assert all(name in shown for name in (*names(), WITHOUT_TIMELINES, TIMELINES_ALONE))
     before = anyio.run(read_run, tmp_path / "run")
     items = tmp_path / "run" / "items.jsonl"
     items.write_text("".join(items.read_text("utf-8").splitlines(keepends=True)[1:]), "utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from theanine.errors import BadInput, SettingsError
-from theanine.methods.registry import DEFAULT, method_class, names
+from theanine.methods.registry import DEFAULT, names
 from theanine.tokenizer import count_tokens
 from theanine.types import History
 from theanine_bench.datasets.labels import UNLABELED
@@ -47,9 +47,7 @@ def parse_methods(text: str) -> list[ComparedMethod]:
     """
     labels = [label.strip() for label in text.split(",") if label.strip()]
     if labels == [ALL]:
-        labels = [DEFAULT]
-        if "timelines" in {field.name for field in fields(method_class(DEFAULT).Config)}:
-            labels += [WITHOUT_TIMELINES, TIMELINES_ALONE]
+        labels = [DEFAULT, WITHOUT_TIMELINES, TIMELINES_ALONE]
         labels += [name for name in names() if name != DEFAULT]
     if not labels or len(set(labels)) < len(labels):
         raise SettingsError(
