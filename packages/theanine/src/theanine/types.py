@@ -357,10 +357,15 @@ class Recollection:
     Attributes:
         query: the text that retrieval ranked by.
         parts: the pieces, in the order of the prompt.
+        best_relevance: relevance of the best candidate, returned or not; None if there is no
+            candidate or the method does not estimate relevance.
+        min_relevance: the relevance that the best candidate must have for anything to be returned.
     """
 
     query: str
     parts: tuple[Part, ...] = ()
+    best_relevance: float | None = None
+    min_relevance: float = 0.0
 
     @property
     def text(self) -> str:

@@ -12,8 +12,9 @@ import typer
 
 from theanine import LiveSession, UserMemory
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
-from theanine.cli.options import RecallOptions, UserOption, expand_options
+from theanine.cli.options import RecallOptions, SelectionOptions, UserOption, expand_options
 from theanine.cli.rendering import console, pluralize, show_recollection
+from theanine.client.options import RecallArguments
 from theanine.errors import ModelError, RememberingFailed
 
 PAUSE_MINUTES = 30.0
@@ -23,6 +24,7 @@ PAUSE_MINUTES = 30.0
 def chat(
     user: UserOption,
     options: RecallOptions,
+    selection: SelectionOptions,
     pause: Annotated[
         float, typer.Option(min=0.01, metavar="MINUTES", help="Silence that ends a session.")
     ] = PAUSE_MINUTES,
@@ -43,7 +45,7 @@ def chat(
         options.notify_if_local()
         memory = client.user(user)
         memory.remember()
-        chat = _Chat(memory, pause * 60, why)
+        chat = _Chat(memory, pause * 60, why, selection.arguments())
         try:
             for line in _read_lines(user):
                 chat.hear(line)
@@ -56,8 +58,11 @@ def chat(
 class _Chat:
     """Chat whose session a timer ends after a silence, also while input is awaited."""
 
-    def __init__(self, memory: UserMemory, pause: float, why: bool) -> None:
+    def __init__(
+        self, memory: UserMemory, pause: float, why: bool, arguments: RecallArguments
+    ) -> None:
         self._memory, self._pause, self._why = memory, pause, why
+        self._arguments = arguments
         self._session: LiveSession | None = None
         self._timer: Timer | None = None
         self._lock = RLock()
@@ -82,7 +87,7 @@ class _Chat:
 
     def _reply(self, session: LiveSession) -> None:
         try:
-            reply = session.reply()
+            reply = session.reply(**self._arguments)
         except ModelError as error:
             self.failed = True
             reason = str(error).rstrip(".")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from datetime import date, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -15,6 +17,7 @@ import typer
 
 from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
+from theanine.client.options import RecallArguments
 from theanine.errors import NotFound, SettingsError
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
@@ -79,6 +82,7 @@ RerankedOption = Annotated[
         help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
     ),
 ]
+_HAS_TIME = re.compile(r"[T ]\d")
 RENAMED_OPTIONS = {"--reranked": "--rerank-depth"}
 MethodOption = Annotated[
     str | None,
@@ -158,6 +162,77 @@ class RecallOptions(ModelOptions):
             reranker=self.reranker,
             reranked=self.rerank_depth or DEFAULT_RERANK_DEPTH,
         )
+
+
+BudgetOption = Annotated[
+    int | None, typer.Option(min=0, metavar="TOKENS", help="Maximum tokens to return.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """Options that limit what a recall returns."""
+
+    budget: BudgetOption = None
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Maximum number of parts to return.")
+    ] = None
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, metavar="P", help="Least relevance, 0 to 1 (default: the method's)."
+        ),
+    ] = None
+
+    def arguments(self) -> RecallArguments:
+        """Return the arguments of the client's recall."""
+        return RecallArguments(
+            budget=self.budget, limit=self.limit, min_relevance=self.min_relevance
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeOptions:
+    """Options that bound a recall in time."""
+
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only what was said on this day or later.")
+    ] = None
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only what was said on this day or earlier.")
+    ] = None
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What was known on this day: a date (UTC) or an ISO time with its offset.",
+        ),
+    ] = None
+
+    def arguments(self) -> RecallArguments:
+        """Return the arguments of the client's recall. Raises SettingsError."""
+        return RecallArguments(
+            since=_parse_time("--since", self.since),
+            until=_parse_time("--until", self.until),
+            as_of=_parse_time("--as-of", self.as_of),
+        )
+
+
+def _parse_time(option: str, text: str | None) -> date | datetime | None:
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise SettingsError(
+            f"{option} {text}: write a date such as 2026-03-01, or a time with its UTC offset such "
+            "as 2026-03-01T18:30+01:00"
+        ) from None
+    if time.tzinfo is None and not _HAS_TIME.search(text):
+        return time.date()
+    if time.tzinfo is None:
+        raise SettingsError(f"{option} {text}: add the UTC offset, such as {text}+00:00")
+    return time
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import sys
 from tempfile import TemporaryDirectory
-from typing import Annotated
-
-import typer
 
 import theanine
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     JsonOption,
     RecallOptions,
+    SelectionOptions,
+    TimeOptions,
     UserOption,
     expand_options,
     notify_if_local,
 )
 from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
+from theanine.client.options import RecallArguments
 from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories
+from theanine.types import Recollection
 
 DEMO_TIMELINES = 4
 DEMO_BUDGET = 120
@@ -32,9 +33,8 @@ def recall(
     question: str,
     user: UserOption,
     options: RecallOptions,
-    budget: Annotated[
-        int | None, typer.Option(min=0, metavar="TOKENS", help="Maximum tokens to return.")
-    ] = None,
+    selection: SelectionOptions,
+    times: TimeOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Recall what matters for a question, with its sources.
@@ -42,29 +42,54 @@ def recall(
     \b
     theanine recall "Shall we book that cruise?" --user ana
     theanine recall "What is she allergic to?" --user ana --json | jq .text
+    theanine recall "Where does she live?" --user ana --as-of 2026-03-01
     """
+    arguments: RecallArguments = {**selection.arguments(), **times.arguments()}
     with options.open() as client:
         memory = client.user(user)
         memory.sessions()  # an unknown user is an error here, not an empty memory
         options.notify_if_local()
-        recollection = memory.recall(question, budget=budget)
+        recollection = memory.recall(question, **arguments)
         pending = len(memory.pending())
         method = client.method_name
     if as_json:
         show_json(
-            {"query": recollection.query, "text": recollection.text, "parts": recollection.parts}
+            {
+                "query": recollection.query,
+                "text": recollection.text,
+                "best_relevance": recollection.best_relevance,
+                "min_relevance": recollection.min_relevance,
+                "parts": recollection.parts,
+            }
         )
-    elif budget is None:
-        show_recollection(recollection)
     else:
-        tokens = pluralize(budget, "tokens")
-        show_recollection(recollection, f"No memory fits in {tokens}: raise --budget.")
+        show_recollection(recollection, _why_empty(recollection, arguments))
     if pending:  # their turns are found, but memories of them are missing
         print(
             f"{pluralize(pending, 'sessions')} not remembered by {method} yet: run "
             f"`theanine remember --method {method}`",
             file=sys.stderr,
         )
+
+
+def _why_empty(recollection: Recollection, arguments: RecallArguments) -> str:
+    """Return why nothing is returned, if so."""
+    best, floor = recollection.best_relevance, recollection.min_relevance
+    if best is not None and best < floor:
+        return (
+            f"Nothing relevant is known: the best match has a relevance of {best:.2f}, and less "
+            f"than {floor:.2f} is not returned (--min-relevance)."
+        )
+    bounds = [
+        f"--{name.replace('_', '-')} {value}"
+        for name in ("since", "until", "as_of")
+        if (value := arguments.get(name)) is not None
+    ]
+    if bounds:
+        return f"Nothing relevant is known with {' '.join(bounds)}."
+    if (budget := arguments.get("budget")) is not None:
+        return f"Nothing relevant fits in {pluralize(budget, 'tokens')}: raise --budget."
+    return "Nothing relevant is known."
 
 
 def demo() -> None:

@@ -106,7 +106,7 @@ def _print_wrapped(text: Text, indent: int, hanging_indent: int = 0) -> None:
 
 
 def show_recollection(
-    recollection: Recollection, empty: str = "Nothing is remembered about this."
+    recollection: Recollection, empty: str = "Nothing relevant is known."
 ) -> None:
     """Print each part of a recollection with its source turns; ``empty`` if there are none."""
     for part in recollection.parts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 
 import anyio
@@ -20,6 +21,7 @@ from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.time_bounds import bound_index
 from theanine.store import open_store
 from theanine.types import Recollection, Scope, Utterance
 
@@ -85,7 +87,23 @@ class Engine:
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
     ) -> Recollection:
         """Retrieve what matters for the dialogue."""
-        return await self.method.recall(dialogue, await self.context(scope, options))
+        return await self._recall(dialogue, await self.context(scope, options))
+
+    async def _recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
+        options, method = context.options, self.method
+        if options.min_relevance is not None and not getattr(method, "estimates_relevance", False):
+            raise SettingsError(
+                f"the method {method.name} doesn't estimate relevance with these settings, so "
+                "min_relevance can't be used: leave it out, or use theanine with its defaults"
+            )
+        recollection = await method.recall(dialogue, context)
+        parts = recollection.parts
+        if options.limit is None or len(parts) <= options.limit:
+            return recollection
+        # Among equal scores, the latest: parts without a score are in order of time.
+        order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
+        best = sorted(order[: options.limit])
+        return replace(recollection, parts=tuple(parts[at] for at in best))
 
     async def reply(
         self,
@@ -99,7 +117,7 @@ class Engine:
         A reply that is logged with this epoch is refused if something was erased in between.
         """
         context = await self.context(scope, options)  # both steps see the same memories
-        recollection = await self.method.recall(dialogue, context)
+        recollection = await self._recall(dialogue, context)
         reply = await self.method.respond(dialogue, recollection, speaker, context)
         return reply, context.index.state.epoch
 
@@ -135,6 +153,10 @@ class Engine:
         chat = self.chat.for_scope(scope) if self.chat else None
         if chat:
             chat.epoch = index.state.epoch
+        if options.bounds_time:
+            index = await bound_index(
+                index, since=options.since, until=options.until, as_of=options.as_of
+            )
         return Context(
             scope=scope,
             chat=chat,

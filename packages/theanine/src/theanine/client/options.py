@@ -1,19 +1,20 @@
-"""The options of :func:`theanine.open` and :func:`theanine.aopen`."""
+"""The options of :func:`theanine.open`, and of each recall."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, date, datetime, time
 from functools import wraps
 from inspect import cleandoc, signature
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypedDict, TypeVar, cast
 
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.errors import SettingsError
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
-from theanine.methods.base import Method
+from theanine.methods.base import Method, RecallOptions
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.store.base import Store
@@ -88,3 +89,45 @@ def takes_options(
         return opener
 
     return decorate
+
+
+class RecallArguments(TypedDict, total=False):
+    """Arguments of every recall and reply; see :meth:`AsyncUserMemory.recall`."""
+
+    budget: int | None
+    limit: int | None
+    min_relevance: float | None
+    since: datetime | date | None
+    until: datetime | date | None
+    as_of: datetime | date | None
+
+
+def recall_options(
+    *,
+    budget: int | None = None,
+    limit: int | None = None,
+    min_relevance: float | None = None,
+    since: datetime | date | None = None,
+    until: datetime | date | None = None,
+    as_of: datetime | date | None = None,
+) -> RecallOptions:
+    """Return the options of a recall; a date is its first or its last moment in UTC.
+
+    Raises SettingsError for a value out of range.
+    """
+    return RecallOptions(
+        budget=budget,
+        limit=limit,
+        min_relevance=min_relevance,
+        since=_moment("since", since, time.min),
+        until=_moment("until", until, time.max),
+        as_of=_moment("as_of", as_of, time.max),
+    )
+
+
+def _moment(name: str, value: datetime | date | None, time_of_day: time) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        return value
+    if not isinstance(cast("object", value), date):
+        raise SettingsError(f"{name} must be a date or a datetime, not {value!r}")
+    return datetime.combine(value, time_of_day, UTC)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Self
+from typing import Self, Unpack
 
 import anyio
 
 from theanine.client.engine import Engine
+from theanine.client.options import RecallArguments, recall_options
 from theanine.errors import RememberingFailed, Stale
-from theanine.methods.base import Reply
+from theanine.methods.base import RecallOptions, Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
 from theanine.store.validate import check_time, check_utterance
@@ -45,12 +46,14 @@ class AsyncLiveSession:
             Utterance(text=text, speaker=speaker or self._speaker, at=at or self._now())
         )
 
-    async def recall(self) -> Recollection:
-        """Return what matters for the dialogue so far."""
-        return await self._engine.recall(self._turns, self._scope)
+    async def recall(self, **options: Unpack[RecallArguments]) -> Recollection:
+        """Return what matters for the dialogue so far; options as in ``user.recall``."""
+        return await self._engine.recall(self._turns, self._scope, recall_options(**options))
 
-    async def reply(self, *, at: datetime | None = None) -> Reply:
-        """Recall, generate the assistant's next turn, and log it.
+    async def reply(
+        self, *, at: datetime | None = None, **options: Unpack[RecallArguments]
+    ) -> Reply:
+        """Recall, generate the assistant's next turn, and log it; options as in ``user.recall``.
 
         If something is forgotten meanwhile, the reply is generated again.
 
@@ -60,14 +63,15 @@ class AsyncLiveSession:
         """
         if at is not None:  # before a model call is paid for
             check_time(at, "the reply's time")
+        bounds = recall_options(**options)
         for _ in range(MAX_REPLIES - 1):
             with suppress(Stale):
-                return await self._reply(at)
-        return await self._reply(at)
+                return await self._reply(at, bounds)
+        return await self._reply(at, bounds)
 
-    async def _reply(self, at: datetime | None) -> Reply:
+    async def _reply(self, at: datetime | None, options: RecallOptions) -> Reply:
         name = assistant_name(self._scope)
-        reply, epoch = await self._engine.reply(self._turns, self._scope, name)
+        reply, epoch = await self._engine.reply(self._turns, self._scope, name, options)
         await self._log(
             Utterance(
                 text=reply.text,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from theanine.client.engine import Engine
+from theanine.client.options import RecallArguments, recall_options
 from theanine.client.session import AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput, NotFound
-from theanine.methods.base import RecallOptions, Reply
+from theanine.methods.base import Reply
 from theanine.methods.theanine.method import longest_timelines
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
@@ -127,50 +127,46 @@ class AsyncUserMemory(ScopedOperations):
         return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user)
 
     async def recall(
-        self,
-        dialogue: str | Sequence[Utterance],
-        *,
-        budget: int | None = None,
-        limit: int | None = None,
-        min_relevance: float | None = None,
-        since: datetime | date | None = None,
-        until: datetime | date | None = None,
-        as_of: datetime | date | None = None,
+        self, dialogue: str | Sequence[Utterance], **options: Unpack[RecallArguments]
     ) -> Recollection:
         """Return what matters for a question or a dialogue; empty if nothing is relevant.
 
         Args:
-            budget: maximum tokens of the recollection's text, counted by the bundled tokenizer.
-            limit: maximum number of parts.
-            min_relevance: least relevance of a part, 0 to 1; the default is the method's.
-            since, until: only what was said at or after, and at or before; a date is the whole day
-                in UTC.
-            as_of: what was known then: nothing said later, and no change made later.
+            dialogue: a question by the user, or utterances, the latest last.
+            options: what may be returned:
 
-        Raises BadInput for an empty question and ModelError when a model fails.
+                - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
+                - ``limit``: maximum number of parts, the best ones;
+                - ``min_relevance``: least relevance, 0 to 1; the default is the method's;
+                - ``since``, ``until``: only what was said at or after, and at or before; a date is
+                  the whole day in UTC;
+                - ``as_of``: what was known then: nothing said later, and no change made later.
+
+        Raises:
+            BadInput: the question is empty.
+            ModelError: a model failed.
+            SettingsError: an option is out of range, or the method has no relevance to compare.
         """
-        options = RecallOptions(
-            budget=budget,
-            limit=limit,
-            min_relevance=min_relevance,
-            since=_moment(since, time.min),
-            until=_moment(until, time.max),
-            as_of=_moment(as_of, time.max),
+        return await self._engine.recall(
+            self._dialogue(dialogue), self.scope, recall_options(**options)
         )
-        return await self._engine.recall(self._dialogue(dialogue), self.scope, options)
 
     async def reply(
-        self, dialogue: str | Sequence[Utterance], *, speaker: str = "", budget: int | None = None
+        self,
+        dialogue: str | Sequence[Utterance],
+        *,
+        speaker: str = "",
+        **options: Unpack[RecallArguments],
     ) -> Reply:
         """Recall and return the next turn of the assistant, called ``speaker``. Logs nothing.
 
-        Raises as :meth:`recall` does.
+        Takes the options of :meth:`recall`, and raises as it does.
         """
         reply, _ = await self._engine.reply(
             self._dialogue(dialogue),
             self.scope,
             speaker or assistant_name(self.scope),
-            RecallOptions(budget=budget),
+            recall_options(**options),
         )
         return reply
 
@@ -271,10 +267,3 @@ class AsyncUserMemory(ScopedOperations):
         Raises NotFound.
         """
         return await self._engine.store.forget(self.scope, session=session, memory=memory)
-
-
-def _moment(value: datetime | date | None, time_of_day: time) -> datetime | None:
-    """Return a date as a moment of that day in UTC; a datetime as it is."""
-    if value is None or isinstance(value, datetime):
-        return value
-    return datetime.combine(value, time_of_day, UTC)

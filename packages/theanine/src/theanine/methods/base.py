@@ -97,7 +97,8 @@ class Context:
         scope: the user, agent and tenant that the memory belongs to.
         chat: the language model, or None; without one, every step has a local version.
         embedder: embeds texts.
-        index: the scope's memories, vectors, links and turns.
+        index: the scope's memories, vectors, links and turns, within the bounds of time of
+            ``options``.
         rng: the only source of randomness.
         options: what this recall may return.
         reranking: reorders search results; None keeps their order.
@@ -121,6 +122,11 @@ class Context:
     def token_budget(self, default: int | None) -> int | None:
         """Return the budget of this call, or else ``default``, the method's setting."""
         return default if self.options.budget is None else self.options.budget
+
+    def asked_at(self, dialogue: Sequence[Utterance]) -> datetime:
+        """Return the time of the dialogue's last turn, or ``as_of`` if that is earlier."""
+        at, as_of = dialogue[-1].at, self.options.as_of
+        return at if as_of is None else min(at, as_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +157,12 @@ Estimate = Usage
 
 
 class Method(Protocol):
-    """A memory method. It uses no clock, and no randomness but ``context.rng``."""
+    """A memory method. It uses no clock, and no randomness but ``context.rng``.
+
+    One whose parts have a calibrated ``relevance``, and which honors ``min_relevance``, has an
+    attribute ``estimates_relevance`` that is true; ``min_relevance`` is refused for all others. The
+    client applies the bounds of time, through ``context.index``, and ``limit``.
+    """
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
-from theanine.types import Mark, Memory, Scope, Session, Turn
+from theanine.types import LOCAL_MODEL, Mark, Memory, Scope, Session, Turn
 
 RetrievalMode = Literal["hybrid", "dense", "lexical"]
 """All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, or BM25 alone."""
@@ -82,6 +82,7 @@ class ScopeIndex:
         self._turns: dict[int, Turn] = {}
         self._memories_of_turn: dict[int, list[int]] = {}
         self._recall_times: dict[int, list[datetime]] = {}
+        self._known_at: GrowingArray[np.int64] = GrowingArray(np.int64)
         # What was read from the store so far: the highest id or the count of each.
         self._read_memories = self._read_sessions = self._read_marks = self._read_recalls = 0
 
@@ -157,6 +158,19 @@ class ScopeIndex:
     def __getitem__(self, memory: int) -> Memory:
         return self.memories[self._positions[memory]]
 
+    def position(self, memory: int) -> int:
+        """Return the position of a memory."""
+        return self._positions[memory]
+
+    @property
+    def whole(self) -> ScopeIndex:
+        """The index without bounds of time."""
+        return self
+
+    def includes(self, memory: int) -> bool:
+        """Whether a memory is within the bounds of time, if there are any."""
+        return memory in self
+
     def memories_of_turn(self, turn: int) -> Sequence[int]:
         """Return the ids of the memories that a turn supports."""
         return self._memories_of_turn.get(turn, ())
@@ -176,6 +190,26 @@ class ScopeIndex:
         return self._times.values
 
     @property
+    def known_at(self) -> NDArray[np.int64]:
+        """Time by which all that each memory may tell was said, in microseconds since 1970.
+
+        That is the time of its last source turn, unless it was made from more: a model had the
+        whole session in its prompt, and a digest was made from other memories as well.
+        """
+        first = len(self._known_at)
+        if first == len(self):
+            return self._known_at.values
+        known: list[int] = self._known_at.values.tolist()
+        for memory in self.memories[first:]:
+            times = [micros(memory.at)]
+            if memory.derived_from or memory.made_by != LOCAL_MODEL:
+                times.append(micros(memory.session_ended_at))
+            times += [known[self._positions[id]] for id in memory.derived_from if id in self]
+            known.append(max(times))
+        self._known_at.extend(known[first:])
+        return self._known_at.values
+
+    @property
     def live(self) -> Mask:
         """Mask of the memories without a mark."""
         mask = np.ones(len(self), bool)
@@ -188,11 +222,11 @@ class ScopeIndex:
         return np.isin(self._kinds.values, codes)
 
     def live_mask(self, *kinds: str) -> Mask:
-        """Return the mask of the live memories of any of these kinds."""
-        return self.live & self.kind_mask(*kinds)
+        """Return the mask of the live memories of any of these kinds, or of any kind at all."""
+        return self.live & self.kind_mask(*kinds) if kinds else self.live
 
     def live_memories(self, *kinds: str) -> list[Memory]:
-        """Return the live memories of any of these kinds, in order of commit."""
+        """Return the live memories of any of these kinds or, without any, all, as committed."""
         mask = self.live_mask(*kinds)
         return [memory for memory, live in zip(self.memories, mask, strict=True) if live]
 

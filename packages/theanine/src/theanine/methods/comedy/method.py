@@ -113,7 +113,9 @@ class Comedy(MethodBase[ComedyConfig]):
         Session memories that are not in it yet come before it.
         """
         query = query_text(dialogue, None)
-        if self.config.compress:
+        options = context.options
+        # The compressed memory tells of all time before: bounds inside of it need the notes.
+        if self.config.compress and options.since is None and options.until is None:
             memories = _not_compressed(context.index)[::-1]
             memories += context.index.live_memories(*ASPECTS)
         else:

@@ -151,7 +151,7 @@ class Conditional(MethodBase[ConditionalConfig]):
             )
             for memory, score in results
         ]
-        return pack(query, parts, context.token_budget(self.config.budget))
+        return pack(query, parts, context.token_budget(self.config.budget), context)
 
     async def respond(
         self,

@@ -120,7 +120,7 @@ class MemoChat(MethodBase[MemoChatConfig]):
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[tuple[Memory, float]]:
         """Return the memos for the dialogue with scores, the most useful first."""
-        config, memories = self.config, context.index.memories
+        config, memories = self.config, context.index.live_memories()
         if not query or not memories:
             return []
         if context.chat is None or config.picking == "retrieval":

@@ -117,7 +117,7 @@ class MemoryBank(MethodBase[MemoryBankConfig]):
         for kind in kinds:
             for memory in live_by_time(context.index, kind)[-1:]:
                 parts.append(await _part(memory, GLOBAL_DIGEST_SCORE, context))
-        return pack(query, parts, context.token_budget(self.config.budget), _position)
+        return pack(query, parts, context.token_budget(self.config.budget), context, _position)
 
     async def _rank(
         self, query: str, dialogue: Sequence[Utterance], context: Context
@@ -131,7 +131,7 @@ class MemoryBank(MethodBase[MemoryBankConfig]):
         )
         if not config.forgetting or not ranked:
             return ranked
-        recalls, now = await context.index.recall_times(), dialogue[-1].at
+        recalls, now = await context.index.recall_times(), context.asked_at(dialogue)
         faded: list[tuple[Memory, float, float]] = []
         for memory, relevance in ranked:
             recalled_at = recalls.get(memory.id, ())

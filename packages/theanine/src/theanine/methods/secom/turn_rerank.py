@@ -86,7 +86,7 @@ class TurnReranker:
         """Return the candidates, at least one, best first; each comes with its own score."""
         ordered = sorted(candidates, key=lambda pair: (pair[0].session, pair[0].source_turns[:1]))
         memories = [memory for memory, _ in ordered]
-        cache = self._caches.setdefault(context.index, _Cache())
+        cache = self._caches.setdefault(context.index.whole, _Cache())
         segments = await self._load(memories, cache, context)
         ranking = _ranking(memories, segments, cache, context.index)
         turn_scores = _scores(ranking, await build_query(query, dialogue, context, mode), mode)

@@ -51,9 +51,6 @@ async def retrieve(
     built = await build_query(query, dialogue, context, mode)
     # The mask is made after the last await: the index may have grown meanwhile.
     mask = index.live_mask(*kinds) if kinds else None
-    if context.options.bounds_time:
-        in_time = context.options.time_mask(index.times)
-        mask = in_time if mask is None else mask & in_time
     reranking = context.reranking
     if reranking is None:
         return index.search(built, k, mode, among=mask)
@@ -84,7 +81,7 @@ async def build_query(
         vector=context.query_vectors[topic][0],
         latest=last.full_text,
         asker=last.speaker,
-        asked_at=last.at,
+        asked_at=context.asked_at(dialogue),
     )
 
 
@@ -114,7 +111,7 @@ async def excerpt_part(memory: Memory, score: float, context: Context) -> Part:
 
 
 def live_by_time(index: ScopeIndex, *kinds: str) -> list[Memory]:
-    """Return the live memories of some kinds, in time order."""
+    """Return the live memories of some kinds, or of all, in time order."""
     return sorted(index.live_memories(*kinds), key=lambda memory: memory.order)
 
 
@@ -127,13 +124,17 @@ def pack(
     query: str,
     parts: Sequence[Part],
     budget: int | None,
+    context: Context,
     order: Callable[[Memory], Any] = lambda memory: memory.order,
 ) -> Recollection:
     """Keep the parts, given best first, that fit the budget, and sort them by their first memories.
 
-    They are in time order unless there is another ``order``, a sort key.
+    They are in time order unless there is another ``order``, a sort key. A part with a source turn
+    outside the bounds of time is left out: a merged statement also tells what was before.
     """
-    kept = fit_parts(parts, budget)
+    includes = context.options.includes
+    within = [part for part in parts if all(includes(turn.at) for turn in part.source_turns)]
+    kept = fit_parts(within, budget)
     kept.sort(key=lambda part: order(part.memories[0]))
     return Recollection(query=query, parts=tuple(kept))
 
@@ -157,4 +158,4 @@ async def recall_memories(
     # Load all source turns with one query before the parts are made one by one.
     await context.index.turns([turn for memory, _ in ranked for turn in memory.source_turns])
     parts = [await format_part(memory, score, context) for memory, score in ranked]
-    return pack(query, parts, budget)
+    return pack(query, parts, budget, context)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.config import BudgetConfig
 from theanine.methods.shared.memories import with_vectors
-from theanine.methods.shared.recall import query_text, recall_memories, statement_part
+from theanine.methods.shared.recall import live_by_time, query_text, recall_memories, statement_part
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import estimate_summary, summarize_session
 from theanine.methods.statements.config import MemoryRetrievalConfig
@@ -50,7 +50,7 @@ class AllMemories(_Statements[BudgetConfig]):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return every statement; a budget keeps the newest."""
-        newest = sorted(context.index.memories, key=lambda memory: memory.order, reverse=True)
+        newest = live_by_time(context.index)[::-1]
         budget = context.token_budget(self.config.budget)
         kept = fit_prefix(((memory, format_memory(memory)) for memory in newest), budget)
         parts = [await statement_part(memory, 0.0, context) for memory in reversed(kept)]

@@ -65,6 +65,11 @@ class Theanine(MethodBase[TheanineConfig]):
     name = "theanine"
     Config = TheanineConfig
 
+    @property
+    def estimates_relevance(self) -> bool:
+        """Whether parts have a relevance: in recall from the log."""
+        return self.config.search == "log"
+
     async def remember(
         self,
         session: Session,

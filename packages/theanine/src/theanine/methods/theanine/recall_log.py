@@ -15,7 +15,7 @@ from itertools import groupby, pairwise, zip_longest
 
 from theanine.graph import Graph
 from theanine.llm.gather import gather
-from theanine.methods.base import Context, RecallOptions
+from theanine.methods.base import Context
 from theanine.methods.shared.recall import build_query, fit_parts, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
@@ -121,13 +121,18 @@ async def recall_from_log(
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
     mask = options.time_mask(candidates.times) if options.bounds_time else None
-    ranked = [found for found in candidates.search(built, mask) if _is_eligible(found, current)]
+    ranked = [
+        found for found in candidates.search(built, mask) if _is_eligible(found, current, index)
+    ]
     if context.reranking is not None:
         ranked = await _reranked(query, ranked, context.reranking)
     if config.timelines:
-        ranked = _with_linked(ranked, candidates, index, options)
-    if max((found.relevance for found in ranked), default=0) < config.min_relevance:
-        return Recollection(query=query)
+        ranked = _with_linked(ranked, candidates, index)
+    best = max((found.relevance for found in ranked), default=None)
+    floor = config.min_relevance if options.min_relevance is None else options.min_relevance
+    result = Recollection(query=query, best_relevance=best, min_relevance=floor)
+    if best is None or best < floor:
+        return result
     if options.min_relevance is not None:
         ranked = [found for found in ranked if found.relevance >= options.min_relevance]
     budget = context.token_budget(config.budget)
@@ -143,8 +148,7 @@ async def recall_from_log(
     parts.sort(key=lambda part: -part.score)
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
-    parts = sorted(parts[: options.limit], key=_part_order)
-    return Recollection(query=query, parts=tuple(parts))
+    return replace(result, parts=tuple(sorted(parts, key=_part_order)))
 
 
 async def _reranked(
@@ -159,10 +163,15 @@ async def _reranked(
     return [replace(found, score=score) for found, score in reordered]
 
 
-def _is_eligible(ranked: RankedCandidate, current: set[int]) -> bool:
-    """Whether a candidate is neither of the current dialogue nor a notice of ours."""
-    turn = ranked.candidate.turn
-    return turn is None or (turn.id not in current and NO_MODEL_NOTICE not in turn.text)
+def _is_eligible(ranked: RankedCandidate, current: set[int], index: ScopeIndex) -> bool:
+    """Whether a candidate is neither of the current dialogue nor a notice of ours.
+
+    What a statement tells must be within the bounds of time, as for all memories.
+    """
+    turn, memory = ranked.candidate.turn, ranked.candidate.memory
+    if turn is None:
+        return memory is not None and index.includes(memory.id)
+    return turn.id not in current and NO_MODEL_NOTICE not in turn.text
 
 
 def _memories_of(candidate: Candidate, index: ScopeIndex) -> Sequence[int]:
@@ -177,14 +186,11 @@ def _with_linked(
     ranked: Sequence[RankedCandidate],
     candidates: CandidateIndex,
     index: ScopeIndex,
-    options: RecallOptions,
 ) -> list[RankedCandidate]:
     """Raise the candidates that the best ones are linked with; return all, best first."""
     best = {found.candidate: found for found in ranked}
     for found in ranked[:EXPANDED]:
         for memory, links in _linked(_memories_of(found.candidate, index), index.graph):
-            if not options.includes(index[memory].at):
-                continue
             raised = found.score - links * LINK_COST
             for candidate in candidates.of_memory(index[memory]):
                 linked = best.get(candidate, RankedCandidate(candidate, raised, 0.0))

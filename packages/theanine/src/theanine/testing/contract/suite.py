@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -209,6 +210,41 @@ class MethodContract:
             rejected = sum(call.outcome == "status 400" for call in calls)
             assert len(calls) - rejected == calls_needed
             assert sum(line.calls + line.failed for line in client.costs()) >= len(calls)
+
+    def test_a_recall_stays_within_its_bounds(self, open_store: OpenStore, tmp_path: Path) -> None:
+        """Nothing said outside of the bounds of time is told; ``limit`` counts parts."""
+        with open_store(tmp_path / "m.db") as client:
+            log_and_remember(client, demo())
+            user = client.user("ana")
+            turns = user.turns()
+            memories = {memory.id: memory for memory in user.memories()}
+            at = [turns[len(turns) * share // 6].at for share in range(6)]
+            bounds: list[dict[str, datetime]] = [
+                {"as_of": at[1]},
+                {"as_of": at[3]},
+                {"until": at[4]},
+                {"since": at[2]},
+                {"since": at[1], "until": at[4]},
+                {"since": at[2], "as_of": at[5]},
+            ]
+            for question in QUESTIONS:
+                for times in bounds:
+                    first = times.get("since", turns[0].at)
+                    last = times.get("until", times.get("as_of", turns[-1].at))
+                    recollection = user.recall(question, **times)
+                    told = [turn for turn in turns if turn in recollection.source_turns]
+                    for memory in recollection.memories:
+                        sources = source_turn_ids(memory, {**memories, memory.id: memory})
+                        told += [turn for turn in turns if turn.id in memory.source_turns]
+                        told += [turn for turn in turns if turn.id in sources and turn.at > last]
+                    assert all(first <= turn.at <= last for turn in told)
+                    for turn in turns:
+                        if not first <= turn.at <= last:
+                            assert turn.text not in recollection.text
+                assert len(user.recall(question, limit=1).parts) <= 1
+            later = turns[-1].at + timedelta(days=1)
+            assert not user.recall(QUESTIONS[0], since=later)
+            assert not user.recall(QUESTIONS[0], as_of=turns[0].at - timedelta(days=1))
 
     # Provenance
 

@@ -1,0 +1,140 @@
+"""A scope's index within bounds of time: what was said then, and what was known on a day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+
+from theanine.clock import micros
+from theanine.graph import Graph
+from theanine.retrieval.query import Query
+from theanine.retrieval.scope_index import Mask, RetrievalMode, ScopeIndex
+from theanine.types import Mark, Memory, Turn
+
+
+async def bound_index(
+    index: ScopeIndex,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    as_of: datetime | None = None,
+) -> ScopeIndex:
+    """Return a view of an index in which nothing outside the bounds exists.
+
+    A memory is in it if nothing that it may tell was said before ``since`` or after ``until`` and
+    ``as_of``; a link, if both of its memories are. With ``as_of``, a mark that was made later does
+    not hold yet.
+    """
+    latest = min((at for at in (until, as_of) if at is not None), default=None)
+    known_at = index.known_at
+    mask = np.ones(len(known_at), bool)
+    if latest is not None:
+        mask &= known_at <= micros(latest)
+    if since is not None:
+        mask &= index.times[: len(mask)] >= micros(since)
+        candidates = [index.memories[position] for position in np.flatnonzero(mask).tolist()]
+        early = await _begun_before(since, candidates, index)
+        mask &= ~np.isin(np.arange(len(mask)), early)
+    return _BoundedIndex(index, mask, since, latest, as_of)
+
+
+async def _begun_before(since: datetime, memories: list[Memory], index: ScopeIndex) -> list[int]:
+    """Return the positions of the memories that rest on turns from before a time."""
+    # A memory of one turn has that turn's time.
+    sources = {m.id: _sources(m, index) for m in memories if len(m.source_turns) != 1}
+    turns = await index.turns([turn for ids in sources.values() for turn in ids])
+    early = {turn.id for turn in turns if turn.at < since}
+    return [index.position(memory) for memory, ids in sources.items() if not early.isdisjoint(ids)]
+
+
+def _sources(memory: Memory, index: ScopeIndex) -> set[int]:
+    """Return a memory's source turns or, if it names none, those of what it was made from."""
+    if memory.source_turns:
+        return set(memory.source_turns)
+    ancestors = [index[id] for id in memory.derived_from if id in index]
+    return {turn for ancestor in ancestors for turn in _sources(ancestor, index)}
+
+
+class _BoundedIndex(ScopeIndex):
+    """A view that shares everything with the whole index except what the bounds leave out.
+
+    It can be read, not extended. Memories that come after it are not in it.
+    """
+
+    def __init__(
+        self,
+        whole: ScopeIndex,
+        mask: Mask,
+        since: datetime | None,
+        latest: datetime | None,
+        as_of: datetime | None,
+    ) -> None:
+        self.__dict__.update(whole.__dict__)
+        self._whole, self._mask = whole, mask
+        self._since, self._latest, self._as_of = since, latest, as_of
+        links = whole.graph.links.values()
+        self.graph = Graph(
+            link for link in links if self.includes(link.older) and self.includes(link.newer)
+        )
+        if as_of is not None:
+            marks = whole.marks.items()
+            self.marks = {memory: mark for memory, mark in marks if self._held(mark, as_of)}
+
+    def _held(self, mark: Mark, as_of: datetime) -> bool:
+        """Whether a mark was made by a time: when what replaced the memory was known."""
+        if mark.by is not None and mark.by in self:
+            return bool(self.known_at[self.position(mark.by)] <= micros(as_of))
+        session = self.sessions.get(mark.session)
+        return session is None or session.ended_at is None or session.ended_at <= as_of
+
+    @property
+    def whole(self) -> ScopeIndex:
+        return self._whole
+
+    def includes(self, memory: int) -> bool:
+        position = self.position(memory)
+        return position < len(self._mask) and bool(self._mask[position])
+
+    def memories_of_turn(self, turn: int) -> list[int]:
+        return [memory for memory in super().memories_of_turn(turn) if self.includes(memory)]
+
+    @property
+    def live(self) -> Mask:
+        return super().live & self._padded_mask
+
+    @property
+    def _padded_mask(self) -> Mask:
+        """The mask, extended to the memories that came since."""
+        return np.pad(self._mask, (0, len(self) - len(self._mask)))
+
+    def search(
+        self,
+        query: Query,
+        k: int,
+        mode: RetrievalMode = "hybrid",
+        *,
+        among: Mask | None = None,
+    ) -> list[tuple[Memory, float]]:
+        mask = self._padded_mask
+        self._check_mask(among)
+        return super().search(query, k, mode, among=mask if among is None else mask & among)
+
+    async def all_turns(self) -> list[Turn]:
+        return [turn for turn in await super().all_turns() if self._is_within(turn.at)]
+
+    async def session_turns(self, session: int) -> list[Turn]:
+        turns = await super().session_turns(session)
+        return [turn for turn in turns if self._is_within(turn.at)]
+
+    async def recall_times(self) -> dict[int, list[datetime]]:
+        recalls = await self._whole.recall_times()
+        as_of = self._as_of
+        return {
+            memory: [at for at in times if as_of is None or at <= as_of]
+            for memory, times in recalls.items()
+        }
+
+    def _is_within(self, at: datetime) -> bool:
+        after = self._since is None or at >= self._since
+        return after and (self._latest is None or at <= self._latest)
