@@ -78,7 +78,7 @@ def _why_empty(recollection: Recollection, arguments: RecallArguments) -> str:
     if best is not None and best < floor:
         return (
             f"Nothing relevant is known: the best match has a relevance of {best:.2f}, and less "
-            f"than {floor:.2f} is not returned (--min-relevance)."
+            f"than {floor:g} is not returned (--min-relevance)."
         )
     bounds = [
         f"--{name.replace('_', '-')} {value}"
