@@ -18,7 +18,7 @@ from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray
-from theanine.retrieval.lexical import content_words, tokenize
+from theanine.retrieval.lexical import content_words
 from theanine.retrieval.passages import Span, split_passages
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
@@ -31,9 +31,61 @@ BATCH = 1_000
 """Units embedded at once."""
 
 
-Content = tuple[str, bool, frozenset[str]]
-"""Speaker, whether anything is negated, and the distinct terms of a candidate."""
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b|n['’]t\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:was|were|had|did|used)\b", re.IGNORECASE)
+_QUESTION = re.compile(r"[?？؟]\W*$")
+_FILLER = frozenset(
+    "d ll m re s t ve again already mention mentioned recall remember reminder said say saying "
+    "tell telling told well yes yeah".split()
+)
+"""Words that a repetition may have more: halves of contractions, and words about saying."""
+_REPEATED = 0.75
+"""A repetition has at least this share of what it repeats."""
+_ECHOED = 0.75
+"""A turn that has at least this share of another's words tells it; one of whose own words the
+other has at least this share tells nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a candidate says, to find out whether another one only repeats it.
+
+    Attributes:
+        kind: speaker, and whether it is negated, past, and a question.
+        words: its distinct content words in order.
+        word_set: the same words.
+    """
+
+    kind: tuple[str, bool, bool, bool]
+    words: tuple[str, ...]
+    word_set: frozenset[str]
+
+    @classmethod
+    def read(cls, speaker: str, text: str) -> Content:
+        """Return the content of a text."""
+        words = tuple(dict.fromkeys(word for word in content_words(text) if word not in _FILLER))
+        forms = (_NEGATION, _PAST, _QUESTION)
+        negated, past, question = (form.search(text) is not None for form in forms)
+        return cls((speaker, negated, past, question), words, frozenset(words))
+
+    @property
+    def asks(self) -> bool:
+        """Whether it ends with a question."""
+        return self.kind[-1]
+
+    def repeats(self, other: Content) -> bool:
+        """Whether it says what ``other`` says, or nearly all of it, in the same order."""
+        if self.kind != other.kind or len(self.words) < _REPEATED * len(other.words):
+            return False
+        if not self.word_set <= other.word_set:
+            return False
+        following = iter(other.words)
+        return all(word in following for word in self.words)
+
+    def tells(self, other: Content) -> bool:
+        """Whether it has nearly all words of ``other``, which has some."""
+        common = len(self.word_set & other.word_set)
+        return common > 1 and common >= _ECHOED * len(other.words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,12 +193,10 @@ class CandidateIndex:
         return self._tokens[candidate]
 
     def content(self, candidate: Candidate) -> Content:
-        """Return what two candidates have in common if one only repeats the other."""
+        """Return what a candidate says; read once."""
         if candidate not in self._contents:
-            terms = tokenize(candidate.text)
-            negated = _NEGATION.search(candidate.text) is not None
             speaker = candidate.turn.speaker if candidate.turn else ""
-            self._contents[candidate] = (speaker, negated, frozenset(terms))
+            self._contents[candidate] = Content.read(speaker, candidate.text)
         return self._contents[candidate]
 
     def of_memory(self, memory: Memory) -> list[Candidate]:

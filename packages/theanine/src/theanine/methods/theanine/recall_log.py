@@ -39,6 +39,12 @@ EXPANDED = 5
 """Best candidates whose links bring in others."""
 LINK_COST = 2.0
 """What each link on the way takes off the score of a linked candidate."""
+CHANGE_COST = 1e-3
+"""The same for a link of change: what was comes right after what is, or before it."""
+ECHOES = 20
+"""Best candidates among which the assistant's echoes of the user are looked for."""
+ECHOED = 60
+"""Best candidates among which the user's own words are looked for."""
 MAX_LINKS = 3
 """Links on the way from a candidate to one that it brings in."""
 MAX_MISFITS = 20
@@ -126,6 +132,7 @@ async def recall_from_log(
     ]
     if context.reranking is not None:
         ranked = await _reranked(query, ranked, context.reranking)
+    ranked = _without_echoes(ranked, candidates)
     if config.timelines:
         ranked = _with_linked(ranked, candidates, index)
     best = max((found.relevance for found in ranked), default=None)
@@ -182,31 +189,73 @@ def _memories_of(candidate: Candidate, index: ScopeIndex) -> Sequence[int]:
     return index.memories_of_turn(candidate.turn.id)
 
 
+def _without_echoes(
+    ranked: Sequence[RankedCandidate], candidates: CandidateIndex
+) -> list[RankedCandidate]:
+    """Put the user's own words before what the assistant made of them later; return all others.
+
+    A passage of the assistant that tells nothing else is left out.
+    """
+    own = [(turn, found) for turn, found in _turns(ranked[:ECHOED]) if turn.role == "user"]
+    best = {found.candidate: found for found in ranked}
+    for turn, found in _turns(ranked[:ECHOES]):
+        echo = candidates.content(found.candidate)
+        for said, original in own if turn.role == "assistant" else ():
+            content = candidates.content(original.candidate)
+            if said.id > turn.id or content.asks or not echo.tells(content):
+                continue
+            raised = max(best[original.candidate].score, found.score + CHANGE_COST)
+            best[original.candidate] = replace(original, score=raised)
+            if content.tells(echo):
+                best.pop(found.candidate, None)
+    return sorted(best.values(), key=lambda found: -found.score)
+
+
+def _turns(ranked: Sequence[RankedCandidate]) -> list[tuple[Turn, RankedCandidate]]:
+    """Return those of the candidates that are passages, with their turns."""
+    return [(found.candidate.turn, found) for found in ranked if found.candidate.turn]
+
+
 def _with_linked(
     ranked: Sequence[RankedCandidate],
     candidates: CandidateIndex,
     index: ScopeIndex,
 ) -> list[RankedCandidate]:
-    """Raise the candidates that the best ones are linked with; return all, best first."""
+    """Raise the candidates that the best ones are linked with; return all, best first.
+
+    What is joined by changes alone belongs together, and has the relevance of its best.
+    """
     best = {found.candidate: found for found in ranked}
     for found in ranked[:EXPANDED]:
-        for memory, links in _linked(_memories_of(found.candidate, index), index.graph):
-            raised = found.score - links * LINK_COST
+        for memory, cost in _linked(_memories_of(found.candidate, index), index.graph):
+            raised = found.score - cost
+            relevance = found.relevance if cost < LINK_COST else 0.0
             for candidate in candidates.of_memory(index[memory]):
-                linked = best.get(candidate, RankedCandidate(candidate, raised, 0.0))
-                best[candidate] = replace(linked, score=max(linked.score, raised))
+                linked = best.get(candidate, RankedCandidate(candidate, raised))
+                best[candidate] = replace(
+                    linked,
+                    score=max(linked.score, raised),
+                    relevance=max(linked.relevance, relevance),
+                )
     return sorted(best.values(), key=lambda found: -found.score)
 
 
-def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, int]]:
-    """Yield the memories before and after some on their timelines, with the links between."""
+def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, float]]:
+    """Yield the memories before and after some on their timelines, with the cost of the way."""
     for neighbors in (graph.older, graph.newer):
-        seen, reached = set(memories), list(memories)
-        for links in range(1, MAX_LINKS + 1):
-            reached = [to for memory in reached for to in neighbors.get(memory, ())]
-            reached = [memory for memory in dict.fromkeys(reached) if memory not in seen]
-            seen.update(reached)
-            yield from ((memory, links) for memory in reached)
+        seen, reached = set(memories), dict.fromkeys(memories, 0.0)
+        for _ in range(MAX_LINKS):
+            following: dict[int, float] = {}
+            for memory, cost in reached.items():
+                for to in neighbors.get(memory, ()):
+                    pair = (to, memory) if neighbors is graph.older else (memory, to)
+                    changed = graph.links[pair].relation is Relation.CHANGED
+                    total = cost + (CHANGE_COST if changed else LINK_COST)
+                    if to not in seen:
+                        following[to] = min(total, following.get(to, total))
+            seen.update(following)
+            yield from following.items()
+            reached = following
 
 
 def _select(
@@ -218,7 +267,7 @@ def _select(
     line says how often.
     """
     lines: dict[Turn | Memory, _Line] = {}
-    by_content: dict[Content, _Line] = {}
+    contents: list[tuple[Content, _Line]] = []
     days: set[tuple[int, str]] = set()
     quoted: set[int] = set()
     remaining = budget if budget is not None else float("inf")
@@ -236,9 +285,9 @@ def _select(
             continue
         line = lines.get(owner) or _Line(owner)
         content = candidates.content(found.candidate)
-        if isinstance(owner, Turn) and (same := by_content.get(content)) and same is not line:
-            if owner not in same.repetitions:
-                same.repetitions.append(owner)
+        if isinstance(owner, Turn) and (repeated := _repeated(content, line, contents)):
+            if owner not in repeated.repetitions:
+                repeated.repetitions.append(owner)
             continue
         day = (owner.session, line.day)
         cost = candidates.tokens(found.candidate) + (_CUT_TOKENS if line.passages else 0)
@@ -250,10 +299,20 @@ def _select(
         remaining -= cost
         days.add(day)
         line.passages.append(found)
-        lines[owner] = by_content[content] = line
+        lines[owner] = line
+        contents.append((content, line))
         if isinstance(owner, Turn):
             quoted.add(owner.id)
     return list(lines.values())
+
+
+def _repeated(
+    content: Content, line: _Line, contents: Sequence[tuple[Content, _Line]]
+) -> _Line | None:
+    """Return another line that a passage only repeats, if there is one."""
+    return next(
+        (other for told, other in contents if other is not line and content.repeats(told)), None
+    )
 
 
 def _arrange(
