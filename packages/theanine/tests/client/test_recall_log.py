@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import theanine
+from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
+from theanine.importers import read_histories
 from theanine.tokenizer import count_tokens
-from theanine.types import History, Transcript, Utterance
+from theanine.types import History, Link, Memory, Relation, Transcript, Utterance
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 STATEMENTS = (
@@ -141,3 +143,84 @@ def test_min_relevance_cuts(client: theanine.Client) -> None:
 def test_options_out_of_range_are_refused(client: theanine.Client, options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         client.user("ana").recall("Anything?", **options)
+
+
+def test_the_user_s_own_words_come_before_the_assistant_s_echo(client: theanine.Client) -> None:
+    original = "I keep the spare key under the blue flowerpot."
+    echo = "You told me that you keep the spare key under the blue flowerpot."
+    longer = f"{echo} Shall I remind you to move it before the winter storms arrive?"
+    turns = [(original, "user"), (echo, "assistant"), (longer, "assistant")]
+    transcripts = [
+        Transcript(
+            key=f"s{week}",
+            at=START + timedelta(weeks=week),
+            turns=(
+                Utterance(text=text, speaker=role, role=role, at=START + timedelta(weeks=week)),
+            ),
+        )
+        for week, (text, role) in enumerate(turns)
+    ]
+    client.user("ana").log(History(name="ana", transcripts=transcripts))
+    recollection = client.user("ana").recall("Where do you keep the spare key?")
+    assert echo not in [turn.text for turn in recollection.source_turns]
+    own = next(part for part in recollection.parts if original in part.text)
+    assert own.score == max(part.score for part in recollection.parts)
+    within = client.user("ana").recall("Where do you keep the spare key?", budget=32)
+    assert [turn.text for turn in within.source_turns] == [original]
+
+
+def test_replies_without_a_model_are_not_recalled(client: theanine.Client) -> None:
+    with client.user("ana").session() as session:
+        session.hear("I keep the spare key under the blue flowerpot.")
+        session.reply()
+        session.hear("Where is the spare key?")
+        assert "flowerpot" not in session.reply().text  # it is in this dialogue
+    turns = client.user("ana").recall("Where is the spare key?").source_turns
+    assert [turn.role for turn in turns] == ["user"] * len(turns)
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        ("As I said, I'm allergic to nuts.", True),
+        ("I am allergic to nuts!", True),
+        ("I'm not allergic to nuts.", False),
+        ("I was allergic to nuts.", False),
+        ("Am I allergic to nuts?", False),
+        ("I'm allergic to nuts and soy.", False),
+    ],
+)
+def test_near_repetitions_are_one_line(
+    client: theanine.Client, text: str, *, repeats: bool
+) -> None:
+    log(client, ("I'm allergic to nuts.",), (text,))
+    recollection = client.user("ana").recall("Allergic to nuts?")
+    assert ("said 2 times" in recollection.text) is repeats
+    assert len(recollection.source_turns) == 2
+
+
+def test_a_route_and_the_way_back_are_not_the_same(client: theanine.Client) -> None:
+    log(client, ("I moved from Lisbon to Porto.",), ("I moved from Porto to Lisbon.",))
+    assert "said 2 times" not in client.user("ana").recall("Moved from where to where?").text
+
+
+def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
+    memory = client.user("ana")
+    memory.log(read_histories(HARBOUR).histories[0])
+    memory.remember()
+    link = next(link for link in memory.links() if link.relation is Relation.CHANGED)
+    older, newer = (memory.turns(ids=[m.source_turns[0]])[0] for m in both(memory, link))
+    for asked in (older, newer):
+        recollection = memory.recall(asked.text, budget=200)
+        part = next(part for part in recollection.parts if "(this changed)" in part.text)
+        assert part.timeline is not None
+        assert link in part.timeline.links
+        assert {older, newer} <= set(part.source_turns)
+    before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=200)
+    assert older in before.source_turns
+    assert newer not in before.source_turns
+    assert all(link not in timeline.links for timeline in before.timelines)
+
+
+def both(memory: theanine.UserMemory, link: Link) -> list[Memory]:
+    return [one for one in memory.memories() if one.id in (link.older, link.newer)]
