@@ -31,7 +31,7 @@ def result(
         category=f"set, {kind}",
         question="?",
         extra={"data": "set", "kind": kind, "gold": [["", str(n)] for n in range(gold)]},
-        output={"parts": parts},
+        output={"parts": parts, "best": max((relevance for relevance, _ in parts), default=0.0)},
     )
 
 

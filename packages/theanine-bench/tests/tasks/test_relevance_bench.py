@@ -11,12 +11,12 @@ import pytest
 from support.dataset_samples import locomo_questions
 from support.history_samples import save
 from support.running import Terminal
+from theanine.methods.theanine.config import TheanineConfig
 from theanine_bench.runs import read_run
 from theanine_bench.samples import Sample
 from theanine_bench.tasks.relevance import (
     OTHERS,
     UNMENTIONED,
-    default_floor,
     relevance_task,
     result_table,
 )
@@ -93,7 +93,7 @@ def test_the_command_shows_floors_and_calibration(
     assert all(0 <= relevance <= 1 for relevance, _ in parts)
     table = result_table(found)
     rows = {row[0]: row for row in table.rows}
-    assert table.columns[3] == f"empty at {default_floor(found):g}"
+    assert table.columns[3] == f"empty at {TheanineConfig().min_relevance:g} (its own)"
     assert rows["pairs, own"][1:3] == ["4", ""]
     assert 0 <= float(rows["pairs, another's"][2]) <= 1
     assert "floor/calibration error" in found.summary["corpus"]
@@ -103,6 +103,19 @@ def test_the_command_shows_floors_and_calibration(
     )
 
 
+@pytest.mark.slow
+def test_the_methods_own_floor_is_measured(run: Terminal, data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run.bare("bench", "relevance", str(data), "--set", "min_relevance=1", "--out", str(folder))
+    found = anyio.run(read_run, folder)
+    table = result_table(found)
+    assert table.columns[3] == "empty at 1 (its own)"
+    assert {row[3] for row in table.rows} == {"1.000 [1.000, 1.000]"}
+    [own] = [row for row in table.rows if row[0] == "pairs, own"]
+    assert float(own[4].split()[0]) > 0
+    assert found.results["pairs/pair/1"].output["parts"]
+
+
 def test_a_method_without_relevance_is_told(run: Terminal, data: Path) -> None:
     ran = run.bare("bench", "relevance", str(data), "--method", "exchange", fine=False)
-    assert (ran.code, "the method exchange estimates no relevance" in ran.err) == (2, True)
+    assert (ran.code, "the method exchange doesn't estimate relevance" in ran.err) == (2, True)

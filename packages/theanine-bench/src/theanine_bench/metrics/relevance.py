@@ -1,7 +1,7 @@
 """Metrics of relevance: how well a method knows that it knows nothing.
 
 They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.relevance` writes it. At a floor, a
-recollection is empty if no part is at least that relevant.
+recollection is empty if the best candidate is less relevant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RELEVANCE = "relevance"
 
 @dataclass(frozen=True, slots=True)
 class BestRelevance:
-    """The relevance, 0 to 1, of the most relevant part; 0 without parts."""
+    """The relevance, 0 to 1, of the best candidate; 0 without one."""
 
     name: str = RELEVANCE
     needs_judge: bool = False
@@ -37,8 +37,8 @@ class BestRelevance:
 
 
 def best_relevance(result: SampleResult) -> float:
-    """Return the relevance of the most relevant part; 0 without parts."""
-    return max((relevance for relevance, _ in result.output.get("parts", ())), default=0.0)
+    """Return the relevance of the best candidate; 0 without one."""
+    return result.output.get("best", 0.0)
 
 
 def evidence_above(result: SampleResult, floor: float = 0.0) -> float:

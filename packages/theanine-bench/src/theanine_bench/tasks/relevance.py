@@ -1,8 +1,8 @@
 """The relevance bench: whether a method knows that it knows nothing.
 
 A memory is asked its own questions, those of another history's memory with the speakers' names
-replaced, and questions about matters that it never mentions. The method recalls without a floor;
-what a floor would do is computed from the relevance of the parts.
+replaced, and questions about matters that it never mentions. The method recalls with its own floor
+and without one; what other floors would do is computed from the relevance of the latter's parts.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 
 from theanine.errors import BadInput, SettingsError
-from theanine.methods.registry import method_class
+from theanine.methods.registry import open_method
 from theanine.text.words import content_words, stem, words
 from theanine.types import History, Turn
 from theanine_bench.datasets.qa import read_qa
@@ -26,13 +26,11 @@ from theanine_bench.files import hash_files
 from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.metrics.relevance import (
     OWN,
-    ReliabilityBin,
     area_under_curve,
     best_relevance,
     evidence_above,
     held_out_floors,
     lost_evidence,
-    reliability,
 )
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
@@ -42,7 +40,6 @@ from theanine_bench.targets.target import ClientTarget, Output, TargetContext, t
 from theanine_bench.tasks.export import ResultTable
 
 BENCH = "relevance"
-FLOOR = "min_relevance"
 OTHERS = "another's"
 UNMENTIONED = "never mentioned"
 QUESTIONS = "unmentioned.toml"
@@ -170,9 +167,13 @@ class RelevanceTarget(ClientTarget):
     """
 
     def __init__(self, context: TargetContext) -> None:
-        method = context.config.method
-        if FLOOR not in {field.name for field in fields(method_class(method).Config)}:
-            raise SettingsError(f"the method {method} estimates no relevance; take another")
+        config = context.config
+        method = open_method(config.method, dict(config.settings) or None)
+        if not getattr(method, "estimates_relevance", False):
+            raise SettingsError(
+                f"the method {config.method} doesn't estimate relevance with these settings: take "
+                "theanine with its defaults"
+            )
         super().__init__(context)
         self._turns: dict[str, dict[tuple[str, str], Turn]] = {}
 
@@ -183,44 +184,55 @@ class RelevanceTarget(ClientTarget):
         return failure
 
     async def answer(self, sample: Sample, user: str) -> Output:
-        """Recall what the floor of the run's settings, usually none, lets through."""
-        recollection = await self.client.user(user).recall(sample.dialogue, budget=self._budget)
+        """Recall with the method's own floor, and without any."""
+        memory = self.client.user(user)
         gold = {self._turns[user][session, key].id for session, key in sample.extra["gold"]}
+        own = await memory.recall(sample.dialogue, budget=self._budget)
+        every = await memory.recall(sample.dialogue, budget=self._budget, min_relevance=0.0)
         parts = [
             (part.relevance or 0.0, sorted(gold & {turn.id for turn in part.source_turns}))
-            for part in recollection.parts
+            for part in every.parts
         ]
-        return Output(data={"gold": sorted(gold), "parts": parts})
-
-
-def default_floor(run: SavedRun) -> float:
-    """Return the floor that the run's method has by default."""
-    return getattr(method_class(run.settings["config"]["method"]).Config(), FLOOR)
+        return Output(
+            data={
+                "gold": sorted(gold),
+                "own": sorted(gold & {turn.id for turn in own.source_turns}),
+                "own_floor": own.min_relevance,
+                "own_empty": not own.parts,
+                "best": every.best_relevance or 0.0,
+                "parts": parts,
+            }
+        )
 
 
 def result_table(run: SavedRun) -> ResultTable:
     """Return a row for each data set and kind of question.
 
-    AUC is against the own questions; shares of empty recollections and of lost evidence are at the
-    default floor, and at a floor chosen for each history on all others.
+    AUC is against the own questions; shares of empty recollections and of lost evidence are those
+    at the method's own floor, and at a floor chosen for each history on all others.
     """
-    default, floors = default_floor(run), held_out_floors(run.results.values())
-    fixed = dict.fromkeys(floors or (r.group for r in run.results.values()), default)
-    columns = ["questions", "n", "AUC", f"empty at {default:g}", "evidence lost"]
-    rows: list[list[str]] = []
+    results = list(run.results.values())
+    floors = held_out_floors(results)
+    own_floor = max((r.output["own_floor"] for r in results if r.output), default=0.0)
+    columns = ["questions", "n", "AUC", f"empty at {own_floor:g} (its own)", "evidence lost"]
     if floors:
         span = f"{min(floors.values()):.3f}–{max(floors.values()):.3f}"
-        columns += [f"empty at held-out {span}", "evidence lost"]
-    for category, some in _by_category(run).items():
-        own = _by_category(run).get(f"{some[0].extra['data']}, {OWN}", [])
-        auc = f"{area_under_curve(own, some):.3f}" if own and some[0].extra["kind"] != OWN else ""
-        row = [category, str(len(some)), auc]
-        for at in (fixed, floors) if floors else (fixed,):
-            row.append(str(bootstrap_interval([_is_empty(r, at[r.group]) for r in some])))
-            labeled = [r for r in some if r.extra["gold"]]
-            lost = [lost_evidence(r, at[r.group]) for r in labeled]
-            row.append(str(bootstrap_interval(lost)) if lost else "")
-        rows.append(row)
+        columns += [f"empty at {span} (held out)", "evidence lost"]
+    by_category: dict[str, list[SampleResult]] = {}
+    for result in results:
+        by_category.setdefault(result.category, []).append(result)
+    rows: list[list[str]] = []
+    for category, some in by_category.items():
+        own = by_category.get(f"{some[0].extra['data']}, {OWN}", [])
+        auc = f"{area_under_curve(own, some):.3f}" if own and own != some else ""
+        labeled = [result for result in some if result.extra["gold"]]
+        shares = [[result.output.get("own_empty", True) for result in some]]
+        shares.append([evidence_above(r) - _own_evidence(r) for r in labeled])
+        if floors:
+            shares.append([_is_empty(result, floors[result.group]) for result in some])
+            shares.append([lost_evidence(result, floors[result.group]) for result in labeled])
+        intervals = (str(bootstrap_interval(values)) if values else "" for values in shares)
+        rows.append([category, str(len(some)), auc, *intervals])
     return ResultTable(columns, rows)
 
 
@@ -245,18 +257,10 @@ def curve_table(run: SavedRun, data: str) -> ResultTable:
     return ResultTable(["floor", "kept", "in parts", *(f"{kind}: empty" for kind in kinds)], rows)
 
 
-def reliability_bins(run: SavedRun) -> list[ReliabilityBin]:
-    """Return the run's parts by relevance, with the share of them that hold evidence."""
-    return reliability(run.results.values())
+def _own_evidence(result: SampleResult) -> float:
+    """Return the share of a question's evidence that is recalled with the method's own floor."""
+    return len(result.output.get("own", ())) / len(result.extra["gold"])
 
 
-def _by_category(run: SavedRun) -> dict[str, list[SampleResult]]:
-    by_category: dict[str, list[SampleResult]] = {}
-    for result in run.results.values():
-        by_category.setdefault(result.category, []).append(result)
-    return by_category
-
-
-def _is_empty(result: SampleResult, floor: float) -> float:
-    nothing = not result.output.get("parts")
-    return float(nothing or best_relevance(result) < floor)
+def _is_empty(result: SampleResult, floor: float) -> bool:
+    return not result.output.get("parts") or best_relevance(result) < floor

@@ -7,13 +7,11 @@ import anyio
 from theanine.cli.rendering import console, show_table
 from theanine_bench.cli.execution import exit_unless_complete, run_or_replay, show_rest
 from theanine_bench.cli.run_options import DataSetsArgument, RunOptions, resolve_data, run_command
-from theanine_bench.metrics.relevance import calibration_error
+from theanine_bench.metrics.relevance import calibration_error, reliability
 from theanine_bench.runs.saved_run import SavedRun, read_run
 from theanine_bench.tasks.relevance import (
-    FLOOR,
     curve_table,
     relevance_task,
-    reliability_bins,
     result_table,
 )
 
@@ -29,15 +27,15 @@ def relevance(data: DataSetsArgument, *, options: RunOptions) -> None:
 
     Each memory is asked its own questions, those of another memory with the names replaced, and
     questions about matters that it never mentions; a set's unanswerable questions are beside them.
-    Recalled is without a floor; the tables show what floors of relevance would do, one of them
-    chosen for each history on all others.
+    The tables show recollections with the method's own floor of relevance, with one chosen for each
+    history on all others, and over all floors.
 
     \b
     theanine bench relevance locomo beam-100k --out runs/relevance
     theanine bench relevance locomo --limit 500 --budget 500
     """
     task = relevance_task(resolve_data(data), options.limit)
-    outcome = run_or_replay(task, options, show=lambda _: None, settings={FLOOR: 0.0})
+    outcome = run_or_replay(task, options, show=lambda _: None)
     if outcome is None:
         return
     folder, summary = outcome
@@ -47,7 +45,7 @@ def relevance(data: DataSetsArgument, *, options: RunOptions) -> None:
 
 
 def _show(run: SavedRun) -> None:
-    table, bins = result_table(run), reliability_bins(run)
+    table, bins = result_table(run), reliability(run.results.values())
     console().print("\nQuestions by data set and kind [95 % intervals]", style="bold")
     show_table(table.columns, table.rows)
     for data in dict.fromkeys(result.extra["data"] for result in run.results.values()):
