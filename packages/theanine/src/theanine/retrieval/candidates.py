@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
+from theanine.embeddings.static import NAME as STATIC
+from theanine.retrieval.cue_words import NEGATION, UNSPACED_NEGATION
 from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.languages import in_english, written_words
 from theanine.retrieval.lexical import content_words
 from theanine.retrieval.passages import Span, split_passages
 from theanine.retrieval.query import Query
@@ -31,7 +34,10 @@ BATCH = 1_000
 """Units embedded at once."""
 
 
-_NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    rf"\b(?:no|not|never|none|nobody|nothing|without|{NEGATION})\b|n['’]t\b|{UNSPACED_NEGATION}",
+    re.IGNORECASE,
+)
 _PAST = re.compile(r"\b(?:was|were|had|did|used)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？؟]\W*$")
 _FILLER = frozenset(
@@ -63,7 +69,7 @@ class Content:
     @classmethod
     def read(cls, speaker: str, text: str) -> Content:
         """Return the content of a text."""
-        words = tuple(dict.fromkeys(word for word in content_words(text) if word not in _FILLER))
+        words = tuple(dict.fromkeys(word for word in written_words(text) if word not in _FILLER))
         forms = (_NEGATION, _PAST, _QUESTION)
         negated, past, question = (form.search(text) is not None for form in forms)
         return cls((speaker, negated, past, question), words, frozenset(words))
@@ -128,6 +134,11 @@ class RankedCandidate:
     relevance: float = 0.0
 
 
+def embedded_text(text: str, embedder: Embedder) -> str:
+    """Return what to embed of a text: for the bundled English embedder, its everyday words."""
+    return in_english(text) if embedder.name == STATIC else text
+
+
 class CandidateIndex:
     """Candidates of one scope, in order of arrival, and their ranking."""
 
@@ -163,7 +174,8 @@ class CandidateIndex:
         ]
         for start in range(0, len(added), BATCH):
             batch = added[start : start + BATCH]
-            self._add(batch, await embedder.embed([unit.text for _, unit, _ in batch]))
+            texts = [embedded_text(unit.text, embedder) for _, unit, _ in batch]
+            self._add(batch, await embedder.embed(texts))
         self.last_turn = max([self.last_turn, *(turn.id for turn in turns)])
         self.last_memory = max([self.last_memory, *(memory.id for memory in memories)])
 

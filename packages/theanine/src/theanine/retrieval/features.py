@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.static import word_vector
+from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray
-from theanine.retrieval.lexical import content_words, stem
+from theanine.retrieval.languages import guess_language, split_words
+from theanine.retrieval.lexical import content_words
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
@@ -131,16 +133,18 @@ class UnitFeatures:
         """
         total = standardize(evidence.total)
         index = self._ranking.lexical
-        words = content_words(self._ranking.without_speakers(query.text))
-        weights = np.array([index.idf(stem(word)) for word in words], np.float32)
-        whole = max(sum(index.idf(term) for term in {stem(word) for word in words}), 1e-6)
+        split = split_words(self._ranking.without_speakers(query.text))
+        words, terms = [word for word, _ in split], [term for _, term in split]
+        weights = np.array([index.idf(term) for term in terms], np.float32)
+        whole = max(sum(index.idf(term) for term in set(terms)), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
         before, inside, after = self._soft_matches(words, at)
         around, same = self._around(at)
-        terms = np.where(same, evidence.saturations[:, around], 0)
-        own = np.einsum("t,tdm->dm", evidence.idf, terms)
-        matched = terms[:, 1] > 0
+        saturations = np.where(same, evidence.saturations[:, around], 0)
+        own = np.einsum("t,tdm->dm", evidence.idf, saturations)
+        matched = saturations[:, 1] > 0
         questions = np.where(same, self._fixed.values[around, _QUESTION], 0)
+        asks = cue_words.QUESTION_CUES.get(guess_language(query.cue), _question_patterns)
         ones = np.ones(len(at), np.float32)
         columns: list[NDArray[np.floating]] = [
             evidence.total[at],
@@ -164,7 +168,7 @@ class UnitFeatures:
             own[2] / whole,
             questions[0],
             *self._fixed.values[at].T,
-            *(ones * bool(p.search(query.cue)) for p in _question_patterns.values()),
+            *(ones * bool(p.search(query.cue)) for p in asks.values()),
             ones * np.log1p(len(words)),
         ]
         return np.stack([column.astype(np.float32) for column in columns], axis=1)
@@ -215,9 +219,13 @@ class UnitFeatures:
 
 def _fixed_features(place: PassagePlace, words: int, first: bool) -> list[float]:
     text = place.text
+    language = guess_language(text)
+    patterns = _text_patterns | cue_words.TEXT_CUES.get(language, {})
+    # German capitalizes every noun.
+    names = [] if language == "de" else _CAPITALIZED.findall(text)
     return [
         float(np.log1p(words)),
-        float(np.log1p(len(_CAPITALIZED.findall(text)))),
+        float(np.log1p(len(names))),
         float(first),
         float(place.number),
         float(np.log1p(place.passages)),
@@ -225,6 +233,6 @@ def _fixed_features(place: PassagePlace, words: int, first: bool) -> list[float]
             float(np.log1p(len(p.findall(text))))
             if name == "first person"
             else float(bool(p.search(text)))
-            for name, p in _text_patterns.items()
+            for name, p in patterns.items()
         ),
     ]

@@ -6,61 +6,35 @@ needs term saturations apart from their weights (see :mod:`theanine.retrieval.ne
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log1p
-from typing import Any, cast
 
 import numpy as np
-import Stemmer
 from numpy.typing import ArrayLike, NDArray
+
+from theanine.retrieval.languages import split_words
 
 K1, B = 1.5, 0.75
 K1_SATURATION, B_SATURATION = 0.9, 0.4
 """For :meth:`BM25Index.tf_saturation`: a second occurrence of a term adds little."""
 MAX_TERMS = 24
 """Query terms that :meth:`BM25Index.postings` looks up: a long dialogue has a hundred."""
-_WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_STOP_WORDS = frozenset(
-    "a about all also am an and any are as at be because been but by can could did do does for "
-    "from had has have he her his how i if in into is it its just me my no not of on or our she "
-    "so some than that the their them then there these they this to up us was we were what "
-    "when where which who why will with would you your".split()
-)
-_stemmer: Any = cast("Any", Stemmer).Stemmer("english")  # a C extension without types
-
-
-@lru_cache(maxsize=50_000)
-def stem(word: str) -> str:
-    """Return the English stem of a lower-case word; words of other scripts stay as they are."""
-    return str(_stemmer.stemWord(word))
 
 
 def content_words(text: str) -> list[str]:
-    """Split a text into lower-case words without stop words.
+    """Split a text into lower-case words without stop words, in English where they are known.
 
-    Scripts without spaces are split into character bigrams.
+    Scripts without spaces are split into known words, characters and pairs of characters.
     """
-    text = text.casefold()
-    if text.isascii():
-        return [word for word in _WORD.findall(text) if word not in _STOP_WORDS]
-    words: list[str] = []
-    for word in _WORD.findall(text):
-        if _UNSPACED.search(word):
-            words += [word[i : i + 2] for i in range(max(1, len(word) - 1))]
-        elif word not in _STOP_WORDS:
-            words.append(word)
-    return words
+    return [word for word, _ in split_words(text)]
 
 
 def tokenize(text: str) -> list[str]:
     """Return the stems of a text's content words, its terms."""
-    return [stem(word) for word in content_words(text)]
+    return [term for _, term in split_words(text)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """What a query tells besides its subject: who asks, about whom, and about which days.
 
-The cues are English wording and only ever add evidence.
+The cues are wording in English or one of the languages of :mod:`theanine.retrieval.cue_words`, and
+only ever add evidence.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
+
+from theanine.retrieval import cue_words
+from theanine.retrieval.languages import UNSPACED, guess_language
 
 ROLE_NAMES = ("user", "assistant", "agent", "system", "human", "ai", "bot")
 """Speaker names that stand for a role; in a question they are ordinary words."""
@@ -56,12 +60,14 @@ def speaks_of_asker(question: str) -> bool:
 
     Questions in the first person are, except for summaries, which cover both sides.
     """
-    return bool(_FIRST_PERSON.search(question)) and not _SUMMARY.search(question)
+    language = guess_language(question)
+    first_person = cue_words.ASKER.get(language, _FIRST_PERSON)
+    return bool(first_person.search(question)) and not _SUMMARY.search(question)
 
 
 def is_standing_instruction(text: str) -> bool:
     """Whether a text states a lasting instruction or preference."""
-    return _STANDING.search(text) is not None
+    return cue_words.STANDING.get(guess_language(text), _STANDING).search(text) is not None
 
 
 class SpeakerNames:
@@ -110,6 +116,14 @@ def _name_forms(speaker: str) -> set[str]:
 
 
 def _compile(forms: Iterable[str]) -> re.Pattern[str]:
-    """Compile a pattern for any of the forms, longest first; it matches nothing without forms."""
-    names = "|".join(map(re.escape, sorted(set(forms), key=lambda form: (-len(form), form))))
-    return re.compile(rf"(?<!\w)(?:{names})(?:['’]s)?(?!\w)" if names else r"(?!)")
+    """Compile a pattern for any of the forms, longest first; it matches nothing without forms.
+
+    In scripts without spaces a name has no boundaries.
+    """
+    patterns = [
+        re.escape(form)
+        if UNSPACED.fullmatch(form)
+        else rf"(?<!\w){re.escape(form)}(?:['’]?s)?(?!\w)"
+        for form in sorted(set(forms), key=lambda form: (-len(form), form))
+    ]
+    return re.compile("|".join(patterns) if patterns else r"(?!)")

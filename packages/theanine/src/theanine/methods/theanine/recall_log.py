@@ -19,7 +19,13 @@ from theanine.methods.base import Context
 from theanine.methods.shared.recall import build_query, fit_parts, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
-from theanine.retrieval.candidates import Candidate, CandidateIndex, Content, RankedCandidate
+from theanine.retrieval.candidates import (
+    Candidate,
+    CandidateIndex,
+    Content,
+    RankedCandidate,
+    embedded_text,
+)
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker, one_line
@@ -123,7 +129,13 @@ async def recall_from_log(
     candidates = await index.candidates(context.embedder)
     if not query or not len(candidates):
         return Recollection(query=query)
-    built = await build_query(query, dialogue, context, "hybrid", candidates.without_speakers)
+    built = await build_query(
+        query,
+        dialogue,
+        context,
+        "hybrid",
+        lambda text: embedded_text(candidates.without_speakers(text), context.embedder),
+    )
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
     mask = options.time_mask(candidates.times) if options.bounds_time else None
