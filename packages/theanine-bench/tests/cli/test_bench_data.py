@@ -46,9 +46,10 @@ def test_every_set_says_what_it_is_and_where(run: Terminal) -> None:
     shown = run.bare("bench", "data").out
     for one in public_datasets().values():
         assert one.name in shown
-        assert one.description and one.license and one.page.startswith("https://")
+        assert one.description and one.license
+        assert one.page.startswith("https://") or one.bundled
         assert one.benches and set(one.benches) <= BENCHES
-        assert bool(one.files) != bool(one.manual_instructions)
+        assert [bool(one.files), bool(one.manual_instructions), one.bundled].count(True) == 1
 
 
 def test_every_file_is_pinned_or_held_to_a_known_checksum() -> None:

@@ -22,6 +22,7 @@ from theanine_bench.datasets.formats.longmt import ONE_SIDED
 from theanine_bench.datasets.formats.memorybank import STRAY
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.reading import surrounding_indices
+from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.files import read_json
 from theanine_bench.tasks.check_data import check_dataset
@@ -386,3 +387,29 @@ def test_each_set_runs_through_its_bench(run: Terminal, tmp_path: Path) -> None:
         assert told["failures"] == {}
         measured |= {name} if "f1" in told["metrics"] else set()
     assert measured == {*runs} - {"memorybank"}  # which has no reference answers
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "zh", "ja"])
+def test_each_language_has_the_same_questions_with_evidence(language: str) -> None:
+    labeled = read_evidence(resolve_data_path(Path(f"everyday-{language}")))
+    assert [len(one.questions) for one in labeled] == [50, 16]
+    assert not any(one.dropped or one.unlabeled for one in labeled)
+    gold = [[sorted(q.gold) for q in one.questions] for one in labeled]
+    english = read_evidence(resolve_data_path(Path("everyday-en")))
+    assert gold == [[sorted(q.gold) for q in one.questions] for one in english]
+
+
+def test_our_json_lines_may_end_with_questions(tmp_path: Path) -> None:
+    turn = {"speaker": "Ana", "text": "I sail.", "at": "2024-05-08T12:00:00Z", "user": "ana"}
+    question = {"user": "ana", "question": "Who sails? ", "sources": [1], "at": turn["at"]}
+    lines = [turn, question, question | {"sources": ["9"], "category": "who"}]
+    text = "\n".join(map(json.dumps, lines))
+    [labeled] = read_evidence(save(tmp_path, "own.jsonl", text))
+    assert [(q.text, q.gold) for q in labeled.questions] == [("Who sails?", {("", "1")})]
+    assert [q.category for q in labeled.unlabeled] == ["who"]
+    assert labeled.questions[0].asked_at == labeled.history.transcripts[0].turns[0].at
+    other = save(
+        tmp_path, "other.jsonl", "\n".join(map(json.dumps, [turn, question | {"user": "x"}]))
+    )
+    with pytest.raises(BadInput, match="questions of 'x', but no turns"):
+        read_evidence(other)

@@ -43,8 +43,8 @@ def test_other_languages_pass_for_english(text: str) -> None:
 
 def test_words_of_a_kind_become_one_english_term() -> None:
     grandmothers = ["Meine Oma ist krank", "Mi abuela está enferma", "我奶奶生病了", "祖母は病気だ"]
-    terms = [set(tokenize(text)) for text in [*grandmothers, "My grandmother is sick"]]
-    assert set.intersection(*terms) == set(tokenize("grandmother sick"))
+    for text in [*grandmothers, "My grandmother is sick"]:
+        assert set(tokenize(text)) >= set(tokenize("grandmother sick"))
 
 
 def test_inflected_and_compound_words_meet() -> None:

@@ -52,6 +52,8 @@ def fetch(
     Raises NotFound for a data set that can't be fetched, FetchFailed if the network, the server or
     a checksum fails, BadInput if a file of unknown origin is in the way.
     """
+    if dataset.bundled:
+        raise BadInput("it comes with theanine-bench; nothing is to be fetched", dataset.name)
     if not dataset.files:
         raise NotFound(f"{dataset.name} can't be fetched: {dataset.instructions}")
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from theanine.errors import BadInput, NotFound
 from theanine_bench.datasets.checksums import Checksums
 
 CATALOG = "public.toml"
-State = Literal["absent", "incomplete", "fetched", "by hand"]
+State = Literal["absent", "incomplete", "fetched", "by hand", "bundled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class PublicDataset:
         benches: the benches that take it.
         data_path: the file in its folder to pass to a bench; ``.`` for the folder.
         manual_instructions: how to get it by hand; empty if it can be fetched.
+        bundled: whether it comes with this package.
         note: what to know before using it.
     """
 
@@ -61,6 +62,7 @@ class PublicDataset:
     data_path: str
     files: tuple[PublicFile, ...] = ()
     manual_instructions: str = ""
+    bundled: bool = False
     note: str = ""
 
     @property
@@ -106,11 +108,15 @@ def data_folder() -> Path:
 
 def dataset_folder(dataset: PublicDataset) -> Path:
     """Return the folder of a data set on this machine, which may not exist."""
+    if dataset.bundled:
+        return Path(__file__).parent / "languages"
     return data_folder() / dataset.name
 
 
 def dataset_state(dataset: PublicDataset) -> State:
     """Return whether a data set is on this machine, judged by file names; nothing is read."""
+    if dataset.bundled:
+        return "bundled"
     folder = dataset_folder(dataset)
     if not folder.is_dir() or not any(folder.iterdir()):
         return "absent"

@@ -42,16 +42,16 @@ STOP_WORDS: dict[Language, frozenset[str]] = {
     ),
     "de": frozenset(
         "ab aber alle alles als also am an ander andere auch auf aus bei beim bin bis bist da "
-        "damit dann das dass dein deine deinem deinen deiner dem den denn der des dich die dies diese "
-        "diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer eines er es "
-        "etwas euch euer eure für gar gerade gern gerne gewesen habe haben hast hat hatte hatten "
-        "hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jeden jeder jedes "
-        "jetzt kann kannst kein keine keinen man mal mein meine meinem meinen meiner meines mich "
-        "mir mit muss nach nicht noch nun nur ob oder ohne schon sehr sein seine seinem seinen "
-        "seiner seit sich sie sind so soll sollen über um und uns wann unser unsere unserem "
-        "unseren unserer unter vom von vor war waren warum was weil welche welchem welchen welcher welches "
-        "wem wen wenn wer werde werden wessen wie wieder will wir wird wo wofür woran wogegen "
-        "wohin worauf wurde wurden zu zum zur zwar".split()
+        "damit dann das dass dein deine deinem deinen deiner dem den denn der des dich die dies "
+        "diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer "
+        "eines er es etwas euch euer eure für gar gerade gern gerne gewesen habe haben hast hat "
+        "hatte hatten hier ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede "
+        "jeden jeder jedes jetzt kann kannst kein keine keinen mal man mein meine meinem meinen "
+        "meiner meines mich mir mit muss nach nicht noch nun nur ob oder ohne schon sehr sein "
+        "seine seinem seinen seiner seit sich sie sind so soll sollen um und uns unser unsere "
+        "unserem unseren unserer unter vom von vor wann war waren warum was weil welche welchem "
+        "welchen welcher welches wem wen wenn wer werde werden wessen wie wieder will wir wird "
+        "wo wofür wogegen wohin woran worauf wurde wurden zu zum zur zwar über".split()
     ),
     "es": frozenset(
         "a al algo algun alguna antes aquel aquella aqui asi aun aunque cada como con cual cuales "
@@ -76,7 +76,8 @@ _OTHERS = (
     "não eu uma com do em meu minha você são"
 ).split()
 """Function words of French, Dutch, Italian and Portuguese, which are not mistaken for Spanish."""
-_VOTES: dict[str, Language] = dict.fromkeys(_OTHERS, "en") | {
+_votes: dict[str, Language] = dict.fromkeys(_OTHERS, "en")
+_votes |= {
     word: language
     for language in ("de", "es", "en")
     for word in STOP_WORDS[language] - (_AMBIGUOUS if language != "en" else frozenset())
@@ -120,7 +121,7 @@ def guess_language(text: str) -> Language:
         if len(_HAN.findall(text)) * 4 > len(text):
             return "zh"
     plain = text.translate(_ACCENTS)
-    votes = Counter(_VOTES[word] for word in WORD.findall(plain) if word in _VOTES)
+    votes = Counter(_votes[word] for word in WORD.findall(plain) if word in _votes)
     for mark in () if text.isascii() else _UMLAUT_OR_ACCENT.findall(text):
         votes["de" if mark in "äöüß" else "es"] += 1
     if not votes:

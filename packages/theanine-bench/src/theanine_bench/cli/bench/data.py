@@ -76,7 +76,7 @@ def _describe(dataset: PublicDataset) -> dict[str, Any]:
         "page": dataset.page,
         "files": [file.url for file in dataset.files],
         "folder": str(dataset_folder(dataset)),
-        "how": "" if state in ("fetched", "by hand") else dataset.instructions,
+        "how": dataset.instructions if state in ("absent", "incomplete") else "",
         "note": dataset.note,
     }
 
