@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
-from itertools import groupby, pairwise, zip_longest
+from itertools import pairwise
+from types import MappingProxyType
 
 from theanine.graph import Graph
 from theanine.llm.gather import gather
@@ -32,6 +33,7 @@ from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker,
 from theanine.tokenizer import count_tokens
 from theanine.types import (
     LOCAL_MODEL,
+    Link,
     Memory,
     Part,
     Recollection,
@@ -120,6 +122,19 @@ class _Line:
         return f"{format_speaker(self.owner.speaker)}: {' '.join(pieces)}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The lines of one part, in order of time.
+
+    Attributes:
+        lines: all that was selected of some days of sessions.
+        path: those of them that are linked, by memory, oldest first; empty if none is.
+    """
+
+    lines: Sequence[_Line]
+    path: Mapping[int, _Line]
+
+
 async def recall_from_log(
     dialogue: Sequence[Utterance], context: Context, config: TheanineConfig
 ) -> Recollection:
@@ -161,9 +176,8 @@ async def recall_from_log(
             index[memory] for memory in _memories_of(line.passages[0].candidate, index)
         ]
     graph = index.graph if config.timelines else Graph()
-    paths, excerpts = _arrange(lines, candidates, graph, budget)
-    calls = [partial(_timeline_part, path, dialogue, context, config) for path in paths]
-    parts = await gather(calls) + [await _excerpt_part(group, index) for group in excerpts]
+    groups = _arrange(lines, candidates, graph, budget)
+    parts = await gather([partial(_part, group, dialogue, context, config) for group in groups])
     parts.sort(key=lambda part: -part.score)
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
@@ -252,6 +266,11 @@ def _with_linked(
     return sorted(best.values(), key=lambda found: -found.score)
 
 
+def _tells(link: Link) -> bool:
+    """Whether a link tells more than that two memories are on one topic, as ranking knows."""
+    return link.relation is not Relation.SAME_TOPIC
+
+
 def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, float]]:
     """Yield the memories before and after some on their timelines, with the cost of the way."""
     for neighbors in (graph.older, graph.newer):
@@ -260,10 +279,10 @@ def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, float]
             following: dict[int, float] = {}
             for memory, cost in reached.items():
                 for to in neighbors.get(memory, ()):
-                    pair = (to, memory) if neighbors is graph.older else (memory, to)
-                    changed = graph.links[pair].relation is Relation.CHANGED
+                    link = graph.links[min(memory, to), max(memory, to)]
+                    changed = link.relation is Relation.CHANGED
                     total = cost + (CHANGE_COST if changed else LINK_COST)
-                    if to not in seen:
+                    if to not in seen and _tells(link):
                         following[to] = min(total, following.get(to, total))
             seen.update(following)
             yield from following.items()
@@ -329,33 +348,32 @@ def _repeated(
 
 def _arrange(
     lines: Sequence[_Line], candidates: CandidateIndex, graph: Graph, budget: int | None
-) -> tuple[list[dict[int, _Line]], list[list[_Line]]]:
-    """Return the lines as timelines and as excerpts of one session and day, within the budget.
+) -> list[_Group]:
+    """Return the lines by part, within the budget.
 
-    Headings and relations can exceed it: then the lines that score lowest are left out.
+    The lines of one session and day stay together under one heading; what is linked joins them.
+    Headings and relations can exceed the budget: then the lines that score lowest are left out.
     """
     kept = sorted(lines, key=lambda line: -line.score)
     tokens = {line: _line_tokens(line, candidates) for line in kept}
     while True:
-        paths = _paths(kept, graph)
-        linked = {line for path in paths for line in path.values()}
-        groups: dict[tuple[int, str], list[_Line]] = {}
+        days: dict[tuple[int, str], list[_Line]] = {}
         for line in sorted(kept, key=_order):
-            if line not in linked:
-                groups.setdefault((line.owner.session, line.day), []).append(line)
-        if budget is None:
-            break
-        excess = sum(tokens[line] for line in kept) - budget
-        excess += sum(_heading_tokens(day) for _, day in groups)
-        for path in paths:
-            days = [line.day for line in path.values()]
-            excess += sum(_heading_tokens(day) for day, _ in groupby(days))
-            excess += sum(map(_relation_tokens, _relations(path, graph)))
-        if excess <= 0:
-            break
-        while excess > 0 and kept:
+            days.setdefault((line.owner.session, line.day), []).append(line)
+        excess = sum(tokens[line] for line in kept)
+        excess += sum(_heading_tokens(day) for _, day in days)
+        groups: list[_Group] = []
+        for path in _paths(kept, graph):
+            keys = dict.fromkeys((line.owner.session, line.day) for line in path.values())
+            if days.keys() >= keys.keys():  # else a better timeline has taken one of its days
+                joined = [line for key in keys for line in days.pop(key)]
+                groups.append(_Group(sorted(joined, key=_order), path))
+                excess += sum(map(_relation_tokens, _relations(path, graph).values()))
+        groups += [_Group(group, {}) for group in days.values()]
+        if budget is None or excess <= budget:
+            return groups
+        while excess > budget and kept:
             excess -= tokens[kept.pop()]
-    return paths, list(groups.values())
 
 
 def _line_tokens(line: _Line, candidates: CandidateIndex) -> int:
@@ -403,6 +421,7 @@ def _paths(lines: Sequence[_Line], graph: Graph) -> list[dict[int, _Line]]:
                     other
                     for other in neighbors.get(path[end], ())
                     if by_memory.get(other) in free - taken
+                    and _tells(graph.links[min(path[end], other), max(path[end], other)])
                 ]:
                     best = max(linked, key=lambda other: by_memory[other].score)
                     path.insert(len(path) if end else 0, best)
@@ -414,59 +433,55 @@ def _paths(lines: Sequence[_Line], graph: Graph) -> list[dict[int, _Line]]:
     return paths
 
 
-async def _timeline_part(
-    path: Mapping[int, _Line],
-    dialogue: Sequence[Utterance],
-    context: Context,
-    config: TheanineConfig,
+async def _part(
+    group: _Group, dialogue: Sequence[Utterance], context: Context, config: TheanineConfig
 ) -> Part:
-    """Return linked lines as one part; a model, if there is one, refines their memories."""
-    index, lines = context.index, list(path.values())
-    links = [index.graph.links[pair] for pair in pairwise(path)]
-    best = max(path, key=lambda memory: path[memory].score)
-    timeline = Timeline(
-        memories=tuple(index[memory] for memory in path), links=tuple(links), retrieved=best
-    )
-    chat = context.chat if config.refine else None
-    if chat:
-        text = await refine(timeline, dialogue, chat, whole=config.whole)
+    """Return a group of lines as a part; a model, if there is one, refines what is linked."""
+    index, lines, path = context.index, group.lines, group.path
+    chat = context.chat if path and config.refine else None
+    timeline = None
+    if path:
+        timeline = Timeline(
+            memories=tuple(index[memory] for memory in path),
+            links=tuple(index.graph.links[pair] for pair in pairwise(path)),
+            retrieved=max(path, key=lambda memory: path[memory].score),
+        )
+    if chat and timeline:
+        linked = set(path.values())
+        others = _format([line for line in lines if line not in linked])
+        refined = await refine(timeline, dialogue, chat, whole=config.whole)
+        text = "\n".join(filter(None, [refined, others]))
     else:
         text = _format(lines, _relations(path, index.graph))
+    memories = {memory: index[memory] for memory in path}
+    memories |= {memory.id: memory for line in lines for memory in line.memories}
     return Part(
         text=text,
-        memories=timeline.memories,
+        memories=tuple(memories.values()),
         source_turns=await _source_turns(lines, index),
         timeline=timeline,
-        score=path[best].score,
+        score=max(line.score for line in lines),
         relevance=max(line.relevance for line in lines),
         made_by=chat.model if chat else LOCAL_MODEL,
     )
 
 
-async def _excerpt_part(lines: Sequence[_Line], index: ScopeIndex) -> Part:
-    """Return lines of one session and day as a part."""
-    return Part(
-        text=_format(lines),
-        memories=tuple({m.id: m for line in lines for m in line.memories}.values()),
-        source_turns=await _source_turns(lines, index),
-        score=max(line.score for line in lines),
-        relevance=max(line.relevance for line in lines),
-    )
+def _relations(path: Mapping[int, _Line], graph: Graph) -> dict[_Line, Relation | None]:
+    """Return the relation of each line of a path to the one before it, but for the first."""
+    return {path[newer]: graph.links[older, newer].relation for older, newer in pairwise(path)}
 
 
-def _relations(path: Mapping[int, _Line], graph: Graph) -> list[Relation | None]:
-    """Return for each memory of a path its relation to the one before it."""
-    return [None, *(graph.links[pair].relation for pair in pairwise(path))]
-
-
-def _format(lines: Sequence[_Line], relations: Sequence[Relation | None] = ()) -> str:
+def _format(
+    lines: Sequence[_Line], relations: Mapping[_Line, Relation | None] = MappingProxyType({})
+) -> str:
     """Return lines in their order; each change of day adds a heading."""
     result: list[str] = []
     day = ""
-    for line, relation in zip_longest(lines, relations):
+    for line in lines:
         if line.day != day:
             result.append(f"-- {line.day}")
             day = line.day
+        relation = relations.get(line)
         cause = f"({_RELATIONS[relation]}) " if relation and relation in _RELATIONS else ""
         result.append(cause + line.text)
     return "\n".join(result)
