@@ -26,6 +26,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from theanine.linking import features
 from theanine.linking.forest import Forest
 from theanine.linking.model import RELATIONS, LinkModel
+from theanine.methods.theanine.local_relate import LINKED, choose_relation
 from theanine.text.words import stem, words
 from theanine_bench.datasets.links import (
     LABELS,
@@ -264,6 +265,44 @@ def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores, labels: Scor
         )
 
 
+def _report_judged(
+    pairs: Sequence[LabeledPair], dev: int, rows: Scores, linked: Scores, labels: Scores
+) -> None:
+    """Print the figures of the judgements that the local linker would make."""
+    overlap = rows[:, features.feature_names().index("smaller share")]
+    judged = np.array([
+        str(choose_relation(_read(pair.older), _read(pair.newer), labels[n], float(overlap[n]))[0])
+        if linked[n] >= LINKED
+        else NONE
+        for n, pair in enumerate(pairs)
+    ])  # fmt: skip
+    gold = np.array([pair.label for pair in pairs])
+    given = np.arange(len(pairs)) < dev
+    agreed = np.array([pair.agreed and bool(pair.second_label) for pair in pairs])
+    for name, chosen, drawn, wanted, right in (
+        ("links, pairs given", given, judged != NONE, gold != NONE, gold != NONE),
+        (
+            "relations, agreed",
+            agreed,
+            np.isin(judged, RELATIONS),
+            np.isin(gold, RELATIONS),
+            judged == gold,
+        ),
+        (
+            "relations, agreed and given",
+            agreed | given,
+            np.isin(judged, RELATIONS),
+            np.isin(gold, RELATIONS),
+            judged == gold,
+        ),
+    ):
+        found = (drawn & right)[chosen].sum()
+        print(
+            f"as judged, {name}: precision {found / max(1, drawn[chosen].sum()):.3f}, "
+            f"recall {found / wanted[chosen].sum():.3f}"
+        )
+
+
 def _curve(name: str, scores: Scores, right: NDArray[np.bool_], wanted: int) -> None:
     order = np.argsort(-scores, kind="stable")
     found = np.cumsum(right[order])
@@ -291,7 +330,9 @@ def main() -> None:
     given = read_pairs(args.pairs)
     pairs = [*given, *read_bundled(args.data), *unrelated(statements)]
     rows, undated = table(pairs), table(pairs, dated=False)
-    _report(pairs, len(given), *cross_validate(pairs, rows, undated))
+    linked, labels = cross_validate(pairs, rows, undated)
+    _report(pairs, len(given), linked, labels)
+    _report_judged(pairs, len(given), rows, linked, labels)
     fit(pairs, rows, undated).save(args.out / "model.npz")
 
 

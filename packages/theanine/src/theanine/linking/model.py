@@ -7,7 +7,7 @@ with ``theanine-bench`` and on random pairs, which are mostly unrelated::
 
 Five folds over histories, none of them split: of the 380 pairs, a link is right with precision .90
 at recall .40 and .86 at .50 (.69 and .64 for turns alone). The relation is much harder: where two
-blind readers agree, precision .55 at recall .10 from the trees alone, and .68 with the cues of
+blind readers agree, precision .55 at recall .10 from the trees alone, and .69 with the cues of
 :mod:`theanine.methods.theanine.local_relate`.
 """
 

@@ -111,10 +111,8 @@ class Evidence:
     idf: NDArray[np.float32]
 
 
-ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.5
+ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.8
 """Weights of :meth:`Ranking.association_scores`; a unit's substance counts 1."""
-ASSOCIATION_TERMS = 10
-"""Terms of the new unit that count, the rarest ones."""
 
 
 class Ranking:
@@ -201,7 +199,7 @@ class Ranking:
         """
         terms = tokenize(self._names.remove_from(text))
         lexical = np.zeros(len(self), np.float32)
-        if postings := self.lexical.postings(terms)[:ASSOCIATION_TERMS]:
+        if postings := self.lexical.postings(terms):
             documents = np.concatenate([posting.documents for posting in postings])
             counts = np.concatenate([posting.counts for posting in postings])
             sizes = [len(posting.documents) for posting in postings]

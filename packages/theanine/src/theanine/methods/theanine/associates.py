@@ -15,7 +15,7 @@ from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.methods.shared.pairs import Pair
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.types import Memory, NewMemory, Session
+from theanine.types import NewMemory, Session
 
 CANDIDATES = 10
 """Earlier memories that the local linker judges for each new one."""
@@ -39,22 +39,24 @@ def find_associates(
     for position, (memory, vector) in enumerate(zip(memories, vectors, strict=True)):
         before = mask & (index.times <= micros(memory.at))
         ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=before)
-        pairs += [
-            Pair(older, position, memory, similarity) for older, similarity in _spread(ranked, k)
-        ]
+        firsts = [older.source_turns[0] if older.source_turns else None for older, _ in ranked]
+        pairs += [Pair(ranked[at][0], position, memory, ranked[at][1]) for at in spread(firsts, k)]
     return pairs
 
 
-def _spread(ranked: Sequence[tuple[Memory, float]], k: int) -> list[tuple[Memory, float]]:
-    chosen: list[tuple[Memory, float]] = []
+def spread(firsts: Sequence[int | None], k: int) -> list[int]:
+    """Return the positions of the best ``k`` candidates of which no two are from adjacent turns.
+
+    ``firsts`` are their first turns by number, best candidate first; None if unknown.
+    """
+    chosen: list[int] = []
     covered = set[int]()
-    for memory, similarity in ranked:
-        first = memory.source_turns[0] if memory.source_turns else None
-        if first in covered:
-            continue
-        chosen.append((memory, similarity))
+    for at, first in enumerate(firsts):
         if len(chosen) == k:
             break
-        if first is not None:
+        if first is None:
+            chosen.append(at)
+        elif first not in covered:
+            chosen.append(at)
             covered.update(range(first - _ADJACENT, first + _ADJACENT + 1))
     return chosen

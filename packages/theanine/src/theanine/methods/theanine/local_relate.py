@@ -29,9 +29,9 @@ from theanine.types import Relation
 
 LINKED = 0.63
 """Minimum chance of a link: on held-out histories, six of seven such links are right."""
-RELATED = 0.36
+RELATED = 0.42
 """Minimum score of a relation; below it, a link says that both are on the same topic."""
-TOLD = 0.4
+TOLD = 0.5
 """Share of the older statement's weighted words that the newer one repeats when it plainly speaks
 of it: then a causal connective or a cue beside them decides."""
 CUE = 0.2
@@ -74,7 +74,7 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
         likely, chances.tolist(), relations, rows[:, _SMALLER_SHARE].tolist(), strict=True
     ):
         if chance >= LINKED:
-            relation, evidence = _relation(older, newer, shares, overlap)
+            relation, evidence = choose_relation(older, newer, shares, overlap)
             why = "; ".join(filter(None, (evidence, _mentioned(older, newer))))
             explanation = f"{why} ({chance:.0%})"
         else:
@@ -89,7 +89,7 @@ def _days(pair: Pair) -> float | None:
     return (pair.newer.at - pair.older.at).total_seconds() / 86_400
 
 
-def _relation(
+def choose_relation(
     older: Reading, newer: Reading, chances: NDArray[np.float32], overlap: float
 ) -> tuple[Relation, str]:
     """Return the relation of a linked pair, and its cue in words.

@@ -1,0 +1,143 @@
+"""The links bench, and its labeled pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from support.dataset_samples import causal_graph
+from support.history_samples import save
+from support.real_data import DATA, needs_data
+from support.running import Terminal
+from theanine.errors import BadInput
+from theanine.testing import ScriptedServer, by_step
+from theanine_bench.datasets.links import LABELS, bundled_labels, read_bundled, read_pairs
+from theanine_bench.metrics.links import METRICS
+from theanine_bench.runs import SavedRun, read_run
+from theanine_bench.samples import SampleResult
+from theanine_bench.tasks.links import links_task
+
+MAST = "A storm broke the mast of our old boat in the harbour."
+PAIRS = [
+    (MAST, "I'm terrified of sailing since the storm broke the mast of our old boat.", "React"),
+    (MAST, MAST, "SameTopic"),
+    ("Thanks, have a great day!", "We ate some soup in Faro.", "None"),
+]
+
+
+def _line(number: int, older: str, newer: str, label: str) -> dict[str, Any]:
+    return {
+        "id": f"p{number}",
+        "set": "own",
+        "history": "ana",
+        "older": {"text": older, "date": "8 May, 2023", "speaker": "Ana"},
+        "newer": {"text": newer, "date": "2023-05-15", "speaker": "Ana"},
+        "label": label,
+        "sure": True,
+    }
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    lines = [json.dumps(_line(n, *pair)) for n, pair in enumerate(PAIRS)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def _bench(run: Terminal, folder: Path, *arguments: str) -> SavedRun:
+    run.bare("bench", "links", *arguments, "--out", str(folder))
+    return anyio.run(read_run, folder)
+
+
+def test_pairs_are_read_with_their_days_and_faults_have_a_line(pairs: Path) -> None:
+    first, second, _ = read_pairs(pairs)
+    assert first.older.day and first.newer.day
+    assert (first.newer.day - first.older.day).days == 7
+    assert (second.label, second.agreed, second.part) == ("SameTopic", True, "own")
+    wrong = json.dumps(_line(9, "a", "b", "Effect"))
+    pairs.write_text(pairs.read_text("utf-8") + "\n" + wrong, "utf-8")
+    with pytest.raises(BadInput, match="line 4"):
+        read_pairs(pairs)
+    with pytest.raises(BadInput, match="nothing can be measured"):
+        links_task([], [], "")
+
+
+def test_pairs_are_judged_by_the_local_linker(run: Terminal, pairs: Path, tmp_path: Path) -> None:
+    found = _bench(run, tmp_path / "run", str(pairs))
+    corpus = found.summary["corpus"]
+    assert (corpus["link/precision"], corpus["link/recall"]) == (1, 1)
+    assert (corpus["relation/precision"], corpus["relation/recall"]) == (1, 1)
+    assert (corpus["same/pairs"], corpus["same/causal"]) == (1, 0)
+    assert "candidates/in 10" not in corpus
+
+
+def test_pairs_are_judged_by_a_model(run: Terminal, pairs: Path, tmp_path: Path) -> None:
+    reply = json.dumps({"judgements": [{"pair": 1, "explanation": "so", "relation": "Cause"}]})
+    with ScriptedServer(by_step({"relate": reply})) as server:
+        model = ("--model", "openai:scripted", "--base-url", server.base_url)
+        found = _bench(run, tmp_path / "run", str(pairs), *model)
+        assert len(server.calls) == 3
+    corpus = found.summary["corpus"]
+    assert corpus["link/precision"] == pytest.approx(2 / 3)
+    assert corpus["relation/precision"] == 0
+    assert corpus["same/causal"] == 1
+
+
+def test_gold_edges_and_components_of_whole_histories(run: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "causaleval").mkdir()
+    save(tmp_path / "causaleval", "graph_0.json", causal_graph())
+    found = _bench(run, tmp_path / "run", "--sets", str(tmp_path))
+    corpus = found.summary["corpus"]
+    assert corpus["edges/edges"] == 1
+    assert 0 <= corpus["graph/largest component"] <= 1
+
+
+def _result(extra: dict[str, Any], output: dict[str, Any]) -> SampleResult:
+    return SampleResult(
+        id="1", group="g", category="", question="", dialogue=(), extra=extra, output=output
+    )
+
+
+def test_figures_of_links_and_edges() -> None:
+    drawn = [("Cause", "Cause"), ("Cause", "SameTopic"), ("Want", "None"), ("None", "Cause")]
+    results = [
+        _result({"label": gold, "same": False}, {"relation": relation}) for gold, relation in drawn
+    ]
+    assert METRICS["link"].score(results) == {
+        "link/precision": pytest.approx(2 / 3),
+        "link/recall": pytest.approx(2 / 3),
+    }
+    related = METRICS["relation"].score(results)
+    assert related["relation/precision"] == pytest.approx(1 / 2)
+    assert related["relation/recall"] == pytest.approx(1 / 3)
+    ranks = [_result({}, {"rank": rank}) for rank in (0, 5, None, 2)]
+    assert METRICS["candidates"].score(ranks) == {"candidates/in 3": 0.5, "candidates/in 10": 0.75}
+    graph = {"memories": 10, "links": 4, "largest": 5, "edges linked": 1, "links on edges": 2}
+    told = [_result({"edges": [["a", "b"], ["c", "d"]]}, graph)]
+    assert METRICS["edges"].score(told)["edges/linked"] == 0.5
+    assert METRICS["edges"].score(told)["edges/precision of links"] == 0.5
+    assert METRICS["graph"].score(told) == {
+        "graph/links per memory": 0.4,
+        "graph/largest component": 0.5,
+    }
+    assert METRICS["graph"].score(results) == {}
+
+
+def test_bundled_labels_have_no_texts(tmp_path: Path) -> None:
+    labels = bundled_labels()
+    assert len(labels) == len({label["id"] for label in labels}) == 1437
+    assert {label["label"] for label in labels} == set(LABELS)
+    assert all(not isinstance(label["older"], dict) for label in labels)
+    assert read_bundled(tmp_path) == []
+
+
+@needs_data("locomo")
+def test_all_bundled_labels_have_a_text_in_the_data() -> None:
+    found = read_bundled(DATA)
+    assert len(found) == 1437
+    assert all(pair.older.text and pair.newer.text for pair in found)
