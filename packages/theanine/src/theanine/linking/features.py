@@ -158,13 +158,16 @@ class Reading:
     def embed(readings: Iterable[Reading]) -> None:
         """Embed the texts and words of several readings at once, much faster than one by one."""
         new = [reading for reading in readings if "mean" not in reading.__dict__]
-        for reading, vector in zip(new, _embedder().vectors([r.text for r in new]), strict=True):
-            reading.mean = vector
+        if not new:
+            return
         missing = {w for r in new for w in r._stems.values()} - _word_vectors.keys()
         if len(_word_vectors) + len(missing) > _WORDS:
             _word_vectors.clear()
-        words = sorted(missing)
-        _word_vectors.update(zip(words, _embedder().vectors(words), strict=True))
+        terms = sorted(missing)
+        vectors = _embedder().vectors([*terms, *(reading.text for reading in new)])
+        _word_vectors.update(zip(terms, map(np.copy, vectors), strict=False))
+        for reading, vector in zip(new, vectors[len(terms) :], strict=True):
+            reading.mean = vector.copy()  # a view would keep all vectors of the batch
 
     @cached_property
     def weighted(self) -> Features:
