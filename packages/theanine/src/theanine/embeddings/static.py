@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from threading import Lock
 
@@ -21,6 +21,7 @@ MAX_CHARACTERS = 4_000
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _BLOCK = 256
 _ROWS = 64
+_FEW_TEXTS = 16
 _INLINE_CHARACTERS = 8_000
 """Up to this size embedding takes some 4 ms, less than moving to a worker thread is worth."""
 
@@ -62,11 +63,9 @@ class StaticEmbedder:
         return np.concatenate([normalize_rows(_sum_vectors(block)) for block in blocks])
 
 
-@lru_cache(maxsize=20_000)
-def word_vector(word: str) -> NDArray[np.float32]:
-    """Return the vector of one word, ``(256,)``, unit norm or all zeros."""
-    ids = load_tokenizer().encode(sanitize(word), add_special_tokens=False).ids
-    return normalize_rows(_sum_rows([ids]) if ids else np.zeros((1, DIMENSION), np.float32))[0]
+def word_vectors(words: Sequence[str]) -> Vectors:
+    """Return the vectors of single words, ``(n, 256)``, unit norm or all zeros."""
+    return normalize_rows(_sum_vectors(words))
 
 
 @cache
@@ -81,8 +80,8 @@ def _sum_vectors(texts: Sequence[str]) -> Vectors:
     """Sum each text's token vectors: at unit norm, their sum and their mean are the same."""
     texts = [sanitize(text[:MAX_CHARACTERS]) for text in texts]
     tokenizer = load_tokenizer()
-    if len(texts) == 1:  # avoids starting the tokenizer's thread pool
-        encodings = [tokenizer.encode(texts[0], add_special_tokens=False)]
+    if len(texts) <= _FEW_TEXTS:  # avoids waiting for the threads of the tokenizer
+        encodings = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
     else:
         encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
     ids = [encoding.ids for encoding in encodings]

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.static import word_vector
+from theanine.embeddings.static import word_vectors
 from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.languages import guess_language, split_words
@@ -70,11 +70,11 @@ STRONG_MATCH = 0.45
 def _mean_word() -> NDArray[np.float32]:
     """Return the mean of common words' vectors, ``(256,)``: what all words have in common."""
     common = "time day year people way work home friend family thing life week place good new go"
-    return np.mean([word_vector(word) for word in common.split()], axis=0)
+    return np.mean(word_vectors(common.split()), axis=0)
 
 
 def _centered_words(words: Sequence[str]) -> Matrix:
-    rows = np.stack([word_vector(word) for word in words]) - _mean_word()
+    rows = word_vectors(words) - _mean_word()
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, 1e-6), np.float32)
 
@@ -110,17 +110,24 @@ class UnitFeatures:
     def extend(self, units: Sequence[Unit], places: Sequence[PassagePlace]) -> None:
         """Add units in the order of the ranking."""
         numbers, known = self._word_numbers, len(self._words)
+        session = self._sessions.values[-1] if len(self._sessions) else None
+        unit_words: list[int] = []
+        starts: list[int] = []
+        fixed: list[list[float]] = []
         for unit, place in zip(units, places, strict=True):
             words = dict.fromkeys(content_words(place.text))
             for word in words:
                 if word not in numbers:
                     numbers[word] = len(self._words)
                     self._words.append(word)
-            self._unit_words.extend([numbers[word] for word in words])
-            self._starts.extend([len(self._unit_words)])
-            first = not len(self._sessions) or self._sessions.values[-1] != unit.session
-            self._sessions.extend([unit.session])
-            self._fixed.extend([_fixed_features(place, len(words), first)])
+            unit_words += [numbers[word] for word in words]
+            starts.append(len(self._unit_words) + len(unit_words))
+            fixed.append(_fixed_features(place, len(words), unit.session != session))
+            session = unit.session
+        self._unit_words.extend(unit_words)
+        self._starts.extend(starts)
+        self._sessions.extend([unit.session for unit in units])
+        self._fixed.extend(fixed)
         if len(self._words) > known:
             self._vectors.extend(_centered_words(self._words[known:]))
 
