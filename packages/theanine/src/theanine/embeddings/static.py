@@ -12,7 +12,7 @@ from anyio import to_thread
 from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors, normalize_rows
-from theanine.tokenizer import load_tokenizer, sanitize, wordllama_file
+from theanine.tokenizer import encode, load_tokenizer, wordllama_file
 
 NAME = "wordllama:l2_supercat_256"
 DIMENSION = 256
@@ -21,7 +21,6 @@ MAX_CHARACTERS = 4_000
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _BLOCK = 256
 _ROWS = 64
-_FEW_TEXTS = 16
 _INLINE_CHARACTERS = 8_000
 """Up to this size embedding takes some 4 ms, less than moving to a worker thread is worth."""
 
@@ -78,13 +77,7 @@ def _load_weights() -> NDArray[np.float16]:
 
 def _sum_vectors(texts: Sequence[str]) -> Vectors:
     """Sum each text's token vectors: at unit norm, their sum and their mean are the same."""
-    texts = [sanitize(text[:MAX_CHARACTERS]) for text in texts]
-    tokenizer = load_tokenizer()
-    if len(texts) <= _FEW_TEXTS:  # avoids waiting for the threads of the tokenizer
-        encodings = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
-    else:
-        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-    ids = [encoding.ids for encoding in encodings]
+    ids = [encode(text[:MAX_CHARACTERS]) for text in texts]
     sums = np.zeros((len(texts), DIMENSION), np.float32)
     nonempty = [row for row, tokens in enumerate(ids) if tokens]
     for start in range(0, len(nonempty), _ROWS):
