@@ -75,8 +75,8 @@ class Conversation:
             asker=self.labeled.history.name,
             asked_at=question.asked_at or self.last,
         )
-        features, candidates = self.index.features(query)
-        return features, [found.turn.id for found in candidates if found.turn]
+        features, positions = self.index.features(query)
+        return features, self.index.turns[positions].tolist()
 
 
 def read(paths: Iterable[Path], weights: Sequence[float]) -> list[Asked]:

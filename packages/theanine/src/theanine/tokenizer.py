@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
-_UNSPLITTABLE = re.compile(r"^ | {2}|[<▁]|^$")
-"""Texts whose tokens are not those of their words one by one: the tokenizer writes ▁ for a space."""
+_UNSPLITTABLE = re.compile(r"^ | {2}| $|[<▁]|^$")
+"""Texts whose tokens are not those of their words: for a space, the tokenizer writes ▁."""
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -52,8 +52,6 @@ def encode(text: str) -> list[int]:
 @lru_cache(maxsize=20_000)
 def _encode_word(word: str) -> tuple[int, ...]:
     """Return the tokens of a text without spaces."""
-    if not word:  # at the end of a text
-        return (load_tokenizer().token_to_id("▁"),)
     return tuple(load_tokenizer().encode(word, add_special_tokens=False).ids)
 
 

@@ -204,6 +204,8 @@ class Relation(StrEnum):
 
 LOCAL_MODEL = "local"
 """``made_by`` of everything that was made without a language model."""
+NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
+"""Added to local replies; a turn that has it is never remembered."""
 
 STATEMENT = "statement"
 """``kind`` of a memory that states one fact about its speakers."""

@@ -23,8 +23,8 @@ from theanine.methods.conditional.prompt_windows import batched_windows, single_
 from theanine.methods.conditional.record import record
 from theanine.methods.conditional.reflect import SearchResults, extend_query, search_and_reflect
 from theanine.methods.conditional.summary import summarize_session
-from theanine.text.formatting import NO_MODEL_NOTICE, one_line
-from theanine.types import Memory
+from theanine.text.formatting import one_line
+from theanine.types import NO_MODEL_NOTICE, Memory
 
 pytestmark = pytest.mark.anyio
 

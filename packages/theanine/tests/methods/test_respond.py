@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from support.answering import Answering, memory, turn
-from theanine.methods.shared.respond import NO_MODEL_NOTICE, NOTHING, respond
-from theanine.types import Part, Recollection
+from theanine.methods.shared.respond import NOTHING, respond
+from theanine.types import NO_MODEL_NOTICE, Part, Recollection
 
 pytestmark = pytest.mark.anyio
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
+from sys import maxsize
 
 import anyio
 
@@ -19,6 +20,7 @@ from theanine.methods.base import Context, Method, RecallOptions, Reply
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.retrieval.time_bounds import bound_index
@@ -52,7 +54,10 @@ class Engine:
 
     def _use(self, method: Method) -> None:
         self.method = method
-        self.indexes = ScopeCache(self.store, method.name, self.embedder.name, self.options.ranking)
+        ranking = self.options.ranking
+        if self._recalls_from_log:  # memories are not searched: no approximate index of them
+            ranking = replace(ranking or RankingConfig(), exact_upto=maxsize)
+        self.indexes = ScopeCache(self.store, method.name, self.embedder.name, ranking)
         self.worker = RememberWorker(
             self.store,
             method,
@@ -62,6 +67,10 @@ class Engine:
             self.clock,
             self.options.seed,
         )
+
+    @property
+    def _recalls_from_log(self) -> bool:
+        return getattr(self.method, "recalls_from_log", False)
 
     async def open(self) -> None:
         """Open the store and, if no method was named, use the store's default."""
@@ -87,7 +96,8 @@ class Engine:
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
     ) -> Recollection:
         """Retrieve what matters for the dialogue."""
-        return await self._recall(dialogue, await self.context(scope, options))
+        context = await self.context(scope, options, recalling=True)
+        return await self._recall(dialogue, context)
 
     async def _recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         options, method = context.options, self.method
@@ -116,7 +126,8 @@ class Engine:
 
         A reply that is logged with this epoch is refused if something was erased in between.
         """
-        context = await self.context(scope, options)  # both steps see the same memories
+        # Both steps see the same memories.
+        context = await self.context(scope, options, recalling=True)
         recollection = await self._recall(dialogue, context)
         reply = await self.method.respond(dialogue, recollection, speaker, context)
         return reply, context.index.state.epoch
@@ -147,9 +158,17 @@ class Engine:
             users = ", ".join(map(str, (await self.store.scopes())[:10])) or "nobody yet"
             raise NotFound(f"no user {scope} in this store; it has: {users}")
 
-    async def context(self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS) -> Context:
-        """Return what the method may use for one recall or reply."""
-        index = await self.indexes.get(scope)
+    async def context(
+        self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False
+    ) -> Context:
+        """Return what the method may use for one recall or reply.
+
+        For ``recalling`` from the log, memories are only read where a model may see them or where
+        times are compared.
+        """
+        log_only = recalling and self._recalls_from_log
+        log_only = log_only and self.chat is None and not options.bounds_time
+        index = await self.indexes.get(scope, memories=not log_only)
         chat = self.chat.for_scope(scope) if self.chat else None
         if chat:
             chat.epoch = index.state.epoch

@@ -7,10 +7,10 @@ remembered. Memories that quote the log are not candidates of their own: their s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import anyio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,16 +19,16 @@ from theanine.embeddings.base import Embedder, Vectors
 from theanine.embeddings.static import NAME as STATIC
 from theanine.retrieval.cue_words import NEGATION, UNSPACED_NEGATION
 from theanine.retrieval.features import PassagePlace, UnitFeatures
-from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.languages import in_english, written_words
-from theanine.retrieval.lexical import content_words
+from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.passages import Span, split_passages
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.relevance import CANDIDATES, load_model
 from theanine.retrieval.scoring import top_k
 from theanine.tokenizer import count_tokens
-from theanine.types import LOCAL_MODEL, Memory, Turn
+from theanine.types import LOCAL_MODEL, NO_MODEL_NOTICE, Memory, Turn
 
 BATCH = 1_000
 """Units embedded at once."""
@@ -94,43 +94,60 @@ class Content:
         return common > 1 and common >= _ECHOED * len(other.words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidate:
     """A passage of a turn, or a memory written by a model.
 
     Attributes:
-        turn: the turn, or None for a memory.
-        span: the passage's characters in the turn's text.
-        memory: the memory, or None for a passage.
+        owner: the turn or the memory.
+        span: the passage's characters in the turn's text; all of a memory's.
+        text: the passage or the statement, without speaker and date.
+        is_whole: whether it is all of a turn or a memory.
     """
 
-    turn: Turn | None = None
-    span: Span = (0, 0)
-    memory: Memory | None = None
+    __slots__ = ("_content", "_tokens", "is_whole", "owner", "span", "text")
+
+    def __init__(self, owner: Turn | Memory, span: Span = (0, 0)) -> None:
+        self.owner = owner
+        if isinstance(owner, Memory):
+            self.text, self.span, self.is_whole = owner.text, (0, len(owner.text)), True
+        else:
+            words = owner.full_text
+            self.text, self.span = words[slice(*span)].strip(), span
+            self.is_whole = span == (0, len(words))
+        self._tokens: int | None = None
+        self._content: Content | None = None
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it is all of a turn or a memory."""
-        return self.turn is None or self.span == (0, len(self.turn.full_text))
+    def tokens(self) -> int:
+        """The tokens of its line; counted once."""
+        if self._tokens is None:
+            speaker = f"{self.owner.speaker}: " if isinstance(self.owner, Turn) else ""
+            self._tokens = count_tokens(f"\n{speaker}{self.text}")
+        return self._tokens
 
     @property
-    def text(self) -> str:
-        """The passage or the statement, without speaker and date."""
-        if self.turn is not None:
-            return self.turn.full_text[slice(*self.span)].strip()
-        return self.memory.text if self.memory else ""
+    def content(self) -> Content:
+        """What it says; read once."""
+        if self._content is None:
+            speaker = self.owner.speaker if isinstance(self.owner, Turn) else ""
+            self._content = Content.read(speaker, self.text)
+        return self._content
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RankedCandidate:
-    """A candidate with its score for a query; higher is better.
+    """A candidate, not read from the store yet, with its score for a query; higher is better.
 
     Attributes:
+        position: its place in the index.
+        turn, memory: their numbers; one of them is 0.
         relevance: probability that it is evidence for the answer, 0 to 1.
     """
 
-    candidate: Candidate
-    score: float
+    position: int
+    turn: int
+    memory: int
+    score: float = 0.0
     relevance: float = 0.0
 
 
@@ -140,22 +157,55 @@ def embedded_text(text: str, embedder: Embedder) -> str:
 
 
 class CandidateIndex:
-    """Candidates of one scope, in order of arrival, and their ranking."""
+    """Candidates of one scope, in order of arrival, and their ranking. It holds no texts.
+
+    Attributes:
+        last_turn, last_memory: the highest numbers that were added.
+    """
 
     def __init__(self, config: RankingConfig | None = None) -> None:
         self._ranking = Ranking(config)
         self._features = UnitFeatures(self._ranking)
-        self._candidates = list[Candidate]()
         self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
-        self._tokens: dict[Candidate, int] = {}
-        self._contents: dict[Candidate, Content] = {}
-        self._of_turn: dict[int, list[Candidate]] = {}
-        self._of_memory: dict[int, Candidate] = {}
+        # The turn and the memory of each candidate; one of them is 0.
+        self._turns: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._memories: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._spans: GrowingArray[np.int32] = GrowingArray(np.int32)
+        self._notices: GrowingArray[np.bool_] = GrowingArray(np.bool_)
+        # The candidates of turns and their turns, and of memories, in order.
+        self._memory_positions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._ordered_memories: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._turn_positions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._ordered_turns: GrowingArray[np.int64] = GrowingArray(np.int64)
         self.last_turn = self.last_memory = 0
-        self.lock = anyio.Lock()
 
     def __len__(self) -> int:
-        return len(self._candidates)
+        return len(self._turns)
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """Time of each candidate, in microseconds since 1970."""
+        return self._times.values
+
+    @property
+    def turns(self) -> NDArray[np.int64]:
+        """Number of each candidate's turn; 0 for a memory."""
+        return self._turns.values
+
+    @property
+    def memories(self) -> NDArray[np.int64]:
+        """Number of each candidate's memory; 0 for a passage."""
+        return self._memories.values
+
+    def span(self, position: int) -> Span:
+        """Return the characters of a passage in its turn's text."""
+        start, end = self._spans.values[position].tolist()
+        return start, end
+
+    @property
+    def settings(self) -> str:
+        """A text that identifies the settings on which :meth:`state` depends."""
+        return self._ranking.smoothing.settings
 
     def without_speakers(self, text: str) -> str:
         """Remove speaker names from the text of a query before it is embedded."""
@@ -174,7 +224,7 @@ class CandidateIndex:
         ]
         for start in range(0, len(added), BATCH):
             batch = added[start : start + BATCH]
-            texts = [embedded_text(unit.text, embedder) for _, unit, _ in batch]
+            texts = [embedded_text(unit.text, embedder) for _, _, unit, _ in batch]
             self._add(batch, await embedder.embed(texts))
         self.last_turn = max([self.last_turn, *(turn.id for turn in turns)])
         self.last_memory = max([self.last_memory, *(memory.id for memory in memories)])
@@ -182,86 +232,114 @@ class CandidateIndex:
     def add_turns(self, turns: Sequence[Turn], embed: Callable[[Sequence[str]], Vectors]) -> None:
         """Add turns with an embedder that needs no await."""
         added = [entry for turn in turns for entry in _turn_candidates(turn)]
-        self._add(added, embed([unit.text for _, unit, _ in added]))
+        self._add(added, embed([unit.text for _, _, unit, _ in added]))
 
-    def _add(self, batch: Sequence[tuple[Candidate, Unit, PassagePlace]], vectors: Vectors) -> None:
-        units = [unit for _, unit, _ in batch]
-        self._ranking.extend(units, vectors)
-        self._features.extend(units, [place for _, _, place in batch])
-        owners = [candidate.turn or candidate.memory for candidate, _, _ in batch]
-        self._times.extend([micros(owner.at) for owner in owners if owner is not None])
-        for candidate, _, _ in batch:
-            self._candidates.append(candidate)
-            if candidate.turn is not None:
-                self._of_turn.setdefault(candidate.turn.id, []).append(candidate)
-            elif candidate.memory is not None:
-                self._of_memory[candidate.memory.id] = candidate
+    def _add(self, batch: Sequence[_Entry], vectors: Vectors) -> None:
+        owners = [owner for owner, _, _, _ in batch]
+        units = [unit for _, _, unit, _ in batch]
+        turns = [owner.id if isinstance(owner, Turn) else 0 for owner in owners]
+        # Rounded as they are stored, so that a restored index gives the same scores.
+        self._ranking.extend(units, np.asarray(vectors, np.float16).astype(np.float32))
+        self._features.extend(units, [place for _, _, _, place in batch])
+        memories = [owner.id if isinstance(owner, Memory) else 0 for owner in owners]
+        for numbers, ordered, positions in (
+            (turns, self._ordered_turns, self._turn_positions),
+            (memories, self._ordered_memories, self._memory_positions),
+        ):
+            ordered.extend([number for number in numbers if number])
+            positions.extend([len(self) + i for i, number in enumerate(numbers) if number])
+        self._times.extend([micros(owner.at) for owner in owners])
+        self._spans.extend([span for _, span, _, _ in batch])
+        self._notices.extend(
+            [isinstance(owner, Turn) and NO_MODEL_NOTICE in owner.text for owner in owners]
+        )
+        self._memories.extend(memories)
+        self._turns.extend(turns)
 
-    def tokens(self, candidate: Candidate) -> int:
-        """Return the tokens of a candidate's line; counted once."""
-        if candidate not in self._tokens:
-            speaker = f"{candidate.turn.speaker}: " if candidate.turn else ""
-            self._tokens[candidate] = count_tokens(f"\n{speaker}{candidate.text}")
-        return self._tokens[candidate]
-
-    def content(self, candidate: Candidate) -> Content:
-        """Return what a candidate says; read once."""
-        if candidate not in self._contents:
-            speaker = candidate.turn.speaker if candidate.turn else ""
-            self._contents[candidate] = Content.read(speaker, candidate.text)
-        return self._contents[candidate]
-
-    def of_memory(self, memory: Memory) -> list[Candidate]:
-        """Return the candidates that say what a memory says: itself, or passages it quotes."""
-        if memory.id in self._of_memory:
-            return [self._of_memory[memory.id]]
-        words = set(content_words(memory.text))
-        return [
-            max(passages, key=lambda passage: len(words.intersection(content_words(passage.text))))
-            for turn in memory.source_turns
-            if (passages := self._of_turn.get(turn))
-        ]
-
-    @property
-    def times(self) -> NDArray[np.int64]:
-        """Time of each candidate, in microseconds since 1970."""
-        return self._times.values
-
-    def search(self, query: Query, among: NDArray[np.bool_] | None = None) -> list[RankedCandidate]:
+    def search(
+        self,
+        query: Query,
+        among: NDArray[np.bool_] | None = None,
+        *,
+        without_turns: Collection[int] = (),
+    ) -> list[RankedCandidate]:
         """Return the best candidates, at most ``CANDIDATES``, best first.
 
-        ``among`` is the mask of the candidates to search, in the order of ``times``.
+        Notices of ours are left out of the result.
+
+        Args:
+            among: mask of the candidates to search, in the order of ``times``.
+            without_turns: numbers of turns that are left out of the result.
         """
-        features, candidates = self.features(query, among)
-        if not candidates:
+        features, positions = self.features(query, among)
+        if not len(positions):
             return []
         model = load_model()
         scores, relevance = model.scores(features), model.relevance(features)
-        order: list[int] = np.argsort(-scores, kind="stable").tolist()
-        return [
-            RankedCandidate(candidates[at], float(scores[at]), float(relevance[at])) for at in order
-        ]
+        excluded = self._notices.values[positions]
+        if without_turns:
+            excluded = excluded | np.isin(self.turns[positions], list(without_turns))
+        order = np.argsort(-scores, kind="stable")
+        order = order[~excluded[order]]
+        at = positions[order]
+        columns = (
+            at,
+            self._turns.values[at],
+            self._memories.values[at],
+            scores[order],
+            relevance[order],
+        )
+        return list(map(RankedCandidate, *(column.tolist() for column in columns)))
+
+    def of_turn(self, turn: int) -> list[RankedCandidate]:
+        """Return the passages of a turn, without scores."""
+        first, last = np.searchsorted(self._ordered_turns.values, [turn, turn + 1]).tolist()
+        positions: list[int] = self._turn_positions.values[first:last].tolist()
+        return [RankedCandidate(position, turn, 0) for position in positions]
+
+    def of_memory(self, memory: int) -> list[RankedCandidate]:
+        """Return a memory that is a candidate of its own, without a score."""
+        first, last = np.searchsorted(self._ordered_memories.values, [memory, memory + 1]).tolist()
+        positions: list[int] = self._memory_positions.values[first:last].tolist()
+        return [RankedCandidate(position, 0, memory) for position in positions]
 
     def features(
         self, query: Query, among: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.float32], list[Candidate]]:
-        """Return the features of the candidates to be reranked, ``(m, features)``, and these."""
-        if not self._candidates:
-            return np.zeros((0, 0), np.float32), []
+    ) -> tuple[NDArray[np.float32], Positions]:
+        """Return features and positions of the candidates to be reranked, ``(m, features)``."""
+        n = len(self)
+        if not n:
+            return np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
         evidence = self._ranking.evidence(query)
-        n = len(self._candidates)
         total = evidence.total if among is None else np.where(among, evidence.total, -np.inf)
         best = top_k(total, np.arange(n), min(n, CANDIDATES))
-        best = best[np.isfinite(total[best])]
-        positions: list[int] = best.tolist()
-        candidates = [self._candidates[position] for position in positions]
-        return self._features.matrix(query, evidence, best), candidates
+        if among is not None:
+            best = best[np.isfinite(total[best])]
+        return self._features.matrix(query, evidence, best), best
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs."""
+        return array_state(self) | {
+            "ranking": self._ranking.state(),
+            "features": self._features.state(),
+            "last": [self.last_turn, self.last_memory],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of an index with the same configuration; this one must be empty."""
+        restore_arrays(self, state)
+        self._ranking.restore(state["ranking"])
+        self._features.restore(state["features"])
+        self.last_turn, self.last_memory = state["last"]
 
 
-def _turn_candidates(turn: Turn) -> list[tuple[Candidate, Unit, PassagePlace]]:
+_Entry = tuple[Turn | Memory, Span, Unit, PassagePlace]
+
+
+def _turn_candidates(turn: Turn) -> list[_Entry]:
     text = turn.full_text
     spans = split_passages(text) if text.strip() else []
-    entries: list[tuple[Candidate, Unit, PassagePlace]] = []
+    entries: list[_Entry] = []
     for number, (start, end) in enumerate(spans):
         passage = text[start:end].strip()
         unit = Unit(
@@ -272,15 +350,15 @@ def _turn_candidates(turn: Turn) -> list[tuple[Candidate, Unit, PassagePlace]]:
             turn=turn.id,
         )
         place = PassagePlace(text=passage, number=number, passages=len(spans))
-        entries.append((Candidate(turn=turn, span=(start, end)), unit, place))
+        entries.append((turn, (start, end), unit, place))
     return entries
 
 
-def _memory_candidate(memory: Memory) -> tuple[Candidate, Unit, PassagePlace]:
+def _memory_candidate(memory: Memory) -> _Entry:
     unit = Unit(
         text=memory.text,
         session=memory.session,
         at=memory.at if memory.dated else None,
         speakers=memory.speakers,
     )
-    return Candidate(memory=memory), unit, PassagePlace(text=memory.text)
+    return memory, (0, 0), unit, PassagePlace(text=memory.text)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +37,16 @@ class DenseScorer:
             total = total + row
         self._sum = total
         self._norms = None
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs; the vectors are rounded to float16."""
+        total = np.zeros(0) if self._sum is None else self._sum
+        return {"vectors": self.vectors.values.astype(np.float16), "sum": total}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the vectors of another scorer."""
+        self.vectors.restore(state["vectors"].astype(np.float32))
+        self._sum = state["sum"].copy() if len(state["sum"]) else None
 
     def scores(self, query: NDArray[np.float32]) -> Scores:
         """Return the centered cosine of every row to the query, ``(n,)``, -1 to 1."""

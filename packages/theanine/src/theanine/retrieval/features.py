@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.static import word_vectors
 from theanine.retrieval import cue_words
-from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.languages import guess_language, split_words
 from theanine.retrieval.lexical import content_words
 from theanine.retrieval.neighbors import Positions
@@ -130,6 +131,16 @@ class UnitFeatures:
         self._fixed.extend(fixed)
         if len(self._words) > known:
             self._vectors.extend(_centered_words(self._words[known:]))
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs."""
+        return array_state(self) | {"words": self._words}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the features of the restored ranking."""
+        restore_arrays(self, state)
+        self._words = list(state["words"])
+        self._word_numbers = {word: number for number, word in enumerate(self._words)}
 
     def matrix(self, query: Query, evidence: Evidence, at: Positions) -> Matrix:
         """Return the features of the units at some positions, best first: ``(m, features)``.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -26,6 +27,10 @@ class GrowingArray(Generic[N]):
         """All rows, read-only by convention; stale once rows are added."""
         return self._buffer[: self._length]
 
+    def restore(self, rows: NDArray[N]) -> None:
+        """Replace all rows; these are not copied until others are appended."""
+        self._buffer, self._length = np.asarray(rows, self._buffer.dtype), len(rows)
+
     def reserve(self, rows: int) -> None:
         """Announce the total number of rows, so that space for them is allocated at once."""
         self._reserved = rows
@@ -44,3 +49,20 @@ class GrowingArray(Generic[N]):
             self._buffer = buffer
         self._buffer[self._length : length] = added
         self._length = length
+
+
+def array_state(owner: object) -> dict[str, Any]:
+    """Return the rows of an object's growing arrays, by attribute."""
+    return {name: array.values for name, array in _arrays(owner)}
+
+
+def restore_arrays(owner: object, state: Mapping[str, Any]) -> None:
+    """Restore an object's growing arrays from :func:`array_state`."""
+    for name, array in _arrays(owner):
+        array.restore(state[name])
+
+
+def _arrays(owner: object) -> Iterator[tuple[str, GrowingArray[Any]]]:
+    for name, value in vars(owner).items():
+        if isinstance(value, GrowingArray):
+            yield name, cast("GrowingArray[Any]", value)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log1p
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,6 +63,30 @@ class BM25Index:
 
     def __len__(self) -> int:
         return len(self._lengths)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs."""
+        postings = self._postings.values()
+        return {
+            "terms": list(self._postings),
+            "ends": np.cumsum([len(documents) for documents, _ in postings], dtype=np.int64),
+            "documents": _concatenate(documents for documents, _ in postings),
+            "counts": _concatenate(counts for _, counts in postings),
+            "lengths": np.array(self._lengths),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the documents of another index."""
+        documents, counts = (memoryview(state[name]).cast("B") for name in ("documents", "counts"))
+        start = 0
+        for term, stop in zip(state["terms"], (state["ends"] * 4).tolist(), strict=True):
+            self._postings[term] = (
+                array("i", documents[start:stop].tobytes()),
+                array("i", counts[start:stop].tobytes()),
+            )
+            start = stop
+        self._lengths = array("i", state["lengths"].tobytes())
+        self._total_length = sum(self._lengths)
 
     def add(self, text: str) -> int:
         """Index a document and return its number of terms."""
@@ -138,3 +163,7 @@ class BM25Index:
         """Return BM25's length normalization, which is added to term counts."""
         average = max(self._total_length / max(len(self._lengths), 1), 1e-9)
         return np.asarray(k1 * (1 - b + b * np.array(lengths, np.float32) / average), np.float32)
+
+
+def _concatenate(arrays: Iterable[array[int]]) -> NDArray[np.int32]:
+    return np.frombuffer(b"".join(arrays), np.int32)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 
 SKIPPED_TURN_LENGTH = 12
 """Assumed words of a turn that no unit stands for."""
@@ -63,6 +64,23 @@ class NeighborSmoothing:
             same = all_sessions[first:] == all_sessions[first - distance : len(middles) - distance]
             added[first - start :] = np.where(same, np.exp(-gaps / self._fade), 0)
             proximities.extend(added)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs."""
+        return array_state(self) | {
+            "proximities": {
+                str(distance): proximities.values
+                for distance, proximities in enumerate(self._proximities)
+            },
+            "end": [self._words, self._last_turn],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of a smoothing with the same settings."""
+        restore_arrays(self, state)
+        for distance, proximities in enumerate(self._proximities):
+            proximities.restore(state["proximities"][str(distance)])
+        self._words, self._last_turn = state["end"]
 
     @property
     def settings(self) -> str:

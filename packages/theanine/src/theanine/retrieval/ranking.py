@@ -9,17 +9,18 @@ did not improve on these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import e
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
-from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.lexical import BM25Index, tokenize
 from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
@@ -142,10 +143,14 @@ class Ranking:
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Add units with their vectors, ``(n, d)``, unit norm."""
+        self.dense.extend(np.asarray(vectors, np.float32))
+        self.extend_units(units)
+
+    def extend_units(self, units: Sequence[Unit]) -> None:
+        """Add units whose vectors were added to ``dense`` already."""
         if not units:
             return
         lengths = np.array([self.lexical.add(unit.text) for unit in units], np.int64)
-        self.dense.extend(np.asarray(vectors, np.float32))
         sessions = np.array([unit.session for unit in units], np.int64)
         self.smoothing.extend(sessions, lengths, np.array([unit.turn for unit in units], np.int64))
         self._substance.extend(np.log1p(np.minimum(lengths, MAX_LENGTH)))
@@ -156,6 +161,27 @@ class Ranking:
             self._names.add(unit.speakers)
             self._speaker_groups.setdefault(unit.speakers, len(self._speaker_groups))
         self._group_numbers.extend([self._speaker_groups[unit.speakers] for unit in units])
+
+    def state(self) -> dict[str, Any]:
+        """Return all that :meth:`restore` needs."""
+        return array_state(self) | {
+            "lexical": self.lexical.state(),
+            "dense": self.dense.state(),
+            "smoothing": self.smoothing.state(),
+            "speaker_groups": [list(group) for group in self._speaker_groups],
+            "years": sorted(self._years),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of a ranking with the same configuration; this one must be empty."""
+        restore_arrays(self, state)
+        self.lexical.restore(state["lexical"])
+        self.dense.restore(state["dense"])
+        self.smoothing.restore(state["smoothing"])
+        for group in map(tuple, state["speaker_groups"]):
+            self._names.add(group)
+            self._speaker_groups[group] = len(self._speaker_groups)
+        self._years = set(state["years"])
 
     def without_speakers(self, text: str) -> str:
         """Remove the speakers' names from a query before it is embedded.

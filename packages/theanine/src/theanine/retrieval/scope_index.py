@@ -18,12 +18,13 @@ from theanine.errors import EmbedderMismatch
 from theanine.graph import Graph
 from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
-from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
+from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import Scores, inner_products, top_k
+from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
 from theanine.types import LOCAL_MODEL, Mark, Memory, Scope, Session, Turn
@@ -63,6 +64,7 @@ class ScopeIndex:
         method: str,
         state: ScopeVersion,
         ranking: RankingConfig | None = None,
+        snapshots: SnapshotWriter | None = None,
     ) -> None:
         self.scope, self.method, self.state = scope, method, state
         self.memories: list[Memory] = []
@@ -70,9 +72,9 @@ class ScopeIndex:
         self.sessions: dict[int, Session] = {}
         self.marks: dict[int, Mark] = {}
         self._store = store
-        self._ranking = Ranking(ranking)
-        self.approximate = ApproximateSearch(self._ranking)
-        self._candidates = CandidateIndex(ranking)
+        self._lazy_ranking = Ranking(ranking)
+        self.approximate = ApproximateSearch(self._lazy_ranking)
+        self._log = LogIndex(store, scope, method, ranking, snapshots)
         self._positions: dict[int, int] = {}
         self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._session_ids: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -94,7 +96,8 @@ class ScopeIndex:
         sessions = await self._store.sessions(self.scope, self.method, after=self._read_sessions)
         self.add_sessions(sessions)
         self._read_sessions = max([self._read_sessions, *(session.id for session in sessions)])
-        self._ranking.vectors.reserve(len(self.memories) + state.memories - self._read_memories)
+        vectors = self._lazy_ranking.vectors
+        vectors.reserve(len(self.memories) + state.memories - self._read_memories)
         for after in range(self._read_memories, state.memories, BATCH):
             await self._read_batch(after, min(after + BATCH, state.memories))
         self._read_memories = state.memories
@@ -103,6 +106,10 @@ class ScopeIndex:
             self.marks.update({mark.memory: mark for mark in marks})
             self._read_marks = state.marks
         self.state = state
+
+    def has_read(self, state: ScopeVersion) -> bool:
+        """Whether all memories and marks of a state were read."""
+        return (self._read_memories, self._read_marks) == (state.memories, state.marks)
 
     def add_sessions(self, sessions: Iterable[Session]) -> None:
         """Add sessions or replace known ones by their new state."""
@@ -130,22 +137,24 @@ class ScopeIndex:
             self.memories.append(memory)
             for turn in memory.source_turns:
                 self._memories_of_turn.setdefault(turn, []).append(memory.id)
-        units = [
-            Unit(
-                text=memory.text,
-                session=memory.session,
-                at=memory.at if memory.dated else None,
-                speakers=memory.speakers,
-                turn=memory.source_turns[0] if memory.source_turns else 0,
-            )
-            for memory in memories
-        ]
-        self._ranking.extend(units, vectors)
+        self._lazy_ranking.dense.extend(np.asarray(vectors, np.float32))
         self._ids.extend([memory.id for memory in memories])
         self._session_ids.extend([memory.session for memory in memories])
         self._times.extend([micros(memory.at) for memory in memories])
         codes = self._kind_codes
         self._kinds.extend([codes.setdefault(memory.kind, len(codes)) for memory in memories])
+
+    @property
+    def _ranking(self) -> Ranking:
+        """The ranking of all memories; their texts are indexed when they are first searched."""
+        self.index_texts()
+        return self._lazy_ranking
+
+    def index_texts(self) -> None:
+        """Index the texts of the memories that were added since the last search."""
+        known = len(self._lazy_ranking)
+        if known < len(self.memories):
+            self._lazy_ranking.extend_units([_unit(memory) for memory in self.memories[known:]])
 
     # Memories
 
@@ -235,7 +244,7 @@ class ScopeIndex:
     @property
     def ranking_config(self) -> RankingConfig:
         """The weights of ``hybrid`` search."""
-        return self._ranking.config
+        return self._lazy_ranking.config
 
     def without_speakers(self, text: str) -> str:
         """Remove speaker names from the text of a ``hybrid`` query before it is embedded."""
@@ -284,8 +293,9 @@ class ScopeIndex:
         if not self.memories:
             return [[] for _ in vectors]
         results: list[list[tuple[Memory, float]]] = []
+        rows = self._lazy_ranking.vectors.values
         for row, vector in enumerate(np.asarray(vectors, np.float32)):
-            cosines = inner_products(self._ranking.vectors.values, vector)
+            cosines = inner_products(rows, vector)
             if among is not None:
                 cosines[~among[row]] = -np.inf
             results.append(self._top(cosines, k))
@@ -323,16 +333,10 @@ class ScopeIndex:
         found = best if positions is None else positions[best]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
 
-    async def candidates(self, embedder: Embedder) -> CandidateIndex:
-        """Return the candidates of recall: all turns logged so far, and a model's statements."""
-        index = self._candidates
-        async with index.lock:
-            if index.last_turn < self.state.turns:
-                turns = await self._store.turns(self.scope, after=index.last_turn)
-            else:
-                turns = []
-            await index.extend(turns, self.memories, embedder)
-        return index
+    async def log(self, embedder: Embedder) -> LogIndex:
+        """Return the index of the log: all turns so far, and a model's statements."""
+        await self._log.extend(self.state, embedder)
+        return self._log
 
     # Turns
 
@@ -389,7 +393,17 @@ class ScopeIndex:
     @property
     def size(self) -> int:
         """Approximate use of main memory, in memories."""
-        return BASE_SIZE + len(self.memories) + len(self._turns) + len(self._candidates)
+        return BASE_SIZE + len(self.memories) + len(self._turns) + self._log.size
+
+
+def _unit(memory: Memory) -> Unit:
+    return Unit(
+        text=memory.text,
+        session=memory.session,
+        at=memory.at if memory.dated else None,
+        speakers=memory.speakers,
+        turn=memory.source_turns[0] if memory.source_turns else 0,
+    )
 
 
 class ScopeCache:
@@ -414,6 +428,7 @@ class ScopeCache:
         self._sizes: dict[Scope, int] = {}
         self._total_size = 0
         self._builder = IndexBuilder(store, method, embedder)
+        self._snapshots = SnapshotWriter(store)
 
     def with_method(self, method: str) -> ScopeCache:
         """Return a cache of the memories of another method, in the same store.
@@ -424,8 +439,10 @@ class ScopeCache:
         exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
         return ScopeCache(self._store, method, self._embedder, exact)
 
-    async def get(self, scope: Scope) -> ScopeIndex:
+    async def get(self, scope: Scope, *, memories: bool = True) -> ScopeIndex:
         """Return the up-to-date index of a scope; one cheap read if nothing has changed.
+
+        Without ``memories`` none are read: only its log can be searched.
 
         Raises EmbedderMismatch when the store's vectors are another embedder's.
         """
@@ -437,12 +454,15 @@ class ScopeCache:
             )
         index = self._indexes.get(scope)
         if index is None or _identity(index.state) != _identity(state):
-            index = ScopeIndex(self._store, scope, self._method, state, self._ranking)
-            await index.extend(state)
-        elif (index.state.memories, index.state.marks) != (state.memories, state.marks):
+            index = ScopeIndex(
+                self._store, scope, self._method, state, self._ranking, self._snapshots
+            )
+        if memories and not index.has_read(state):
             await index.extend(state)
         index.state = state
-        self._builder.update(scope, state, index.approximate)
+        if len(index) > index.ranking_config.exact_upto:
+            index.index_texts()
+            self._builder.update(scope, state, index.approximate)
         self._indexes[scope] = index
         self._indexes.move_to_end(scope)
         self._total_size += index.size - self._sizes.get(scope, 0)
@@ -460,7 +480,8 @@ class ScopeCache:
         return index
 
     async def close(self) -> None:
-        """Stop building indexes."""
+        """Stop building indexes, and wait for what is being stored."""
+        await self._snapshots.close()
         await self._builder.close()
 
 

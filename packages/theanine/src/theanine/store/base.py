@@ -124,10 +124,11 @@ class Store(Protocol):
         ids: Sequence[int] | None = None,
         last: int | None = None,
         after: int = 0,
+        upto: int | None = None,
     ) -> list[Turn]:
         """Return turns by number: of one session, of given ids, or the ``last`` n of those.
 
-        Without ``ids``, only those numbered above ``after``.
+        Without ``ids``, only those numbered above ``after`` and up to ``upto``.
         """
         ...
 

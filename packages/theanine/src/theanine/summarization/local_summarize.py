@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from theanine.text import cues
 from theanine.text.attribution import QUOTE_LIMIT, attribution, clip_quote
-from theanine.text.formatting import NO_MODEL_NOTICE
 from theanine.text.words import FUNCTION_WORDS, is_unspaced, sentences, words
-from theanine.types import NewMemory, Turn
+from theanine.types import NO_MODEL_NOTICE, NewMemory, Turn
 
 MIN_TURN_SCORE = 2.6
 """A turn is remembered if its best sentence scores at least this."""

@@ -14,8 +14,6 @@ from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
 NAME_LIMIT = 80
-NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
-"""Added to local replies; a turn that has it is never remembered."""
 _MARKER = re.compile(r"<{3,}|>{3,}")
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 

@@ -43,9 +43,10 @@ from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
 from theanine.methods.shared.respond import MethodBase
 from theanine.summarization import drop_recalled
-from theanine.text.formatting import NO_MODEL_NOTICE, format_day, one_line
+from theanine.text.formatting import format_day, one_line
 from theanine.text.numbering import split_windows
 from theanine.types import (
+    NO_MODEL_NOTICE,
     STATEMENT,
     ImportedMemory,
     Memory,

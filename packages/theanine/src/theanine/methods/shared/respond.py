@@ -11,14 +11,21 @@ from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.text.formatting import (
-    NO_MODEL_NOTICE,
     format_day,
     format_dialogue,
     format_recollection,
     format_speaker,
 )
 from theanine.text.words import containment, content_words, format_date
-from theanine.types import LOCAL_MODEL, STATEMENT, Memory, Part, Recollection, Utterance
+from theanine.types import (
+    LOCAL_MODEL,
+    NO_MODEL_NOTICE,
+    STATEMENT,
+    Memory,
+    Part,
+    Recollection,
+    Utterance,
+)
 
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat

@@ -70,6 +70,11 @@ class Theanine(MethodBase[TheanineConfig]):
         """Whether parts have a relevance: in recall from the log."""
         return self.config.search == "log"
 
+    @property
+    def recalls_from_log(self) -> bool:
+        """Whether recall searches the log, and reads single memories only."""
+        return self.config.search == "log"
+
     async def remember(
         self,
         session: Session,

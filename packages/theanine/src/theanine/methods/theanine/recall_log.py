@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from itertools import pairwise
+from math import inf
 from types import MappingProxyType
 
 from theanine.graph import Graph
@@ -20,16 +21,11 @@ from theanine.methods.base import Context
 from theanine.methods.shared.recall import build_query, fit_parts, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
-from theanine.retrieval.candidates import (
-    Candidate,
-    CandidateIndex,
-    Content,
-    RankedCandidate,
-    embedded_text,
-)
+from theanine.retrieval.candidates import Candidate, Content, RankedCandidate, embedded_text
+from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.text.formatting import NO_MODEL_NOTICE, day_label, format_speaker, one_line
+from theanine.text.formatting import day_label, format_speaker, one_line
 from theanine.tokenizer import count_tokens
 from theanine.types import (
     LOCAL_MODEL,
@@ -57,6 +53,8 @@ MAX_LINKS = 3
 """Links on the way from a candidate to one that it brings in."""
 MAX_MISFITS = 20
 """Candidates that may fail to fit the budget before the search for smaller ones ends."""
+LOADED = 48
+"""Candidates that are read from the store at once."""
 MIN_LINE_TOKENS = 5
 """Below this remaining budget no further line fits."""
 CUT = "…"
@@ -80,35 +78,27 @@ class _Line:
     Attributes:
         owner: the turn or the memory.
         passages: the selected candidates of that owner.
+        score, relevance: the highest of a passage.
         repetitions: other turns that say the same.
-        memories: the memories that the line stands for, by id.
+        memories: the memories that the line stands for.
     """
 
     owner: Turn | Memory
-    passages: list[RankedCandidate] = field(default_factory=list[RankedCandidate])
+    day: str
+    passages: list[Candidate] = field(default_factory=list[Candidate])
+    score: float = -inf
+    relevance: float = 0.0
     repetitions: list[Turn] = field(default_factory=list[Turn])
     memories: list[Memory] = field(default_factory=list[Memory])
-
-    @property
-    def score(self) -> float:
-        return max(passage.score for passage in self.passages)
-
-    @property
-    def relevance(self) -> float:
-        return max(passage.relevance for passage in self.passages)
-
-    @property
-    def day(self) -> str:
-        return day_label(self.owner.at, self.owner.dated)
 
     @property
     def text(self) -> str:
         """The line without its day."""
         if isinstance(self.owner, Memory):
             return one_line(self.owner.text)
-        if self.passages[0].candidate.is_whole and not self.repetitions:
+        if self.passages[0].is_whole and not self.repetitions:
             return f"{format_speaker(self.owner.speaker)}: {one_line(self.owner.full_text)}"
-        spans = sorted(passage.candidate.span for passage in self.passages)
+        spans = sorted(passage.span for passage in self.passages)
         words = self.owner.full_text
         pieces = [CUT] if spans[0][0] > 0 else []
         for (start, end), (following, _) in pairwise([*spans, (len(words), 0)]):
@@ -140,9 +130,9 @@ async def recall_from_log(
 ) -> Recollection:
     """Return the best passages and statements that fit the budget, with their timelines."""
     query = query_text(dialogue, config.query_turns)
-    index = context.index
-    candidates = await index.candidates(context.embedder)
-    if not query or not len(candidates):
+    log = await context.index.log(context.embedder)
+    candidates = log.candidates
+    if not query or not len(log):
         return Recollection(query=query)
     built = await build_query(
         query,
@@ -153,15 +143,18 @@ async def recall_from_log(
     )
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
+    bounds = context.index if options.bounds_time else log
     mask = options.time_mask(candidates.times) if options.bounds_time else None
     ranked = [
-        found for found in candidates.search(built, mask) if _is_eligible(found, current, index)
+        found
+        for found in candidates.search(built, mask, without_turns=current)
+        if not found.memory or bounds.includes(found.memory)
     ]
     if context.reranking is not None:
-        ranked = await _reranked(query, ranked, context.reranking)
-    ranked = _without_echoes(ranked, candidates)
+        ranked = await _reranked(query, ranked, log, context.reranking)
+    ranked = await _without_echoes(ranked, log)
     if config.timelines:
-        ranked = _with_linked(ranked, candidates, index)
+        ranked = await _with_linked(ranked, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
     floor = config.min_relevance if options.min_relevance is None else options.min_relevance
     result = Recollection(query=query, best_relevance=best, min_relevance=floor)
@@ -170,14 +163,13 @@ async def recall_from_log(
     if options.min_relevance is not None:
         ranked = [found for found in ranked if found.relevance >= options.min_relevance]
     budget = context.token_budget(config.budget)
-    lines = _select(ranked, candidates, budget)
-    for line in lines:
-        line.memories = [
-            index[memory] for memory in _memories_of(line.passages[0].candidate, index)
-        ]
-    graph = index.graph if config.timelines else Graph()
-    groups = _arrange(lines, candidates, graph, budget)
-    parts = await gather([partial(_part, group, dialogue, context, config) for group in groups])
+    lines = await _select(ranked, log, budget)
+    await _add_memories(lines, log, bounds)
+    graph = bounds.graph if config.timelines else Graph()
+    groups = _arrange(lines, graph, budget)
+    calls = [partial(_part, group, graph, dialogue, log, context, config) for group in groups]
+    # Tasks cost time and only a model call has something to wait for.
+    parts = await gather(calls) if context.chat else [await call() for call in calls]
     parts.sort(key=lambda part: -part.score)
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
@@ -185,84 +177,76 @@ async def recall_from_log(
 
 
 async def _reranked(
-    query: str, ranked: Sequence[RankedCandidate], reranking: RerankConfig
+    query: str, ranked: Sequence[RankedCandidate], log: LogIndex, reranking: RerankConfig
 ) -> list[RankedCandidate]:
     """Return the candidates in the order of a configured reranker, with its scores."""
+    loaded = await log.load(ranked)
+    texts = {
+        found.position: candidate.text for found, candidate in zip(ranked, loaded, strict=True)
+    }
     reordered = await reranking.rerank(
-        query,
-        [(found, found.score) for found in ranked],
-        lambda found: found.candidate.text,
+        query, [(found, found.score) for found in ranked], lambda found: texts[found.position]
     )
     return [replace(found, score=score) for found, score in reordered]
 
 
-def _is_eligible(ranked: RankedCandidate, current: set[int], index: ScopeIndex) -> bool:
-    """Whether a candidate is neither of the current dialogue nor a notice of ours.
-
-    What a statement tells must be within the bounds of time, as for all memories.
-    """
-    turn, memory = ranked.candidate.turn, ranked.candidate.memory
-    if turn is None:
-        return memory is not None and index.includes(memory.id)
-    return turn.id not in current and NO_MODEL_NOTICE not in turn.text
-
-
-def _memories_of(candidate: Candidate, index: ScopeIndex) -> Sequence[int]:
-    """Return the memories of a candidate's turn, or its own one."""
-    if candidate.turn is None:
-        assert candidate.memory is not None
-        return [candidate.memory.id]
-    return index.memories_of_turn(candidate.turn.id)
-
-
-def _without_echoes(
-    ranked: Sequence[RankedCandidate], candidates: CandidateIndex
+async def _without_echoes(
+    ranked: Sequence[RankedCandidate], log: LogIndex
 ) -> list[RankedCandidate]:
     """Put the user's own words before what the assistant made of them later; return all others.
 
     A passage of the assistant that tells nothing else is left out.
     """
-    own = [(turn, found) for turn, found in _turns(ranked[:ECHOED]) if turn.role == "user"]
-    best = {found.candidate: found for found in ranked}
-    for turn, found in _turns(ranked[:ECHOES]):
-        echo = candidates.content(found.candidate)
-        for said, original in own if turn.role == "assistant" else ():
-            content = candidates.content(original.candidate)
-            if said.id > turn.id or content.asks or not echo.tells(content):
+    turns = [
+        (candidate, candidate.owner, found)
+        for candidate, found in zip(await log.load(ranked[:ECHOED]), ranked, strict=False)
+        if isinstance(candidate.owner, Turn)
+    ]
+    best_ranked = {id(found) for found in ranked[:ECHOES]}
+    own = [entry for entry in turns if entry[1].role == "user"]
+    best = {found.position: found for found in ranked}
+    for echo, turn, found in turns:
+        if turn.role != "assistant" or id(found) not in best_ranked:
+            continue
+        for original, said, said_found in own:
+            content = original.content
+            if said.id > turn.id or content.asks or not echo.content.tells(content):
                 continue
-            raised = max(best[original.candidate].score, found.score + CHANGE_COST)
-            best[original.candidate] = replace(original, score=raised)
-            if content.tells(echo):
-                best.pop(found.candidate, None)
+            raised = max(best[said_found.position].score, found.score + CHANGE_COST)
+            best[said_found.position] = replace(said_found, score=raised)
+            if content.tells(echo.content):
+                best.pop(found.position, None)
     return sorted(best.values(), key=lambda found: -found.score)
 
 
-def _turns(ranked: Sequence[RankedCandidate]) -> list[tuple[Turn, RankedCandidate]]:
-    """Return those of the candidates that are passages, with their turns."""
-    return [(found.candidate.turn, found) for found in ranked if found.candidate.turn]
-
-
-def _with_linked(
-    ranked: Sequence[RankedCandidate],
-    candidates: CandidateIndex,
-    index: ScopeIndex,
+async def _with_linked(
+    ranked: Sequence[RankedCandidate], log: LogIndex, bounds: LogIndex | ScopeIndex
 ) -> list[RankedCandidate]:
     """Raise the candidates that the best ones are linked with; return all, best first.
 
     What is joined by changes alone belongs together, and has the relevance of its best.
     """
-    best = {found.candidate: found for found in ranked}
-    for found in ranked[:EXPANDED]:
-        for memory, cost in _linked(_memories_of(found.candidate, index), index.graph):
-            raised = found.score - cost
-            relevance = found.relevance if cost < LINK_COST else 0.0
-            for candidate in candidates.of_memory(index[memory]):
-                linked = best.get(candidate, RankedCandidate(candidate, raised))
-                best[candidate] = replace(
-                    linked,
-                    score=max(linked.score, raised),
-                    relevance=max(linked.relevance, relevance),
-                )
+    reached = [
+        (memory, cost, found)
+        for found in ranked[:EXPANDED]
+        for memory, cost in _linked(
+            bounds.memories_of_turn(found.turn) if found.turn else [found.memory], bounds.graph
+        )
+    ]
+    if not reached:
+        return list(ranked)
+    best = {found.position: found for found in ranked}
+    memories = {memory.id: memory for memory in await log.memories(m for m, _, _ in reached)}
+    for memory, cost, found in reached:
+        raised = found.score - cost
+        relevance = found.relevance if cost < LINK_COST else 0.0
+        for linked in await log.saying(memories[memory]):
+            linked = best.get(linked.position) or replace(linked, score=raised)
+            best[linked.position] = replace(
+                linked,
+                score=max(linked.score, raised),
+                relevance=max(linked.relevance, relevance),
+            )
     return sorted(best.values(), key=lambda found: -found.score)
 
 
@@ -289,8 +273,8 @@ def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, float]
             reached = following
 
 
-def _select(
-    ranked: Sequence[RankedCandidate], candidates: CandidateIndex, budget: int | None
+async def _select(
+    ranked: Sequence[RankedCandidate], log: LogIndex, budget: int | None
 ) -> list[_Line]:
     """Select candidates, best first, whose lines and days fit the budget.
 
@@ -301,27 +285,30 @@ def _select(
     contents: list[tuple[Content, _Line]] = []
     days: set[tuple[int, str]] = set()
     quoted: set[int] = set()
-    remaining = budget if budget is not None else float("inf")
+    remaining = budget if budget is not None else inf
     misfits = 0
-    for found in ranked:
+    loaded: list[Candidate] = []
+    for place, found in enumerate(ranked):
         if remaining < MIN_LINE_TOKENS or misfits == MAX_MISFITS:
             break
-        owner = found.candidate.turn or found.candidate.memory
-        assert owner is not None
+        if place == len(loaded):
+            loaded += await log.load(ranked[place : place + LOADED])
+        candidate = loaded[place]
+        owner = candidate.owner
         if (
             isinstance(owner, Memory)
             and owner.source_turns
             and quoted.issuperset(owner.source_turns)
         ):
             continue
-        line = lines.get(owner) or _Line(owner)
-        content = candidates.content(found.candidate)
+        line = lines.get(owner) or _Line(owner, day_label(owner.at, owner.dated))
+        content = candidate.content
         if isinstance(owner, Turn) and (repeated := _repeated(content, line, contents)):
             if owner not in repeated.repetitions:
                 repeated.repetitions.append(owner)
             continue
         day = (owner.session, line.day)
-        cost = candidates.tokens(found.candidate) + (_CUT_TOKENS if line.passages else 0)
+        cost = candidate.tokens + (_CUT_TOKENS if line.passages else 0)
         if day not in days:
             cost += _heading_tokens(line.day)
         if cost > remaining:
@@ -329,12 +316,30 @@ def _select(
             continue
         remaining -= cost
         days.add(day)
-        line.passages.append(found)
+        line.passages.append(candidate)
+        line.score = max(line.score, found.score)
+        line.relevance = max(line.relevance, found.relevance)
         lines[owner] = line
         contents.append((content, line))
         if isinstance(owner, Turn):
             quoted.add(owner.id)
     return list(lines.values())
+
+
+async def _add_memories(
+    lines: Sequence[_Line], log: LogIndex, bounds: LogIndex | ScopeIndex
+) -> None:
+    """Add the memories that the lines stand for."""
+    numbers = {
+        line: [line.owner.id]
+        if isinstance(line.owner, Memory)
+        else bounds.memories_of_turn(line.owner.id)
+        for line in lines
+    }
+    wanted = (number for of_line in numbers.values() for number in of_line)
+    memories = {memory.id: memory for memory in await log.memories(wanted)}
+    for line, of_line in numbers.items():
+        line.memories = [memories[number] for number in of_line]
 
 
 def _repeated(
@@ -346,16 +351,14 @@ def _repeated(
     )
 
 
-def _arrange(
-    lines: Sequence[_Line], candidates: CandidateIndex, graph: Graph, budget: int | None
-) -> list[_Group]:
+def _arrange(lines: Sequence[_Line], graph: Graph, budget: int | None) -> list[_Group]:
     """Return the lines by part, within the budget.
 
     The lines of one session and day stay together under one heading; what is linked joins them.
     Headings and relations can exceed the budget: then the lines that score lowest are left out.
     """
     kept = sorted(lines, key=lambda line: -line.score)
-    tokens = {line: _line_tokens(line, candidates) for line in kept}
+    tokens = {line: _line_tokens(line) for line in kept}
     while True:
         days: dict[tuple[int, str], list[_Line]] = {}
         for line in sorted(kept, key=_order):
@@ -376,11 +379,11 @@ def _arrange(
             excess -= tokens[kept.pop()]
 
 
-def _line_tokens(line: _Line, candidates: CandidateIndex) -> int:
+def _line_tokens(line: _Line) -> int:
     """Return the tokens of a line after a line break."""
     whole = len(line.passages) == 1 and not line.repetitions
-    if whole and line.passages[0].candidate.is_whole:
-        return candidates.tokens(line.passages[0].candidate)
+    if whole and line.passages[0].is_whole:
+        return line.passages[0].tokens
     return count_tokens(f"\n{line.text}")
 
 
@@ -434,16 +437,22 @@ def _paths(lines: Sequence[_Line], graph: Graph) -> list[dict[int, _Line]]:
 
 
 async def _part(
-    group: _Group, dialogue: Sequence[Utterance], context: Context, config: TheanineConfig
+    group: _Group,
+    graph: Graph,
+    dialogue: Sequence[Utterance],
+    log: LogIndex,
+    context: Context,
+    config: TheanineConfig,
 ) -> Part:
     """Return a group of lines as a part; a model, if there is one, refines what is linked."""
-    index, lines, path = context.index, group.lines, group.path
+    lines, path = group.lines, group.path
+    memories = {memory.id: memory for line in lines for memory in line.memories}
     chat = context.chat if path and config.refine else None
     timeline = None
     if path:
         timeline = Timeline(
-            memories=tuple(index[memory] for memory in path),
-            links=tuple(index.graph.links[pair] for pair in pairwise(path)),
+            memories=tuple(memories[memory] for memory in path),
+            links=tuple(graph.links[pair] for pair in pairwise(path)),
             retrieved=max(path, key=lambda memory: path[memory].score),
         )
     if chat and timeline:
@@ -452,13 +461,12 @@ async def _part(
         refined = await refine(timeline, dialogue, chat, whole=config.whole)
         text = "\n".join(filter(None, [refined, others]))
     else:
-        text = _format(lines, _relations(path, index.graph))
-    memories = {memory: index[memory] for memory in path}
-    memories |= {memory.id: memory for line in lines for memory in line.memories}
+        text = _format(lines, _relations(path, graph))
+    on_path = {memory: memories[memory] for memory in path}
     return Part(
         text=text,
-        memories=tuple(memories.values()),
-        source_turns=await _source_turns(lines, index),
+        memories=tuple((on_path | memories).values()),
+        source_turns=await _source_turns(lines, log),
         timeline=timeline,
         score=max(line.score for line in lines),
         relevance=max(line.relevance for line in lines),
@@ -487,11 +495,11 @@ def _format(
     return "\n".join(result)
 
 
-async def _source_turns(lines: Sequence[_Line], index: ScopeIndex) -> tuple[Turn, ...]:
+async def _source_turns(lines: Sequence[_Line], log: LogIndex) -> tuple[Turn, ...]:
     turns = {line.owner.id: line.owner for line in lines if isinstance(line.owner, Turn)}
     turns |= {turn.id: turn for line in lines for turn in line.repetitions}
     of_statements = {
         turn for line in lines if isinstance(line.owner, Memory) for turn in line.owner.source_turns
     }
-    turns |= {turn.id: turn for turn in await index.turns(sorted(of_statements - set(turns)))}
+    turns |= {turn.id: turn for turn in await log.turns(of_statements - set(turns))}
     return tuple(sorted(turns.values(), key=lambda turn: (turn.at, turn.id)))

@@ -176,10 +176,13 @@ class SqlStore:
         ids: Sequence[int] | None = None,
         last: int | None = None,
         after: int = 0,
+        upto: int | None = None,
     ) -> list[Turn]:
         quick = ids is not None and len(ids) <= _QUICK_IDS
         read = self._read_quickly if quick else self.read
-        return await read(turns.load_turns, scope, session=session, ids=ids, last=last, after=after)
+        return await read(
+            turns.load_turns, scope, session=session, ids=ids, last=last, after=after, upto=upto
+        )
 
     # remembering
 

@@ -28,6 +28,7 @@ from theanine.store.sql.rows import (
     insert_rows,
     local_time,
     number_turn,
+    numbered,
     offset_minutes,
     require_session,
     scope_from_row,
@@ -445,13 +446,14 @@ def load_turns(
     ids: Sequence[int] | None = None,
     last: int | None = None,
     after: int = 0,
+    upto: int | None = None,
 ) -> list[Turn]:
-    """Return turns by number; the three filters can be combined."""
+    """Return turns by number; the filters can be combined."""
     if last == 0:
         return []
     params = scope_params(scope)
     if ids is None:
-        query = _SELECT_SCOPE_TURNS.where(t.turn.c.id > after)
+        query = _SELECT_SCOPE_TURNS.where(numbered(t.turn.c.id, after, upto))
         if session is not None:
             query = query.where(t.turn.c.session == session)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
