@@ -34,12 +34,12 @@ class Forest:
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the sums over all trees, ``(n, outputs)``, for rows ``(n, columns)``."""
         nodes = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
-        values = np.ascontiguousarray(rows).ravel()
+        values: NDArray[np.float32] = np.ascontiguousarray(rows, np.float32).ravel()
         starts = np.arange(len(rows))[:, None] * rows.shape[1]
         for _ in range(self.depth):  # take is much faster than an index of two dimensions
-            compared = values.take(starts + self.features.take(nodes))
-            smaller = compared <= self.thresholds.take(nodes)
-            nodes = np.where(smaller, self.left.take(nodes), self.right.take(nodes))
+            compared = np.take(values, starts + np.take(self.features, nodes))
+            smaller = compared <= np.take(self.thresholds, nodes)
+            nodes = np.where(smaller, np.take(self.left, nodes), np.take(self.right, nodes))
         return self.values[nodes].sum(1)
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
