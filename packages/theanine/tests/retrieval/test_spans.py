@@ -81,3 +81,42 @@ def test_any_wording_gives_spans_that_run_forward(
 ) -> None:
     for start, end in find_date_ranges(" ".join(pieces), years, today):
         assert start <= end
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("Was war am 8. Mai 2024?", "2024-05-08", "2024-05-08"),
+        ("Was ist am 8.5.2024 passiert?", "2024-05-08", "2024-05-08"),
+        ("Was habe ich im März gesagt?", "2024-03-01", "2024-03-31"),
+        ("Was habe ich letzte Woche gemacht?", "2024-05-06", "2024-05-12"),
+        ("Was war vor drei Tagen bei mir?", "2024-05-12", "2024-05-12"),
+        ("Was habe ich gestern gegessen?", "2024-05-14", "2024-05-14"),
+        ("¿Qué pasó el 8 de mayo de 2024?", "2024-05-08", "2024-05-08"),
+        ("¿Qué dije en marzo?", "2024-03-01", "2024-03-31"),
+        ("¿Qué hice la semana pasada?", "2024-05-06", "2024-05-12"),
+        ("¿Qué hice hace tres días?", "2024-05-12", "2024-05-12"),
+        ("5月8日我说了什么？", "2024-05-08", "2024-05-08"),
+        ("二〇不算，五月八号我做了什么？", "2024-05-08", "2024-05-08"),
+        ("三月我说了什么？", "2024-03-01", "2024-03-31"),
+        ("上周我做了什么？", "2024-05-06", "2024-05-12"),
+        ("上个月我做了什么？", "2024-04-01", "2024-04-30"),
+        ("三天前我做了什么？", "2024-05-12", "2024-05-12"),
+        ("５月８日に何をした？", "2024-05-08", "2024-05-08"),
+        ("先週は何をした？", "2024-05-06", "2024-05-12"),
+        ("三月に何があった？", "2024-03-01", "2024-03-31"),
+        ("昨日は何を食べた？", "2024-05-14", "2024-05-14"),
+    ],
+)
+def test_dates_in_other_languages(question: str, first: str, last: str) -> None:
+    today = date(2024, 5, 15)
+    expected = [(date.fromisoformat(first), date.fromisoformat(last))]
+    assert find_date_ranges(question, years=[2024], today=today) == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Was mag meine Mai-Tante?", "¿Qué hago los lunes?", "每周四我做什么？", "月曜は何をする？"],
+)
+def test_no_dates_in_other_languages(question: str) -> None:
+    assert find_date_ranges(question, years=[2024], today=date(2024, 5, 15)) == []

@@ -76,7 +76,13 @@ _OTHERS = (
     "não eu uma com do em meu minha você são"
 ).split()
 """Function words of French, Dutch, Italian and Portuguese, which are not mistaken for Spanish."""
+_MONTHS: dict[Language, str] = {
+    "de": "januar februar märz mai juni juli oktober dezember",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre "
+    "diciembre",
+}
 _votes: dict[str, Language] = dict.fromkeys(_OTHERS, "en")
+_votes |= {name: language for language, names in _MONTHS.items() for name in names.split()}
 _votes |= {
     word: language
     for language in ("de", "es", "en")

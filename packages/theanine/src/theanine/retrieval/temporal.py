@@ -1,6 +1,7 @@
 """Find the dates in a question: days, months, seasons, years, "last week", "two days ago".
 
-Understands English wording and ISO dates, and ignores the rest.
+Understands ISO dates and wording in English and in the languages of
+:mod:`theanine.retrieval.date_words`, and ignores the rest.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import calendar
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+
+from theanine.retrieval.date_words import english_dates
 
 DateRange = tuple[date, date]
 """First and last day, inclusive."""
@@ -68,6 +71,7 @@ def find_date_ranges(
         years: tried for dates without a year.
         today: the day that relative dates count from; None ignores them.
     """
+    question = english_dates(question)
     if not _DATE_WORD.search(question):
         return []
     ranges: list[DateRange] = []
