@@ -413,3 +413,18 @@ def test_our_json_lines_may_end_with_questions(tmp_path: Path) -> None:
     )
     with pytest.raises(BadInput, match="questions of 'x', but no turns"):
         read_evidence(other)
+
+
+@needs_data
+def test_six_users_of_the_chinese_memorybank_are_labeled() -> None:
+    groups = read_qa(DATA / "memorybank" / "cn")
+    turns = {
+        (transcript.key, turn.key)
+        for group in groups
+        for history in group.stages[0].histories
+        for transcript in history.transcripts
+        for turn in transcript.turns
+    }
+    gold = [sample.extra["gold"] for group in groups for sample in group.samples]
+    assert sum(map(bool, gold)) == 42
+    assert all(tuple(label) in turns for labels in gold for label in labels)

@@ -73,6 +73,11 @@ def test_everyday_words_are_many_and_not_empty(language: str) -> None:
         ("小明住在哪里？", False),
         ("私の鍵はどこ？", True),
         ("太郎はどこに住んでいる？", False),
+        ("Welches Buch hast du mir empfohlen?", False),
+        ("¿Qué libro me recomendaste?", False),
+        ("你给我推荐过哪本书？", False),
+        ("我给你推荐过哪本书？", True),
+        ("どの本をすすめてくれた？", False),
     ],
 )
 def test_questions_in_the_first_person_are_about_the_asker(question: str, of_asker: bool) -> None:

@@ -115,6 +115,12 @@ _STANDING: dict[Language, str] = {
     "ja": r"これからは|今後は|(?:いつも|必ず|絶対に?|毎回)[^。？！]*"
     r"(?:して|ないで|ください|ね)|ほうがいい",
 }
+_OF_ASSISTANT: dict[Language, str] = {
+    "de": r"\b(?:hast|hattest) du (?:mir|uns)\b|\bdu (?:mir|uns)\b[^.?!]*\b(?:hast|hattest)\b",
+    "es": r"\b(?:me|nos) (?:recomendaste|dijiste|sugeriste|aconsejaste|contaste|propusiste|has)\b",
+    "zh": r"^[^我]*[你您][^我]*我?[^我]*(?:推荐|告诉|建议|分享|说过|提到|回答)",
+    "ja": r"(?:すすめて|教えて|言って|提案して|紹介して|話して)くれ",
+}
 NEGATION = r"nicht|kein(?:e[mnrs]?)?|nie(?:mals)?|nichts|ohne|nunca|nada|nadie|sin|tampoco|jamás"
 UNSPACED_NEGATION = r"[不没別别未]|ない|なく|ません|ぬ"
 
@@ -127,4 +133,5 @@ TEXT_CUES = {language: _compile(cues) for language, cues in _TEXT_CUES.items()}
 QUESTION_CUES = {language: _compile(cues) for language, cues in _QUESTION_CUES.items()}
 ASKER = {language: re.compile(cue, re.IGNORECASE) for language, cue in _ASKER.items()}
 STANDING = {language: re.compile(cue, re.IGNORECASE) for language, cue in _STANDING.items()}
-SECOND_PERSON = re.compile("あなた|君|きみ")
+OF_ASSISTANT = {language: re.compile(cue, re.IGNORECASE) for language, cue in _OF_ASSISTANT.items()}
+"""Questions about what the assistant told the asker."""

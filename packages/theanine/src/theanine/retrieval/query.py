@@ -62,6 +62,8 @@ def speaks_of_asker(question: str) -> bool:
     """
     language = guess_language(question)
     first_person = cue_words.ASKER.get(language, _FIRST_PERSON)
+    if language in cue_words.OF_ASSISTANT and cue_words.OF_ASSISTANT[language].search(question):
+        return False
     return bool(first_person.search(question)) and not _SUMMARY.search(question)
 
 

@@ -1,7 +1,9 @@
 """MemoryBank: its users' days, then its probing questions, which have no reference answers.
 
 The users are in ``memory_bank_en.json``, which ``theanine import`` reads too; their questions are
-in ``probing_questions_en.jsonl`` in the same folder, ``{user: [question]}`` a line.
+in ``probing_questions_en.jsonl`` in the same folder, ``{user: [question]}``
+a line. For six users of the Chinese file we labeled the turns that answer, in
+``languages/memory_bank_cn.json``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Stage
 
 BANK, QUESTIONS = "memory_bank", "probing_questions"
+_Labels = dict[str, list[tuple[str, str]]]
+"""The day and position of the turns that answer a question, by its text."""
 STRAY = "questions in stray quotation marks, taken without them"
 
 
@@ -38,7 +42,11 @@ def _read(path: Path, document: Any) -> list[Group]:
         raise BadInput(f"its questions are missing: {file.name}", str(bank))
     questions = _questions(read_json(file))
     reading = read_histories(bank, keep_going=True)
-    groups = [_group(history, questions.pop(history.name, [])) for history in reading.histories]
+    labels = _read_labels(bank)
+    groups = [
+        _group(history, questions.pop(history.name, []), labels.get(history.name, {}))
+        for history in reading.histories
+    ]
     dropped = {
         "questions of users who are not there": sum(map(len, questions.values())),
         "turns or days that can't be read": len(reading.rejected),
@@ -48,6 +56,12 @@ def _read(path: Path, document: Any) -> list[Group]:
         raise BadInput("it has no question of a user who is there", str(file))
     first, *rest = askable
     return [replace(first, dropped=dict(+Counter(dropped))), *rest]
+
+
+def _read_labels(bank: Path) -> dict[str, _Labels]:
+    """Return our labels by user."""
+    file = Path(__file__).parent.parent / "languages" / f"{bank.stem}.json"
+    return read_json(file) if file.is_file() else {}
 
 
 def _questions(document: Any) -> dict[str, list[str]]:
@@ -66,7 +80,7 @@ def _unquote(text: str) -> str:
     return text[1:-1].strip() if quoted else text
 
 
-def _group(history: History, questions: list[str]) -> Group:
+def _group(history: History, questions: list[str], labels: _Labels) -> Group:
     texts = [text for question in questions if (text := _unquote(question.strip()))]
     stray = sum(_unquote(question.strip()) != question.strip() for question in questions)
     noted = replace(history, notes={**history.notes, **({STRAY: stray} if stray else {})})
@@ -78,6 +92,7 @@ def _group(history: History, questions: list[str]) -> Group:
                 category="probing",
                 speaker=history.name,
                 answers="AI",
+                extra={"gold": [[f"{history.name}/{day}", n] for day, n in labels.get(text, [])]},
             ),
             [history],
         )
