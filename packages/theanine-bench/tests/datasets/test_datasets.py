@@ -415,7 +415,7 @@ def test_our_json_lines_may_end_with_questions(tmp_path: Path) -> None:
         read_evidence(other)
 
 
-@needs_data
+@needs_data("memorybank/cn")
 def test_six_users_of_the_chinese_memorybank_are_labeled() -> None:
     groups = read_qa(DATA / "memorybank" / "cn")
     turns = {
