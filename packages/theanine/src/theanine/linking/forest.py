@@ -33,9 +33,9 @@ class Forest:
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the sums over all trees, ``(n, outputs)``, for rows ``(n, columns)``."""
-        nodes = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
+        nodes: NDArray[np.int32] = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
         values: NDArray[np.float32] = np.ascontiguousarray(rows, np.float32).ravel()
-        starts = np.arange(len(rows))[:, None] * rows.shape[1]
+        starts: NDArray[np.int64] = np.arange(len(rows))[:, None] * rows.shape[1]
         for _ in range(self.depth):  # take is much faster than an index of two dimensions
             compared = np.take(values, starts + np.take(self.features, nodes))
             smaller = compared <= np.take(self.thresholds, nodes)
