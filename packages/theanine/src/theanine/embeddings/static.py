@@ -67,6 +67,14 @@ def word_vectors(words: Sequence[str]) -> Vectors:
     return normalize_rows(_sum_vectors(words))
 
 
+def word_weights(words: Sequence[str]) -> NDArray[np.float32]:
+    """Return the lengths of words' vectors, ``(n,)``: large for rare and telling words.
+
+    Unlike an inverse document frequency they do not depend on what was said.
+    """
+    return np.asarray(np.linalg.norm(_sum_vectors(words), axis=1), np.float32)
+
+
 @cache
 def _load_weights() -> NDArray[np.float16]:
     """Load one row per token of the tokenizer: ``(32000, 256)``, kept as float16 (16 MB)."""

@@ -315,6 +315,8 @@ class CandidateIndex:
         best = top_k(total, np.arange(n), min(n, CANDIDATES))
         if among is not None:
             best = best[np.isfinite(total[best])]
+        if not len(best):
+            return np.zeros((0, 0), np.float32), best
         return self._features.matrix(query, evidence, best), best
 
     def state(self) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.static import word_vectors
+from theanine.embeddings.static import word_vectors, word_weights
 from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
-from theanine.retrieval.languages import guess_language, split_words
-from theanine.retrieval.lexical import content_words
+from theanine.retrieval.kinds import KINDS, kinds_asked, kinds_met
+from theanine.retrieval.languages import WORD, Language, guess_language, split_words, stem
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
@@ -23,6 +23,10 @@ from theanine.retrieval.scoring import inner_products, standardize
 
 Matrix = NDArray[np.float32]
 
+_LIKING = (
+    r"\b(?:lov(?:es?|ed|ing)|lik(?:es?|ed)|enjoy(?:s|ed)?|hat(?:es?|ed)|prefer(?:s|red)?|"
+    r"favou?rite|fan|dislikes?|allergic|afraid|scared)\b"
+)
 _TEXT_CUES = {
     "time": r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|weeks?|months?|years?|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|"
@@ -33,6 +37,10 @@ _TEXT_CUES = {
     r"sounds)\b",
     "first person": r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b",
     "question": r"[?？]\s*$",
+    "name": r"\b(?:called?|named?|nickname)\b",
+    "liking": _LIKING,
+    "place": r"\b(?:in|at|from|to|near) (?:the )?(?-i:[A-Z])",
+    "negation": r"\b(?:not|never|no|without|can['’]?t|cannot)\b|n['’]t\b",
 }
 _QUESTION_CUES = {
     "when": r"\bwhen\b|\bwhat (?:day|date|year|month|time)\b|\bhow long\b",
@@ -45,6 +53,9 @@ _QUESTION_CUES = {
     "would": r"\b(?:would|could|might|likely)\b",
     "yes or no": r"^(?:is|are|was|were|did|does|do|has|have|had|can|will)\b",
     "all": r"\border\b|\blist\b|\ball\b",
+    "name": r"\b(?:name|called|call|nickname)\b",
+    "liking": _LIKING,
+    "first person": r"\b(?:i|me|my|mine|we|us|our)\b",
 }
 _text_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _TEXT_CUES.items()}
 _question_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _QUESTION_CUES.items()}
@@ -60,11 +71,34 @@ FEATURES = (
     *_TEXT_CUES,
     *(f"asks {name}" for name in _QUESTION_CUES),
     "query length",
+    *("raw cosine", "words matched", "words matched nearby", "words met", "largest miss"),
+    *("largest miss nearby", "matched back"),
+    *("kinds asked", "kinds met"),
 )
-"""The columns of :meth:`UnitFeatures.matrix`."""
-_QUESTION = -1  # column of "question" in the fixed features
+"""What is known of each candidate: the first columns of :meth:`UnitFeatures.matrix`."""
+_COMPARED = (
+    *("score", "cosine", "raw cosine", "coverage", "own coverage", "soft match"),
+    *("soft match nearby", "words matched", "words matched nearby", "words met", "largest miss"),
+    *("largest miss nearby", "matched back", "kinds met"),
+)
+QUESTION_FEATURES = (
+    *(f"best {name}" for name in _COMPARED),
+    *(f"fifth best {name}" for name in _COMPARED),
+    *("typical cosine", "typical words matched", "peak"),
+    *("terms known", "words known", "words met anywhere", "largest unknown", "unknown words"),
+    *("worst match anywhere", "unknown names", "units"),
+)
+"""What is known of the question and the whole memory: the last columns, equal in all rows."""
+_QUESTION = 5 + list(_TEXT_CUES).index("question")  # its column in the fixed features
 STRONG_MATCH = 0.45
 """Cosine of two words above which they count as related."""
+MET = 0.6
+"""Cosine of two words above which they count as the same."""
+_COSINE, _WORDS_MATCHED = FEATURES.index("cosine"), FEATURES.index("words matched")
+_compared_columns = [FEATURES.index(name) for name in _COMPARED]
+_compared_signs = np.array(
+    [-1 if name.startswith("largest miss") else 1 for name in _COMPARED], np.float32
+)
 
 
 @cache
@@ -106,6 +140,7 @@ class UnitFeatures:
         self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
         self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._kinds: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._fixed: GrowingArray[np.float32] = GrowingArray(np.float32)
 
     def extend(self, units: Sequence[Unit], places: Sequence[PassagePlace]) -> None:
@@ -114,20 +149,24 @@ class UnitFeatures:
         session = self._sessions.values[-1] if len(self._sessions) else None
         unit_words: list[int] = []
         starts: list[int] = []
+        kinds: list[int] = []
         fixed: list[list[float]] = []
         for unit, place in zip(units, places, strict=True):
-            words = dict.fromkeys(content_words(place.text))
+            split = split_words(place.text)
+            words = dict.fromkeys(word for word, _ in split)
             for word in words:
                 if word not in numbers:
                     numbers[word] = len(self._words)
                     self._words.append(word)
             unit_words += [numbers[word] for word in words]
+            kinds.append(kinds_met(term for _, term in split))
             starts.append(len(self._unit_words) + len(unit_words))
             fixed.append(_fixed_features(place, len(words), unit.session != session))
             session = unit.session
         self._unit_words.extend(unit_words)
         self._starts.extend(starts)
         self._sessions.extend([unit.session for unit in units])
+        self._kinds.extend(kinds)
         self._fixed.extend(fixed)
         if len(self._words) > known:
             self._vectors.extend(_centered_words(self._words[known:]))
@@ -147,7 +186,7 @@ class UnitFeatures:
 
         Args:
             evidence: the scores of all units by :meth:`Ranking.evidence`.
-            at: positions of the best units by total score, best first.
+            at: positions of the best units by total score, best first; at least one.
         """
         total = standardize(evidence.total)
         index = self._ranking.lexical
@@ -156,13 +195,19 @@ class UnitFeatures:
         weights = np.array([index.idf(term) for term in terms], np.float32)
         whole = max(sum(index.idf(term) for term in set(terms)), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
-        before, inside, after = self._soft_matches(words, at)
+        (before, inside, after), back = self._soft_matches(words, at)
         around, same = self._around(at)
         saturations = np.where(same, evidence.saturations[:, around], 0)
         own = np.einsum("t,tdm->dm", evidence.idf, saturations)
         matched = saturations[:, 1] > 0
         questions = np.where(same, self._fixed.values[around, _QUESTION], 0)
-        asks = cue_words.QUESTION_CUES.get(guess_language(query.cue), _question_patterns)
+        language = guess_language(query.cue)
+        asks = _question_patterns | cue_words.QUESTION_CUES.get(language, {})
+        general = word_weights(words)
+        part = general / general.sum() if len(words) else general
+        asked = kinds_asked([*terms, *map(stem, WORD.findall(query.text.casefold()))])
+        kinds = np.array([bit for bit in KINDS if asked & bit], np.int64)
+        nearby = np.maximum(inside, 0.8 * np.maximum(before, after))
         ones = np.ones(len(at), np.float32)
         columns: list[NDArray[np.floating]] = [
             evidence.total[at],
@@ -188,8 +233,37 @@ class UnitFeatures:
             *self._fixed.values[at].T,
             *(ones * bool(p.search(query.cue)) for p in asks.values()),
             ones * np.log1p(len(words)),
+            np.vecdot(self._ranking.vectors.values[at], query.vector),
+            part @ inside,
+            part @ nearby,
+            part @ (inside > MET),
+            (general[:, None] * (1 - inside)).max(axis=0, initial=0),
+            (general[:, None] * (1 - nearby)).max(axis=0, initial=0),
+            back,
+            ones * len(kinds),
+            (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
         ]
-        return np.stack([column.astype(np.float32) for column in columns], axis=1)
+        rows = np.stack([column.astype(np.float32) for column in columns], axis=1)
+        known = np.array([index.has(term) for term in terms], np.bool_)
+        anywhere = inside.max(axis=1, initial=0)
+        compared = np.sort(rows[:, _compared_columns] * _compared_signs, axis=0)
+        names = {name.casefold() for name in _find_names(query.cue, language)}
+        whole_question = [
+            *compared[-1],
+            *compared[-min(5, len(at))],
+            np.median(rows[:, _COSINE]),
+            np.median(rows[:, _WORDS_MATCHED]),
+            1 / np.exp(evidence.total[at] - evidence.total[at[0]]).sum(),
+            share @ known,
+            part @ known,
+            part @ (anywhere > MET),
+            general[~known].max(initial=0),
+            (~known).sum(),
+            (general * (1 - anywhere)).max(initial=0),
+            sum(word in names and not here for word, here in zip(words, known, strict=True)),
+            np.log1p(len(evidence.total)),
+        ]
+        return np.hstack([rows, np.tile(np.array(whole_question, np.float32), (len(at), 1))])
 
     def _around(self, at: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return the positions before, at and after each, and which are in its session: ``(3, m)``.
@@ -201,21 +275,23 @@ class UnitFeatures:
         sessions = self._sessions.values
         return inside, (around == inside) & (sessions[inside] == sessions[at])
 
-    def _soft_matches(self, words: Sequence[str], at: Positions) -> Matrix:
+    def _soft_matches(self, words: Sequence[str], at: Positions) -> tuple[Matrix, Matrix]:
         """Return how well each query word matches the units before, at and after each position.
 
-        That is the highest cosine to one of the unit's words, at least 0: ``(3, words, m)``.
+        That is the highest cosine to one of the unit's words, at least 0: ``(3, words, m)``. The
+        second result is the mean over the words of the unit at each position, ``(m,)``.
         """
         matches = np.zeros((3, len(words), len(at)), np.float32)
+        back = np.zeros(len(at), np.float32)
         if not words:
-            return matches
+            return matches, back
         around, same = self._around(at)
         units, places = np.unique(around[same], return_inverse=True)
         starts = self._starts.values
         counts = starts[units + 1] - starts[units]
         filled = counts > 0
         if not filled.any():
-            return matches
+            return matches, back
         offsets: NDArray[np.int64] = np.cumsum(counts[filled]) - counts[filled]
         flat: NDArray[np.int64] = np.arange(counts.sum(), dtype=np.int64)
         flat += np.repeat(starts[units[filled]] - offsets, counts[filled])
@@ -232,18 +308,25 @@ class UnitFeatures:
         best = np.zeros((len(words), len(units)), np.float32)
         best[:, filled] = np.maximum.reduceat(cosines[:, columns[words_at]], offsets, axis=1)
         matches.transpose(0, 2, 1)[same] = best.T[places]
-        return matches
+        means = np.zeros(len(units), np.float32)
+        highest = cosines.max(axis=0)[columns[words_at]]
+        means[filled] = np.add.reduceat(highest, offsets) / counts[filled]
+        back[:] = means[np.searchsorted(units, at)]
+        return matches, back
+
+
+def _find_names(text: str, language: Language) -> list[str]:
+    """Return the capitalized words within sentences; none in German, which capitalizes nouns."""
+    return [] if language == "de" else _CAPITALIZED.findall(text)
 
 
 def _fixed_features(place: PassagePlace, words: int, first: bool) -> list[float]:
     text = place.text
     language = guess_language(text)
     patterns = _text_patterns | cue_words.TEXT_CUES.get(language, {})
-    # German capitalizes every noun.
-    names = [] if language == "de" else _CAPITALIZED.findall(text)
     return [
         float(np.log1p(words)),
-        float(np.log1p(len(names))),
+        float(np.log1p(len(_find_names(text, language)))),
         float(first),
         float(place.number),
         float(np.log1p(place.passages)),

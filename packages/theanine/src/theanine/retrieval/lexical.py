@@ -150,6 +150,10 @@ class BM25Index:
             scores[documents] += idf * counts * (K1 + 1) / (counts + norms[documents])
         return scores
 
+    def has(self, term: str) -> bool:
+        """Whether a term occurs in any document."""
+        return term in self._postings
+
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term, indexed or not."""
         posting = self._postings.get(term)

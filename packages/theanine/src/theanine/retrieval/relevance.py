@@ -1,8 +1,10 @@
 """Rerank the best candidates by a small network over their features.
 
-The network has one hidden layer beside a linear part; its weights ship in ``relevance.npz`` and are
-fitted by ``tools/fit_relevance.py`` on the questions of LoCoMo and BEAM, with a listwise softmax
-over each question's candidates.
+Its weights ship in ``relevance.npz`` and are fitted by ``tools/fit_relevance.py``: on the questions
+of LoCoMo and BEAM, asked of whole conversations and of small parts of them, with and without the
+evidence, and on plain statements. The ranking minimizes a listwise softmax over the candidates of a
+question. The relevance minimizes the cross-entropy of each candidate and of there being any
+evidence, so that it is low for all candidates of a question that the memory can't answer.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.retrieval.features import FEATURES
+from theanine.retrieval.features import FEATURES, QUESTION_FEATURES
 from theanine.retrieval.scoring import Scores
 
 CANDIDATES = 200
@@ -39,9 +41,10 @@ class RelevanceModel:
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         self._weights = weights
-        if len(weights["mean"]) != len(FEATURES):
+        expected = len(FEATURES) + len(QUESTION_FEATURES)
+        if len(weights["mean"]) != expected:
             raise ValueError(
-                f"the weights are for {len(weights['mean'])} features, not for {len(FEATURES)}: "
+                f"the weights are for {len(weights['mean'])} features, not for {expected}: "
                 "fit them again with tools/fit_relevance.py"
             )
 

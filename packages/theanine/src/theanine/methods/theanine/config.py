@@ -45,7 +45,7 @@ class TheanineConfig(RecallConfig):
     search: Literal["log", "memories"] = "log"
     timelines: bool = True
     budget: int | None = 600
-    min_relevance: float = 0.0
+    min_relevance: float = 0.03
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
     link_to: Literal["recent", "all"] = "recent"
