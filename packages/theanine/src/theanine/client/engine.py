@@ -108,12 +108,14 @@ class Engine:
             )
         recollection = await method.recall(dialogue, context)
         parts = recollection.parts
-        if options.limit is None or len(parts) <= options.limit:
-            return recollection
-        # Among equal scores, the latest: parts without a score are in order of time.
-        order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
-        best = sorted(order[: options.limit])
-        return replace(recollection, parts=tuple(parts[at] for at in best))
+        if options.bounds_time:  # a merged statement may also tell what was before
+            includes = options.includes
+            parts = [part for part in parts if all(includes(turn.at) for turn in part.source_turns)]
+        if options.limit is not None:
+            # Among equal scores, the latest: parts without a score are in order of time.
+            order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
+            parts = [parts[at] for at in sorted(order[: options.limit])]
+        return replace(recollection, parts=tuple(parts))
 
     async def reply(
         self,

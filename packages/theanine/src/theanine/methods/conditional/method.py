@@ -152,7 +152,7 @@ class Conditional(MethodBase[ConditionalConfig]):
             )
             for memory, score in results
         ]
-        return pack(query, parts, context.token_budget(self.config.budget), context)
+        return pack(query, parts, context.token_budget(self.config.budget))
 
     async def respond(
         self,

@@ -117,7 +117,7 @@ class MemoryBank(MethodBase[MemoryBankConfig]):
         for kind in kinds:
             for memory in live_by_time(context.index, kind)[-1:]:
                 parts.append(await _part(memory, GLOBAL_DIGEST_SCORE, context))
-        return pack(query, parts, context.token_budget(self.config.budget), context, _position)
+        return pack(query, parts, context.token_budget(self.config.budget), _position)
 
     async def _rank(
         self, query: str, dialogue: Sequence[Utterance], context: Context

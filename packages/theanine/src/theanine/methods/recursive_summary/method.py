@@ -76,7 +76,6 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
             query,
             parts,
             context.token_budget(self.config.budget),
-            context,
             lambda memory: (memory.kind == UTTERANCE, memory.order),
         )
 

@@ -127,7 +127,7 @@ class Secom(MethodBase[SecomConfig]):
             make_part(memory, score, format_dated_turns(turns), turns)
             for memory, score, turns in await self._segments(query, dialogue, budget, context)
         ]
-        return pack(query, parts, budget, context)
+        return pack(query, parts, budget)
 
     async def _segments(
         self, query: str, dialogue: Sequence[Utterance], budget: int | None, context: Context

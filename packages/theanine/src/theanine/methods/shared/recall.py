@@ -124,17 +124,13 @@ def pack(
     query: str,
     parts: Sequence[Part],
     budget: int | None,
-    context: Context,
     order: Callable[[Memory], Any] = lambda memory: memory.order,
 ) -> Recollection:
     """Keep the parts, given best first, that fit the budget, and sort them by their first memories.
 
-    They are in time order unless there is another ``order``, a sort key. A part with a source turn
-    outside the bounds of time is left out: a merged statement also tells what was before.
+    They are in time order unless there is another ``order``, a sort key.
     """
-    includes = context.options.includes
-    within = [part for part in parts if all(includes(turn.at) for turn in part.source_turns)]
-    kept = fit_parts(within, budget)
+    kept = fit_parts(parts, budget)
     kept.sort(key=lambda part: order(part.memories[0]))
     return Recollection(query=query, parts=tuple(kept))
 
@@ -158,4 +154,4 @@ async def recall_memories(
     # Load all source turns with one query before the parts are made one by one.
     await context.index.turns([turn for memory, _ in ranked for turn in memory.source_turns])
     parts = [await format_part(memory, score, context) for memory, score in ranked]
-    return pack(query, parts, budget, context)
+    return pack(query, parts, budget)
