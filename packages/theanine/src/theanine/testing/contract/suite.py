@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -219,7 +219,7 @@ class MethodContract:
             turns = user.turns()
             memories = {memory.id: memory for memory in user.memories()}
             at = [turns[len(turns) * share // 6].at for share in range(6)]
-            bounds: list[dict[str, datetime]] = [
+            bounds: list[dict[str, Any]] = [
                 {"as_of": at[1]},
                 {"as_of": at[3]},
                 {"until": at[4]},
