@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from figures import Bench, Figure
+from natural import natural
 from recalling import many_scopes, recalling
 from remembering import histories, sessions
 from sampling import sampling
@@ -26,6 +27,7 @@ BENCHES: Mapping[str, Bench] = {
     "sampling": sampling,
     "sessions": sessions,
     "histories": histories,
+    "natural": natural,
     "recalling": recalling,
     "scopes": many_scopes,
 }

@@ -1,0 +1,135 @@
+"""The default method on natural sentences: import, first recall, recalls and memory at three sizes.
+
+The sentences are those of the bundled conversation, or of LoCoMo where ``THEANINE_DATA`` is set,
+recombined with variations; the default links them as it would a user's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from figures import Figure, percentile
+
+import theanine
+from theanine.demo import HARBOUR
+from theanine.importers import read_histories
+from theanine.types import History, Transcript, Utterance
+
+DATA = "THEANINE_DATA"
+BUDGET = 1_000
+ASKED = 150
+TURNS = 20
+GOALS = {1_000: (2, 3, None), 10_000: (4, 8, 0.5), 100_000: (20, 30, 2)}
+"""For each number of turns, p50 and p95 in ms, and the first recall of a process in seconds."""
+TURNS_A_SECOND = 1_500
+RESIDENT = {10_000: 40}
+"""Main memory of one scope in MB, beyond that of a process with an empty one."""
+WHEN = (
+    "That was {n} {unit}s ago.", "It took {n} {unit}s.", "We talked for {n} minutes.",
+    "Only {n} {unit}s to go!", "I paid {n} euros for it.", "There were {n} of us.",
+)  # fmt: skip
+TOPICS = "It Ana Ben work home music food money health school family friends travel".split()
+START = datetime(2020, 1, 1, 9, tzinfo=UTC)
+RECALLS = """
+import json, resource, sys, time, theanine
+path, budget, *questions = sys.argv[1:]
+started = time.perf_counter()
+with theanine.open(path) as client:
+    client.user("ana").recall(questions[0], budget=int(budget))
+    first = time.perf_counter() - started
+    with open("/proc/self/statm") as file:
+        pages = int(file.read().split()[1])
+    seconds = []
+    for question in questions[1:]:
+        started = time.perf_counter()
+        client.user("ana").recall(question, budget=int(budget))
+        seconds.append(time.perf_counter() - started)
+print(json.dumps([first, seconds, pages * resource.getpagesize()]))
+"""
+
+
+def natural() -> list[Figure]:
+    """Measure at each size."""
+    sentences, questions = _material()
+    base = _ask(None, questions[:2])[2]
+    figures: list[Figure] = []
+    for size, (p50, p95, first_goal) in GOALS.items():
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "memory.db"
+            history = History(name="ana", transcripts=tuple(_sessions(sentences, size)))
+            started = time.perf_counter()
+            with theanine.open(str(path)) as client:
+                client.user("ana").log(history)
+                client.user("ana").remember()
+            rate = size / (time.perf_counter() - started)
+            _ask(path, questions[:1])  # the first process builds what later ones read
+            first, seconds, resident = _ask(path, questions)
+        times = [1_000 * second for second in seconds]
+        load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        name = f"default, {size:,} turns"
+        figures += [
+            Figure(name=f"{name}: import", value=rate, unit="turns/s", goal=TURNS_A_SECOND,
+                   at_least=True, note=load),
+            Figure(name=f"{name}: first recall", value=first, unit="s", goal=first_goal),
+            Figure(name=f"{name}: recall, p50", value=percentile(times, 0.5), unit="ms", goal=p50),
+            Figure(name=f"{name}: recall, p95", value=percentile(times, 0.95), unit="ms", goal=p95),
+            Figure(name=f"{name}: resident", value=(resident - base) / 1e6, unit="MB",
+                   goal=RESIDENT.get(size)),
+        ]  # fmt: skip
+    return figures
+
+
+def _ask(path: Path | None, questions: list[str]) -> tuple[float, list[float], int]:
+    """Return the seconds of the first and of later recalls in a new process, and its memory."""
+    with TemporaryDirectory() as folder:
+        store = str(path or Path(folder) / "empty.db")
+        command = [sys.executable, "-c", RECALLS, store, str(BUDGET), *questions]
+        ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    return tuple(json.loads(ran.stdout))
+
+
+def _material() -> tuple[list[str], list[str]]:
+    """Return sentences and questions."""
+    file = Path(os.environ.get(DATA, "")) / "locomo" / "locomo5_dev.json"
+    found = read_histories(file if os.environ.get(DATA) and file.is_file() else HARBOUR).histories
+    turns = [turn.text for h in found for session in h.transcripts for turn in session.turns]
+    sentences = [part for text in turns for part in re.split(r"(?<=[.!?])\s+", text) if part]
+    asked = [sentence for sentence in sentences if sentence.endswith("?")]
+    rng = Random(1)
+    questions = [rng.choice(asked) for _ in range(ASKED)]
+    return sentences, [f"{q} And what about {rng.choice(TOPICS)}?" for q in questions]
+
+
+def _sessions(sentences: list[str], turns: int) -> Iterator[Transcript]:
+    """Generate sessions a day apart, of turns of one to three sentences and a variation."""
+    rng = Random(0)
+    for day in range(turns // TURNS):
+        at = START + timedelta(days=day)
+        yield Transcript(
+            key=f"day-{day}",
+            at=at,
+            turns=tuple(
+                Utterance(
+                    text=_turn(sentences, rng),
+                    speaker=("ana", "ben")[place % 2],
+                    at=at + timedelta(minutes=place),
+                )
+                for place in range(TURNS)
+            ),
+        )
+
+
+def _turn(sentences: list[str], rng: Random) -> str:
+    said = rng.choices(sentences, k=rng.choice((1, 1, 2, 2, 3)))
+    unit = rng.choice(("day", "week", "month", "year"))
+    return " ".join([*said, rng.choice(WHEN).format(n=rng.randrange(2, 90), unit=unit)])
