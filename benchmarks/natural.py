@@ -33,7 +33,7 @@ GOALS = {1_000: (2, 3, None), 10_000: (4, 8, 0.5), 100_000: (20, 30, 2)}
 """For each number of turns, p50 and p95 in ms, and the first recall of a process in seconds."""
 TURNS_A_SECOND = 1_500
 RESIDENT = {10_000: 40}
-"""Main memory of one scope in MB, beyond that of a process with an empty one."""
+"""Main memory of one scope in MB, beyond that of a process with a scope of one session."""
 WHEN = (
     "That was {n} {unit}s ago.", "It took {n} {unit}s.", "We talked for {n} minutes.",
     "Only {n} {unit}s to go!", "I paid {n} euros for it.", "There were {n} of us.",
@@ -61,25 +61,21 @@ print(json.dumps([first, seconds, pages * resource.getpagesize()]))
 def natural() -> list[Figure]:
     """Measure at each size."""
     sentences, questions = _material()
-    base = _ask(None, questions[:2])[2]
     figures: list[Figure] = []
+    with TemporaryDirectory() as folder:
+        path, _ = _imported(folder, sentences, TURNS)
+        base = _ask(path, questions[:2])[2]
     for size, (p50, p95, first_goal) in GOALS.items():
         with TemporaryDirectory() as folder:
-            path = Path(folder) / "memory.db"
-            history = History(name="ana", transcripts=tuple(_sessions(sentences, size)))
-            started = time.perf_counter()
-            with theanine.open(str(path)) as client:
-                client.user("ana").log(history)
-                client.user("ana").remember()
-            rate = size / (time.perf_counter() - started)
+            path, seconds = _imported(folder, sentences, size)
             _ask(path, questions[:1])  # the first process builds what later ones read
-            first, seconds, resident = _ask(path, questions)
-        times = [1_000 * second for second in seconds]
+            first, recalls, resident = _ask(path, questions)
+        times = [1_000 * recall for recall in recalls]
         load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
         name = f"default, {size:,} turns"
         figures += [
-            Figure(name=f"{name}: import", value=rate, unit="turns/s", goal=TURNS_A_SECOND,
-                   at_least=True, note=load),
+            Figure(name=f"{name}: import", value=size / seconds, unit="turns/s",
+                   goal=TURNS_A_SECOND, at_least=True, note=load),
             Figure(name=f"{name}: first recall", value=first, unit="s", goal=first_goal),
             Figure(name=f"{name}: recall, p50", value=percentile(times, 0.5), unit="ms", goal=p50),
             Figure(name=f"{name}: recall, p95", value=percentile(times, 0.95), unit="ms", goal=p95),
@@ -89,13 +85,23 @@ def natural() -> list[Figure]:
     return figures
 
 
-def _ask(path: Path | None, questions: list[str]) -> tuple[float, list[float], int]:
+def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, float]:
+    """Return a store of so many turns, and the seconds that its import took."""
+    path = Path(folder) / "memory.db"
+    history = History(name="ana", transcripts=tuple(_sessions(sentences, turns)))
+    started = time.perf_counter()
+    with theanine.open(str(path)) as client:
+        client.user("ana").log(history)
+        client.user("ana").remember()
+    return path, time.perf_counter() - started
+
+
+def _ask(path: Path, questions: list[str]) -> tuple[float, list[float], int]:
     """Return the seconds of the first and of later recalls in a new process, and its memory."""
-    with TemporaryDirectory() as folder:
-        store = str(path or Path(folder) / "empty.db")
-        command = [sys.executable, "-c", RECALLS, store, str(BUDGET), *questions]
-        ran = subprocess.run(command, check=True, capture_output=True, text=True)
-    return tuple(json.loads(ran.stdout))
+    command = [sys.executable, "-c", RECALLS, str(path), str(BUDGET), *questions]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    first, recalls, resident = json.loads(ran.stdout)
+    return first, recalls, resident
 
 
 def _material() -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from figures import Figure, median
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.methods.theanine.judgement import Pair
+from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.summarization.local_summarize import local_summarize
 from theanine.types import Memory, NewMemory, Turn
