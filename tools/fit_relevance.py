@@ -1,6 +1,7 @@
 """Fit the weights of the reranking network and of the relevance of a candidate.
 
-    python tools/fit_relevance.py locomo.json beam100k --statements tools/relevance_statements.json
+    python tools/fit_relevance.py locomo.json beam100k --weights 1 2
+        --statements tools/relevance_statements.json
         --held-out packages/theanine/tests/retrieval/relevance_statements.json
         --chats msc/msc_dialogue/session_2/valid.jsonl --out relevance.npz
 
@@ -314,7 +315,7 @@ def main() -> None:
     parser.add_argument("--statements", type=Path, required=True)
     parser.add_argument("--held-out", type=Path, required=True, help="statements to report on")
     parser.add_argument("--chats", type=Path, required=True, help="dialogues of MSC, JSON lines")
-    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--no-folds", action="store_true", help="only fit on everything")
     args = parser.parse_args()
