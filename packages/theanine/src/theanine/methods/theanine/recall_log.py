@@ -1,8 +1,8 @@
 """Recall from the whole log: passages of turns and a model's statements, joined into timelines.
 
-Beyond the paper. Everything that was said is a candidate, remembered or not. The best candidates
-bring in what their memories are linked with. What is linked is returned as one part, in order of
-time; everything else is grouped by session and day. All of it shares one token budget.
+Beyond the paper. Everything that was said is a candidate, remembered or not. The best one brings in
+what it changed from or into. What is linked is returned as one part, in order of time; everything
+else is grouped by session and day. All of it shares one token budget.
 """
 
 from __future__ import annotations
@@ -39,18 +39,16 @@ from theanine.types import (
     Utterance,
 )
 
-EXPANDED = 5
-"""Best candidates whose links bring in others."""
-LINK_COST = 2.0
-"""What each link on the way takes off the score of a linked candidate."""
-CHANGE_COST = 1e-3
-"""The same for a link of change: what was comes right after what is, or before it."""
+CHANGES = 1
+"""Best candidates that bring in what they changed from and into."""
+CHANGE_COST = 0.5
+"""How much lower such a candidate scores than the one that brings it in."""
+ECHO_COST = 1e-3
+"""How much higher the user's own words score than an echo of them."""
 ECHOES = 20
 """Best candidates among which the assistant's echoes of the user are looked for."""
 ECHOED = 60
 """Best candidates among which the user's own words are looked for."""
-MAX_LINKS = 3
-"""Links on the way from a candidate to one that it brings in."""
 MAX_MISFITS = 20
 """Candidates that may fail to fit the budget before the search for smaller ones ends."""
 LOADED = 48
@@ -154,7 +152,7 @@ async def recall_from_log(
         ranked = await _reranked(query, ranked, log, context.reranking)
     ranked = await _without_echoes(ranked, log)
     if config.timelines:
-        ranked = await _with_linked(ranked, log, bounds)
+        ranked = await _with_changes(ranked, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
     floor = config.min_relevance if options.min_relevance is None else options.min_relevance
     result = Recollection(query=query, best_relevance=best, min_relevance=floor)
@@ -212,65 +210,50 @@ async def _without_echoes(
             content = original.content
             if said.id > turn.id or content.asks or not echo.content.tells(content):
                 continue
-            raised = max(best[said_found.position].score, found.score + CHANGE_COST)
+            raised = max(best[said_found.position].score, found.score + ECHO_COST)
             best[said_found.position] = replace(said_found, score=raised)
             if content.tells(echo.content):
                 best.pop(found.position, None)
     return sorted(best.values(), key=lambda found: -found.score)
 
 
-async def _with_linked(
+async def _with_changes(
     ranked: Sequence[RankedCandidate], log: LogIndex, bounds: LogIndex | ScopeIndex
 ) -> list[RankedCandidate]:
-    """Raise the candidates that the best ones are linked with; return all, best first.
+    """Raise what the best candidates changed from and into; return all, best first.
 
-    What is joined by changes alone belongs together, and has the relevance of its best.
+    What a change joins belongs together, with the same relevance. Other links only join what is
+    found anyway: raising what they lead to cost evidence on every data set.
     """
-    reached = [
-        (memory, cost, found)
-        for found in ranked[:EXPANDED]
-        for memory, cost in _linked(
-            bounds.memories_of_turn(found.turn) if found.turn else [found.memory], bounds.graph
-        )
+    changed = [
+        (memory, found)
+        for found in ranked[:CHANGES]
+        for own in (bounds.memories_of_turn(found.turn) if found.turn else [found.memory])
+        for memory, link in _linked(own, bounds.graph)
+        if link.relation is Relation.CHANGED
     ]
-    if not reached:
+    if not changed:
         return list(ranked)
     best = {found.position: found for found in ranked}
-    memories = {memory.id: memory for memory in await log.memories(m for m, _, _ in reached)}
-    for memory, cost, found in reached:
-        raised = found.score - cost
-        relevance = found.relevance if cost < LINK_COST else 0.0
+    memories = {memory.id: memory for memory in await log.memories(m for m, _ in changed)}
+    for memory, found in changed:
+        raised = found.score - CHANGE_COST
         for linked in await log.saying(memories[memory]):
             linked = best.get(linked.position) or replace(linked, score=raised)
             best[linked.position] = replace(
                 linked,
                 score=max(linked.score, raised),
-                relevance=max(linked.relevance, relevance),
+                relevance=max(linked.relevance, found.relevance),
             )
     return sorted(best.values(), key=lambda found: -found.score)
 
 
-def _tells(link: Link) -> bool:
-    """Whether a link tells more than that two memories are on one topic, as ranking knows."""
-    return link.relation is not Relation.SAME_TOPIC
-
-
-def _linked(memories: Sequence[int], graph: Graph) -> Iterator[tuple[int, float]]:
-    """Yield the memories before and after some on their timelines, with the cost of the way."""
-    for neighbors in (graph.older, graph.newer):
-        seen, reached = set(memories), dict.fromkeys(memories, 0.0)
-        for _ in range(MAX_LINKS):
-            following: dict[int, float] = {}
-            for memory, cost in reached.items():
-                for to in neighbors.get(memory, ()):
-                    link = graph.links[min(memory, to), max(memory, to)]
-                    changed = link.relation is Relation.CHANGED
-                    total = cost + (CHANGE_COST if changed else LINK_COST)
-                    if to not in seen and _tells(link):
-                        following[to] = min(total, following.get(to, total))
-            seen.update(following)
-            yield from following.items()
-            reached = following
+def _linked(memory: int, graph: Graph) -> Iterator[tuple[int, Link]]:
+    """Yield the memories that one is linked with, and the links."""
+    for older in graph.older.get(memory, ()):
+        yield older, graph.links[older, memory]
+    for newer in graph.newer.get(memory, ()):
+        yield newer, graph.links[memory, newer]
 
 
 async def _select(
@@ -355,10 +338,13 @@ def _arrange(lines: Sequence[_Line], graph: Graph, budget: int | None) -> list[_
     """Return the lines by part, within the budget.
 
     The lines of one session and day stay together under one heading; what is linked joins them.
-    Headings and relations can exceed the budget: then the lines that score lowest are left out.
+    Headings and relations can exceed the budget: then timelines without a change are given up, the
+    lowest scores first, and only then lines.
     """
     kept = sorted(lines, key=lambda line: -line.score)
     tokens = {line: _line_tokens(line) for line in kept}
+    paths = _paths(kept, graph)
+    paths.sort(key=lambda path: Relation.CHANGED not in _relations(path, graph).values())
     while True:
         days: dict[tuple[int, str], list[_Line]] = {}
         for line in sorted(kept, key=_order):
@@ -366,7 +352,7 @@ def _arrange(lines: Sequence[_Line], graph: Graph, budget: int | None) -> list[_
         excess = sum(tokens[line] for line in kept)
         excess += sum(_heading_tokens(day) for _, day in days)
         groups: list[_Group] = []
-        for path in _paths(kept, graph):
+        for path in paths:
             keys = dict.fromkeys((line.owner.session, line.day) for line in path.values())
             if days.keys() >= keys.keys():  # else a better timeline has taken one of its days
                 joined = [line for key in keys for line in days.pop(key)]
@@ -375,8 +361,10 @@ def _arrange(lines: Sequence[_Line], graph: Graph, budget: int | None) -> list[_
         groups += [_Group(group, {}) for group in days.values()]
         if budget is None or excess <= budget:
             return groups
-        while excess > budget and kept:
-            excess -= tokens[kept.pop()]
+        if paths:
+            paths.pop()
+        else:
+            kept.pop()
 
 
 def _line_tokens(line: _Line) -> int:
@@ -419,12 +407,13 @@ def _paths(lines: Sequence[_Line], graph: Graph) -> list[dict[int, _Line]]:
         for memory in line.memories if line in free else ():
             path = [memory.id]
             taken = {line}
-            for neighbors, end in ((graph.older, 0), (graph.newer, -1)):
+            for end in (0, -1):
                 while linked := [
                     other
-                    for other in neighbors.get(path[end], ())
-                    if by_memory.get(other) in free - taken
-                    and _tells(graph.links[min(path[end], other), max(path[end], other)])
+                    for other, link in _linked(path[end], graph)
+                    if (link.older == other) is (end == 0)
+                    and link.relation is not Relation.SAME_TOPIC
+                    and by_memory.get(other) in free - taken
                 ]:
                     best = max(linked, key=lambda other: by_memory[other].score)
                     path.insert(len(path) if end else 0, best)
