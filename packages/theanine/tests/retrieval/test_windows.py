@@ -90,15 +90,3 @@ def test_a_recall_knows_who_asks_and_when(tmp_path: Path) -> None:
         assert "kayak" in found("What did I buy at the market two weeks ago?")
         assert "anvil" in found("What did Ben buy at the market yesterday?")
         assert "kettle" in found("What did Ben buy at the market on 6 May?")
-
-
-@given(_TALK, _CHANCES)
-def test_the_neighbours_of_a_few_units_give_the_same(
-    units: list[tuple[int, int]], drawn: list[float]
-) -> None:
-    chances = np.array(drawn[: len(units)], np.float32)
-    chances[::3] = 0
-    at = np.flatnonzero(chances)
-    smoothing = windows(units)
-    sparse = smoothing.noisy_or_sparse(at, chances[at])
-    assert np.array_equal(sparse, smoothing.noisy_or(chances))

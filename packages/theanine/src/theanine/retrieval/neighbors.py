@@ -116,24 +116,6 @@ class NeighborSmoothing:
             )
         return 1 - complement
 
-    def noisy_or_sparse(self, at: Positions, probabilities: NDArray[np.float32]) -> Matrix:
-        """Return :meth:`noisy_or` of the units at some positions, ascending; the others' is 0.
-
-        Faster where these are a small share of all units.
-        """
-        units = len(self._middles)
-        complement = np.ones(units, np.float32)
-        complement[at] -= probabilities
-        for distance, proximities in enumerate(self._proximities, 1):
-            proximity = proximities.values
-            inside = slice(0, np.searchsorted(at, units - distance))
-            later = at[inside] + distance
-            complement[later] *= 1 - proximity[later] * probabilities[inside]
-            inside = slice(np.searchsorted(at, distance), None)
-            weights = self._ahead * proximity[at[inside]] * probabilities[inside]
-            complement[at[inside] - distance] *= 1 - weights
-        return 1 - complement
-
     def _by_distance(self, units: int) -> Iterator[tuple[int, Matrix]]:
         for distance, proximities in enumerate(self._proximities, 1):
             if distance < units:

@@ -116,11 +116,6 @@ ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.8
 """Weights of :meth:`Ranking.association_scores`; a unit's substance counts 1."""
 
 
-DENSE_UPTO, SPARSE = 5_000, 8
-"""Up to ``DENSE_UPTO`` units, neighbors of all are combined at once; above, those of the units that
-have a term, unless these are more than one in ``SPARSE``."""
-
-
 class Ranking:
     """Units that are added over time, and their scores for a query."""
 
@@ -210,7 +205,9 @@ class Ranking:
         smoothed = standardize(self.smoothing.smooth(dense))
         saturations, idf = self.lexical.saturations(self.query_terms(query))
         # A term counts for a unit if it occurs in the unit or in a neighbor.
-        lexical = self._lexical_scores(saturations, idf)
+        lexical = np.asarray(
+            np.einsum("t,tn->n", idf, self.smoothing.noisy_or(saturations)), np.float32
+        )
         return Evidence(
             total=self.combine(query, dense=dense, smoothed=smoothed, lexical=standardize(lexical)),
             cosine=cosine,
@@ -219,20 +216,6 @@ class Ranking:
             saturations=saturations,
             idf=idf,
         )
-
-    def _lexical_scores(self, saturations: NDArray[np.float32], idf: NDArray[np.float32]) -> Scores:
-        """Return the noisy-or of each term over a unit and its neighbors, weighted by idf."""
-        if len(self) <= DENSE_UPTO:
-            combined = self.smoothing.noisy_or(saturations)
-            return np.asarray(np.einsum("t,tn->n", idf, combined), np.float32)
-        scores = np.zeros(len(self), np.float32)
-        for row, weight in zip(saturations, idf, strict=True):
-            at = np.flatnonzero(row)
-            if len(at) * SPARSE < len(row):
-                scores += weight * self.smoothing.noisy_or_sparse(at, row[at])
-            else:
-                scores += weight * self.smoothing.noisy_or(row)
-        return scores
 
     def association_scores(self, text: str, vector: Vectors, speakers: tuple[str, ...]) -> Scores:
         """Score every unit as an earlier mention of what a new one tells; higher is better.
