@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from theanine.tokenizer import count_tokens
@@ -57,6 +58,7 @@ def fit_prefix(ranked: Iterable[tuple[T, str]], budget: int | None) -> list[T]:
     return selected
 
 
+@lru_cache(maxsize=4_096)
 def _cost(text: str) -> int:
     """Count a text's tokens after a line break, where it can take one more than at the start."""
     return count_tokens(f"\n{text}")
