@@ -85,7 +85,8 @@ def test_mistakes(ana: Terminal, tmp_path: Path) -> None:
     bad = save(tmp_path, "bad.jsonl", line(text="") + line(at="yesterday") + "{")
     commands = [
         ["recall", "Who?", "--user", "bo"],
-        ["recall", "Who?", "--user", "ana", "--budget", "1"],
+        ["recall", "Who?", "--user", "ana"],
+        ["recall", "Is Ana allergic to hazelnuts?", "--user", "ana", "--budget", "1"],
         ["recall", "Who?", "--user", "ana", "--set", "retrieved"],
         ["recall", "Who?", "--user", "ana", "--since", "March"],
         ["recall", "Who?", "--user", "ana", "--as-of", "2024-03-01T18:00"],
