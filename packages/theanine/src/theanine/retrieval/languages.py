@@ -2,8 +2,9 @@
 
 English, German, Spanish, Chinese and Japanese are told apart; any other text passes for English,
 whose stop words and stemmer do little harm elsewhere. In the other four languages, everyday words
-are replaced by their English equivalents (``everyday_words.txt``): the bundled word vectors are
-English, and synonyms become one term.
+get their English equivalents (``everyday_words.txt``): the bundled word vectors are English, and
+synonyms become one term. In German and Spanish these replace the words, in Chinese and Japanese
+they are added to the words, whose characters are more telling.
 """
 
 from __future__ import annotations
@@ -211,12 +212,13 @@ def _compound_parts(word: str) -> tuple[str, ...]:
 
 
 def _split_unspaced(run: str, language: Language) -> Iterator[tuple[str, str]]:
-    """Yield the known words of a run, and of what is between them characters and their pairs."""
+    """Yield the known words of a run, in English and as written, and the characters of the rest."""
     language = language if language in _GRAMMAR else "zh"
     known = everyday_words(language)
     for piece, is_word in _segments(run, language):
         if is_word:
             yield from ((english, stem(english)) for english in known[piece])
+            yield piece, piece
             continue
         for part in _GRAMMAR[language].split(piece):
             if _KATAKANA.fullmatch(part):
