@@ -125,6 +125,13 @@ def test_it_is_extended_by_later_turns_and_memories(path: Path, seed: int) -> No
         assert kept == fresh(copy)
 
 
+def test_warming_up_writes_it(path: Path) -> None:
+    shutil.rmtree(f"{path}.index")
+    with theanine.open(str(path)) as client:
+        client.user("ana").warm_up()
+    assert restored(path) >= TURNS
+
+
 def test_forgetting_erases_it(path: Path) -> None:
     with theanine.open(str(path)) as client:
         session = client.user("ana").sessions()[3].id

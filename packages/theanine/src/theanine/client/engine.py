@@ -141,6 +141,14 @@ class Engine:
         await self.end_orphaned_sessions(scope, elsewhere=elsewhere)
         return await self.worker.remember(scope, progress)
 
+    async def warm_up(self, scope: Scope) -> None:
+        """Load what a recall needs."""
+        if self._recalls_from_log:
+            index = await self.indexes.get(scope, memories=self.chat is not None)
+            await index.log(self.embedder)
+        else:
+            await self.indexes.settled(scope)
+
     def rebuilder(self, *, again: bool) -> Rebuilder:
         """Return the rebuilder for this method; see :class:`Rebuilder`."""
         return Rebuilder(self.store, self.method, self.chat, self.indexes, self.worker, again=again)

@@ -257,7 +257,7 @@ class AsyncUserMemory(ScopedOperations):
         Without it, the first recall loads, and recalls are exact until the index is ready.
         """
         await self._engine.require(self.scope)
-        await self._engine.indexes.settled(self.scope)
+        await self._engine.warm_up(self.scope)
 
     async def forget(
         self, *, session: int | None = None, memory: int | None = None
