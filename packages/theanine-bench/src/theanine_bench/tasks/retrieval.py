@@ -203,16 +203,17 @@ class RetrievalTarget(Target):
         conversation = self._conversations[user]
         turns, memory = conversation.turns, conversation.client.user(user)
         gold = {conversation.ids[session, key] for session, key in sample.extra["gold"]}
-        await memory.recall(sample.dialogue)  # the first recall reads the turns from disk
+        within: dict[str, list[int]] = {}
+        for budget in self._budgets:
+            recalled = await memory.recall(sample.dialogue, budget=budget)
+            within[str(budget)] = sorted(gold & {turn.id for turn in recalled.source_turns})
+        if not within:
+            await memory.recall(sample.dialogue)  # the first recall reads the turns from disk
         started = time.perf_counter()
         recollection = await memory.recall(sample.dialogue)
         seconds = time.perf_counter() - started
         parts = sorted(recollection.parts, key=lambda part: -part.score)
         units = [[turn.id for turn in part.source_turns] for part in parts]
-        within: dict[str, list[int]] = {}
-        for budget in self._budgets:
-            recalled = await memory.recall(sample.dialogue, budget=budget)
-            within[str(budget)] = sorted(gold & {turn.id for turn in recalled.source_turns})
         return Output(
             seconds=seconds,
             data={
