@@ -29,7 +29,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, gelu, logsigmo
 from theanine.retrieval.relevance import RelevanceModel
 
 CANDIDATES = 60
-"""Best candidates of each question that are fitted on."""
+"""Best candidates of each question that the relevance is fitted on."""
+RANKED = 200
+"""Best candidates of each question that the ranking is fitted on."""
 BUDGET = 1_000
 """Tokens within which evidence counts as found."""
 LOST = 0.01
@@ -54,8 +56,8 @@ SHARES = {
 """Weight of each kind of sample in a data set for the relevance."""
 WHOLE = ("own", "adversarial")
 """Kinds of questions with evidence that are asked of whole conversations."""
-PARTIAL = 0.3
-"""Weight for the ranking of a question asked of anything but a whole conversation."""
+STATEMENT = 0.3
+"""Weight for the ranking of a question about plain statements."""
 
 
 class Network(nn.Module):
@@ -100,14 +102,15 @@ def pad(
     weights: Sequence[float],
     mean: NDArray[np.float32],
     scale: NDArray[np.float32],
+    most: int,
 ) -> Batch:
-    x = torch.zeros(len(samples), CANDIDATES, len(mean))
-    valid, gold = (torch.zeros(len(samples), CANDIDATES, dtype=torch.bool) for _ in range(2))
-    owners = torch.zeros(len(samples), CANDIDATES, dtype=torch.long)
+    x = torch.zeros(len(samples), most, len(mean))
+    valid, gold = (torch.zeros(len(samples), most, dtype=torch.bool) for _ in range(2))
+    owners = torch.zeros(len(samples), most, dtype=torch.long)
     for row, sample in enumerate(samples):
-        turns = sample.turns[:CANDIDATES]
+        turns = sample.turns[:most]
         _, first, inverse = np.unique(turns, return_index=True, return_inverse=True)
-        x[row, : len(turns)] = torch.tensor((sample.features[:CANDIDATES] - mean) / scale)
+        x[row, : len(turns)] = torch.tensor((sample.features[:most] - mean) / scale)
         valid[row, : len(turns)] = True
         gold[row, : len(turns)] = torch.tensor(np.isin(turns, list(sample.gold)))
         owners[row, : len(turns)] = torch.tensor(first[inverse])
@@ -175,12 +178,15 @@ def fit(samples: Sequence[Sample], args: argparse.Namespace) -> dict[str, NDArra
     counts = Counter((sample.set, sample.kind) for sample in fitted)
     shares = [SHARES[s.kind] / counts[s.set, s.kind] for s in fitted]
     found = [
-        sample for sample in fitted if np.isin(sample.turns[:CANDIDATES], list(sample.gold)).any()
+        sample
+        for sample in samples
+        if sample.kind in (*WHOLE, "statement")
+        and np.isin(sample.turns[:RANKED], list(sample.gold)).any()
     ]
-    ranked = [sets.get(s.set, 1.0) * (1.0 if s.kind in WHOLE else PARTIAL) for s in found]
+    ranked = [sets.get(s.set, 1.0) if s.kind in WHOLE else STATEMENT for s in found]
     for name, batch, loss, hidden, seeds in (
-        ("rank", pad(found, ranked, mean, scale), ranking_loss, 16, 3),
-        ("relevance", pad(fitted, shares, mean, scale), relevance_loss, 24, 2),
+        ("rank", pad(found, ranked, mean, scale, RANKED), ranking_loss, 16, 2),
+        ("relevance", pad(fitted, shares, mean, scale, CANDIDATES), relevance_loss, 24, 2),
     ):
         networks = [
             train(batch, loss, hidden=hidden, epochs=args.epochs, seed=seed)

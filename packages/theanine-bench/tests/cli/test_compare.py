@@ -230,7 +230,10 @@ def test_a_recall_that_fails_counts_as_nothing_found(tmp_path: Path) -> None:
     histories, asked = read_questions(HARBOUR, HARBOUR.with_name("questions.json"))
     with ScriptedServer(by_step({"refine": status(400)})) as server:
         model = {"model": "openai:scripted", "base_url": server.base_url}
-        run = compare(tmp_path / "run", histories, asked[:2], "theanine", **model)
+        settings = {"search": "memories"}
+        run = compare(
+            tmp_path / "run", histories, asked[:2], "theanine", settings=settings, **model
+        )
     (one,) = method_results(run)
     assert not one.failures
     assert all(r.failures and not r.recalled for r in one.results.values())

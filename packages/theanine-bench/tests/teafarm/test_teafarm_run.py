@@ -145,11 +145,14 @@ def test_user_without_sessions_is_reported_with_the_line() -> None:
 
 # our methods
 
+# Without a model the reply quotes one memory; recall from timelines alone puts the best one first.
+TIMELINES = RunConfig(settings={"search": "memories"})
+
 
 @pytest.mark.slow
 async def test_agent_with_memory_succeeds_and_without_fails(file: Path, tmp_path: Path) -> None:
     farm = await load_task(file, judge="local")
-    ours = await done(farm, RunConfig(), tmp_path / "r")
+    ours = await done(farm, TIMELINES, tmp_path / "r")
     assert (ours.success, ours.by_rule, ours.incorrect, ours.errors) == (1.0, True, [], [])
     none = await done(farm, RunConfig(method="no-memory"), tmp_path / "n")
     assert none.success == 0
@@ -225,12 +228,12 @@ async def test_memories_of_a_store_are_used_and_the_store_is_unchanged(
     named = file.read_text("utf-8").replace("[yard]\n", "[yard]\nuser: ana\n")
     file.write_text(named, "utf-8")
     farm = await load_task(file, judge="local", store=location)
-    report = await done(farm, RunConfig(), tmp_path / "r")
+    report = await done(farm, TIMELINES, tmp_path / "r")
     assert report.success == 1
     assert {path.name: path.read_bytes() for path in tmp_path.glob("memory.db*")} == before
     with theanine.open(str(tmp_path / "r" / "memory.db")) as copy:
         assert {memory.id: memory.text for memory in copy.user("ana").memories()} == texts
-    again = await replay(farm, RunConfig(), RunFolder(tmp_path / "r"))
+    again = await replay(farm, TIMELINES, RunFolder(tmp_path / "r"))
     assert again.different == []
     with pytest.raises(EmbedderMismatch, match="--embedder wordllama"):
         await done(farm, RunConfig(embedder="hash:64"), tmp_path / "h")

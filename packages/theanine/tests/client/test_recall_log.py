@@ -14,7 +14,7 @@ from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
 from theanine.tokenizer import count_tokens
-from theanine.types import History, Link, Memory, Relation, Transcript, Utterance
+from theanine.types import History, Link, Memory, Relation, Role, Transcript, Utterance
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 STATEMENTS = (
@@ -149,7 +149,11 @@ def test_the_user_s_own_words_come_before_the_assistant_s_echo(client: theanine.
     original = "I keep the spare key under the blue flowerpot."
     echo = "You told me that you keep the spare key under the blue flowerpot."
     longer = f"{echo} Shall I remind you to move it before the winter storms arrive?"
-    turns = [(original, "user"), (echo, "assistant"), (longer, "assistant")]
+    turns: list[tuple[str, Role]] = [
+        (original, "user"),
+        (echo, "assistant"),
+        (longer, "assistant"),
+    ]
     transcripts = [
         Transcript(
             key=f"s{week}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def history(sessions: int | None = None) -> History:
     return replace(whole, transcripts=whole.transcripts[:sessions])
 
 
-def recall(path: Path, method: str, log: History, **options: object) -> theanine.Recollection:
+def recall(path: Path, method: str, log: History, **options: Any) -> theanine.Recollection:
     with theanine.open(str(path), method=method) as client:
         client.user("ana").log(log)
         client.user("ana").remember()

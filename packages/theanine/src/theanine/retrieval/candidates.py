@@ -271,16 +271,15 @@ class CandidateIndex:
             among: mask of the candidates to search, in the order of ``times``.
             without_turns: numbers of turns that are left out of the result.
         """
-        features, positions = self.features(query, among)
+        without = np.flatnonzero(
+            self._notices.values | np.isin(self._turns.values, list(without_turns))
+        )
+        features, positions = self.features(query, among, without)
         if not len(positions):
             return []
         model = load_model()
         scores, relevance = model.scores(features), model.relevance(features)
-        excluded = self._notices.values[positions]
-        if without_turns:
-            excluded = excluded | np.isin(self.turns[positions], list(without_turns))
         order = np.argsort(-scores, kind="stable")
-        order = order[~excluded[order]]
         at = positions[order]
         columns = (
             at,
@@ -304,20 +303,29 @@ class CandidateIndex:
         return [RankedCandidate(position, 0, memory) for position in positions]
 
     def features(
-        self, query: Query, among: NDArray[np.bool_] | None = None
+        self,
+        query: Query,
+        among: NDArray[np.bool_] | None = None,
+        without: Positions | None = None,
     ) -> tuple[NDArray[np.float32], Positions]:
-        """Return features and positions of the candidates to be reranked, ``(m, features)``."""
+        """Return features and positions of the candidates to be reranked, ``(m, features)``.
+
+        ``without`` are positions that are neither returned nor known of.
+        """
         n = len(self)
+        without = np.zeros(0, np.int64) if without is None else without
         if not n:
             return np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
         evidence = self._ranking.evidence(query)
         total = evidence.total if among is None else np.where(among, evidence.total, -np.inf)
+        if len(without):
+            total = total.copy()
+            total[without] = -np.inf
         best = top_k(total, np.arange(n), min(n, CANDIDATES))
-        if among is not None:
-            best = best[np.isfinite(total[best])]
+        best = best[np.isfinite(total[best])]
         if not len(best):
             return np.zeros((0, 0), np.float32), best
-        return self._features.matrix(query, evidence, best), best
+        return self._features.matrix(query, evidence, best, without), best
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""

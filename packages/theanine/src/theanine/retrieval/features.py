@@ -181,14 +181,19 @@ class UnitFeatures:
         self._words = list(state["words"])
         self._word_numbers = {word: number for number, word in enumerate(self._words)}
 
-    def matrix(self, query: Query, evidence: Evidence, at: Positions) -> Matrix:
+    def matrix(self, query: Query, evidence: Evidence, at: Positions, without: Positions) -> Matrix:
         """Return the features of the units at some positions, best first: ``(m, features)``.
 
         Args:
             evidence: the scores of all units by :meth:`Ranking.evidence`.
             at: positions of the best units by total score, best first; at least one.
+            without: positions of units that the query must not know of, such as the query itself
+                where it is logged.
         """
-        total = standardize(evidence.total)
+        kept = np.ones(len(evidence.total), bool)
+        kept[without] = False
+        hidden = frozenset(without.tolist())
+        total = standardize(evidence.total, kept)
         index = self._ranking.lexical
         split = split_words(self._ranking.without_speakers(query.text))
         words, terms = [word for word, _ in split], [term for _, term in split]
@@ -214,7 +219,7 @@ class UnitFeatures:
             np.log1p(np.arange(len(at))),
             total[at[:1]] - total[at],
             evidence.cosine[at],
-            standardize(evidence.cosine)[at],
+            standardize(evidence.cosine, kept)[at],
             evidence.smoothed[at],
             evidence.lexical[at],
             own[1],
@@ -244,7 +249,7 @@ class UnitFeatures:
             (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
         ]
         rows = np.stack([column.astype(np.float32) for column in columns], axis=1)
-        known = np.array([index.has(term) for term in terms], np.bool_)
+        known = np.array([index.has(term, hidden) for term in terms], np.bool_)
         anywhere = inside.max(axis=1, initial=0)
         compared = np.sort(rows[:, _compared_columns] * _compared_signs, axis=0)
         names = {name.casefold() for name in _find_names(query.cue, language)}
@@ -261,7 +266,7 @@ class UnitFeatures:
             (~known).sum(),
             (general * (1 - anywhere)).max(initial=0),
             sum(word in names and not here for word, here in zip(words, known, strict=True)),
-            np.log1p(len(evidence.total)),
+            np.log1p(kept.sum()),
         ]
         return np.hstack([rows, np.tile(np.array(whole_question, np.float32), (len(at), 1))])
 

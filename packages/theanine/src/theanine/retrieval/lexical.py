@@ -150,9 +150,10 @@ class BM25Index:
             scores[documents] += idf * counts * (K1 + 1) / (counts + norms[documents])
         return scores
 
-    def has(self, term: str) -> bool:
-        """Whether a term occurs in any document."""
-        return term in self._postings
+    def has(self, term: str, without: frozenset[int] = frozenset()) -> bool:
+        """Whether a document contains a term, besides those numbered ``without``."""
+        posting = self._postings.get(term)
+        return posting is not None and any(number not in without for number in posting[0])
 
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term, indexed or not."""

@@ -20,12 +20,17 @@ def inner_products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Sc
     return np.asarray(np.vecdot(rows, vector), np.float32)
 
 
-def standardize(scores: Scores) -> Scores:
-    """Scale to mean 0 and standard deviation 1; all zero if the scores do not differ."""
-    if not len(scores):
+def standardize(scores: Scores, among: NDArray[np.bool_] | None = None) -> Scores:
+    """Scale to mean 0 and standard deviation 1; all zero if the scores do not differ.
+
+    ``among`` is the mask of the scores that mean and deviation are of; all without it.
+    """
+    sample = scores if among is None else scores[among]
+    if not len(sample):
         return scores
-    centered = scores - scores.mean()
-    deviation = sqrt(float(centered @ centered) / len(centered))
+    mean = sample.mean()
+    centered, sample = scores - mean, sample - mean
+    deviation = sqrt(float(sample @ sample) / len(sample))
     return centered / np.float32(deviation) if deviation > 1e-9 else np.zeros_like(scores)
 
 

@@ -155,7 +155,8 @@ def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> 
     question = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
-    if statements:
+    quotes_turns = part.relevance is not None and not part.timeline
+    if statements and not quotes_turns:
         retrieved = part.timeline.retrieved if part.timeline else statements[0].id
         best = max(
             statements,

@@ -39,7 +39,7 @@ from theanine.types import (
     Utterance,
 )
 
-CHANGES = 1
+CHANGES = 3
 """Best candidates that bring in what they changed from and into."""
 CHANGE_COST = 0.5
 """How much lower such a candidate scores than the one that brings it in."""
@@ -53,6 +53,9 @@ MAX_MISFITS = 20
 """Candidates that may fail to fit the budget before the search for smaller ones ends."""
 LOADED = 48
 """Candidates that are read from the store at once."""
+CALIBRATED = 5_000
+"""Candidates of the largest memories on which relevance was checked; above, the default floor would
+leave questions empty that the memory answers, and is not applied."""
 MIN_LINE_TOKENS = 5
 """Below this remaining budget no further line fits."""
 CUT = "…"
@@ -154,7 +157,9 @@ async def recall_from_log(
     if config.timelines:
         ranked = await _with_changes(ranked, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
-    floor = config.min_relevance if options.min_relevance is None else options.min_relevance
+    floor = options.min_relevance
+    if floor is None:
+        floor = config.min_relevance if len(log) <= CALIBRATED else 0.0
     result = Recollection(query=query, best_relevance=best, min_relevance=floor)
     if best is None or best < floor:
         return result
