@@ -228,3 +228,8 @@ def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
 
 def both(memory: theanine.UserMemory, link: Link) -> list[Memory]:
     return [one for one in memory.memories() if one.id in (link.older, link.newer)]
+
+
+def test_a_question_of_function_words_is_never_left_empty(client: theanine.Client) -> None:
+    log(client, STATEMENTS)
+    assert client.user("ana").recall("Where is it?")

@@ -22,6 +22,7 @@ from theanine.methods.shared.recall import build_query, fit_parts, query_text
 from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.refine import refine
 from theanine.retrieval.candidates import Candidate, Content, RankedCandidate, embedded_text
+from theanine.retrieval.lexical import content_words
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
@@ -158,8 +159,9 @@ async def recall_from_log(
         ranked = await _with_changes(ranked, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
     floor = options.min_relevance
-    if floor is None:
-        floor = config.min_relevance if len(log) <= CALIBRATED else 0.0
+    if floor is None:  # "Where is it?" has no word by which to judge
+        judged = len(log) <= CALIBRATED and content_words(query)
+        floor = config.min_relevance if judged else 0.0
     result = Recollection(query=query, best_relevance=best, min_relevance=floor)
     if best is None or best < floor:
         return result
