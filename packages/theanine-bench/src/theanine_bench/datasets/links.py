@@ -32,7 +32,7 @@ _DAY = re.compile(r"(\d{1,2}) (\w+),? (\d{4})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedStatement:
-    """One side of a pair.
+    """The older or the newer statement of a labeled pair.
 
     Attributes:
         day: when it was said; None if unknown.

@@ -53,7 +53,7 @@ def _related(results: Sequence[SampleResult]) -> Mapping[str, float]:
 
 
 def _same(results: Sequence[SampleResult]) -> Mapping[str, float]:
-    """How many statements that say the same are linked as cause and effect."""
+    """Counts links of cause and effect between statements that say the same."""
     same = [r for r in results if r.extra["same"]]
     return {"pairs": len(same), "causal": sum(r.output["relation"] in CAUSAL for r in same)}
 

@@ -1,4 +1,4 @@
-"""What several benches share: tasks whose target answers in words, and tasks that only score."""
+"""Build the tasks of several benches: with answers in words to score, or existing ones."""
 
 from __future__ import annotations
 

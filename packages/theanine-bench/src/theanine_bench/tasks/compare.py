@@ -175,7 +175,7 @@ class _SharedModel(ModelWrapper):
 
 @dataclass(slots=True)
 class _Memory:
-    """One group's memory.
+    """The client of a group, whose memory is in a store of its own.
 
     Attributes:
         seconds: time spent remembering, without logging; None if an earlier process that didn't
@@ -342,7 +342,7 @@ def _size(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodResults:
-    """One method's results in a run.
+    """What a method remembered and recalled in a run.
 
     Attributes:
         model: the language model, or ``local``.

@@ -222,8 +222,8 @@ class LinkTarget(ClientTarget):
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         # The journal only keeps calls of known scopes.
-        if self._chat and not (await self._store.scope_version(SCOPE)).scope_id:
-            await self._store.start_session(SCOPE, system_clock())
+        if self._chat:
+            await self._store.start_session(SCOPE, system_clock(), key=SCOPE.user)
         return self
 
     async def __aexit__(

@@ -117,7 +117,7 @@ def _group(labeled: LabeledHistory) -> Group:
 
 @dataclass(slots=True)
 class _Conversation:
-    """One group's memory, in a store of its own."""
+    """The client and the turns of a group, whose memory is in a store of its own."""
 
     client: AsyncClient
     path: Path

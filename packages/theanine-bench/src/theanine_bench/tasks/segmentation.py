@@ -150,8 +150,7 @@ class ModelSegmenter(Target):
 
     async def __aenter__(self) -> Self:
         # The journal only keeps calls of known scopes.
-        if not (await self._store.scope_version(SCOPE)).scope_id:
-            await self._store.start_session(SCOPE, system_clock())
+        await self._store.start_session(SCOPE, system_clock(), key=SCOPE.user)
         return self
 
     async def __aexit__(

@@ -108,8 +108,8 @@ class Engine:
             )
         recollection = await method.recall(dialogue, context)
         parts = recollection.parts
-        if options.bounds_time:  # a merged statement may also tell what was before
-            includes = options.includes
+        if bounds := options.times:  # a merged statement may also tell what was before
+            includes = bounds.includes
             parts = [part for part in parts if all(includes(turn.at) for turn in part.source_turns)]
         if options.limit is not None:
             # Among equal scores, the latest: parts without a score are in order of time.
@@ -177,15 +177,13 @@ class Engine:
         times are compared.
         """
         log_only = recalling and self._recalls_from_log
-        log_only = log_only and self.chat is None and not options.bounds_time
+        log_only = log_only and self.chat is None and not options.times
         index = await self.indexes.get(scope, memories=not log_only)
         chat = self.chat.for_scope(scope) if self.chat else None
         if chat:
             chat.epoch = index.state.epoch
-        if options.bounds_time:
-            index = await bound_index(
-                index, since=options.since, until=options.until, as_of=options.as_of
-            )
+        if options.times:
+            index = await bound_index(index, options.times)
         return Context(
             scope=scope,
             chat=chat,

@@ -22,7 +22,7 @@ MAX_REPLIES = 3
 
 
 class AsyncLiveSession:
-    """One session with one user. Leaving its ``with`` block ends and remembers it.
+    """A session with a user. Leaving its ``with`` block ends and remembers it.
 
     The session is logged with its first turn. Hearing something after its end starts another one.
     """

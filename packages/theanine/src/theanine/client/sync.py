@@ -78,7 +78,7 @@ class _Handle(_Sync):
 
 
 class LiveSession(_Handle):
-    """One session with one user. Leaving its ``with`` block ends and remembers it."""
+    """A session with a user. Leaving its ``with`` block ends and remembers it."""
 
     @property
     def id(self) -> int | None:

@@ -89,7 +89,7 @@ _MEMORY_FIELDS = frozenset(_Memory.model_fields)
 
 @dataclass(slots=True)
 class _Person:
-    """One user's sessions so far; lines that name no session belong to ``current``.
+    """The sessions read of a user; lines that name no session belong to ``current``.
 
     ``memories`` and ``dates`` are by session; each memory has its place in the source.
     """

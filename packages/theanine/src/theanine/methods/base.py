@@ -8,15 +8,12 @@ from datetime import datetime
 from random import Random
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import SettingsError
 from theanine.llm.chat import ScopedChat
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
+from theanine.retrieval.time_bounds import TimeBounds
 from theanine.types import (
     LOCAL_MODEL,
     ImportedMemory,
@@ -65,28 +62,9 @@ class RecallOptions:
                 raise SettingsError(f"{name} needs a UTC offset, such as {time.isoformat()}+00:00")
 
     @property
-    def latest(self) -> datetime | None:
-        """The last moment that is searched; None for no bound."""
-        return min((at for at in (self.until, self.as_of) if at is not None), default=None)
-
-    @property
-    def bounds_time(self) -> bool:
-        """Whether anything is left out for its time."""
-        return self.since is not None or self.latest is not None
-
-    def includes(self, at: datetime) -> bool:
-        """Whether what was said at a time may be returned."""
-        latest = self.latest
-        return (self.since is None or at >= self.since) and (latest is None or at <= latest)
-
-    def time_mask(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which of some times, in microseconds since 1970, may be returned."""
-        mask = np.ones(len(times), bool)
-        if self.since is not None:
-            mask &= times >= micros(self.since)
-        if self.latest is not None:
-            mask &= times <= micros(self.latest)
-        return mask
+    def times(self) -> TimeBounds:
+        """The bounds of time."""
+        return TimeBounds(since=self.since, until=self.until, as_of=self.as_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -271,9 +271,8 @@ class CandidateIndex:
             among: mask of the candidates to search, in the order of ``times``.
             without_turns: numbers of turns that are left out of the result.
         """
-        without = np.flatnonzero(
-            self._notices.values | np.isin(self._turns.values, list(without_turns))
-        )
+        left_out = [passage.position for turn in without_turns for passage in self.of_turn(turn)]
+        without = np.union1d(np.flatnonzero(self._notices.values), np.array(left_out, np.int64))
         features, positions = self.features(query, among, without)
         if not len(positions):
             return []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.graph import Graph
@@ -13,20 +15,51 @@ from theanine.retrieval.scope_index import Mask, RetrievalMode, ScopeIndex
 from theanine.types import Mark, Memory, Turn
 
 
-async def bound_index(
-    index: ScopeIndex,
-    *,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    as_of: datetime | None = None,
-) -> ScopeIndex:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBounds:
+    """What was said when, and what was known when.
+
+    Attributes:
+        since, until: only what was said at or after, and at or before; aware.
+        as_of: only what was known then: nothing said later, and no change made later; aware.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything is left out."""
+        return self.since is not None or self.latest is not None
+
+    @property
+    def latest(self) -> datetime | None:
+        """The last moment that is searched; None for no bound."""
+        return min((at for at in (self.until, self.as_of) if at is not None), default=None)
+
+    def includes(self, at: datetime) -> bool:
+        """Whether what was said at a time is within the bounds."""
+        latest = self.latest
+        return (self.since is None or at >= self.since) and (latest is None or at <= latest)
+
+    def mask(self, times: NDArray[np.int64]) -> Mask:
+        """Return which of some times, in microseconds since 1970, are within the bounds."""
+        mask = np.ones(len(times), bool)
+        if self.since is not None:
+            mask &= times >= micros(self.since)
+        if self.latest is not None:
+            mask &= times <= micros(self.latest)
+        return mask
+
+
+async def bound_index(index: ScopeIndex, bounds: TimeBounds) -> ScopeIndex:
     """Return a view of an index in which nothing outside the bounds exists.
 
     A memory is in it if nothing that it may tell was said before ``since`` or after ``until`` and
     ``as_of``; a link, if both of its memories are. With ``as_of``, a mark that was made later does
     not hold yet.
     """
-    latest = min((at for at in (until, as_of) if at is not None), default=None)
+    since, latest = bounds.since, bounds.latest
     known_at = index.known_at
     mask = np.ones(len(known_at), bool)
     if latest is not None:
@@ -36,7 +69,7 @@ async def bound_index(
         candidates = [index.memories[position] for position in np.flatnonzero(mask).tolist()]
         early = await _begun_before(since, candidates, index)
         mask &= ~np.isin(np.arange(len(mask)), early)
-    return _BoundedIndex(index, mask, since, latest, as_of)
+    return _BoundedIndex(index, mask, bounds)
 
 
 async def _begun_before(since: datetime, memories: list[Memory], index: ScopeIndex) -> list[int]:
@@ -62,22 +95,14 @@ class _BoundedIndex(ScopeIndex):
     It can be read, not extended. Memories that come after it are not in it.
     """
 
-    def __init__(
-        self,
-        whole: ScopeIndex,
-        mask: Mask,
-        since: datetime | None,
-        latest: datetime | None,
-        as_of: datetime | None,
-    ) -> None:
+    def __init__(self, whole: ScopeIndex, mask: Mask, bounds: TimeBounds) -> None:
         self.__dict__.update(whole.__dict__)
-        self._whole, self._mask = whole, mask
-        self._since, self._latest, self._as_of = since, latest, as_of
+        self._whole, self._mask, self._bounds = whole, mask, bounds
         links = whole.graph.links.values()
         self.graph = Graph(
             link for link in links if self.includes(link.older) and self.includes(link.newer)
         )
-        if as_of is not None:
+        if (as_of := bounds.as_of) is not None:
             marks = whole.marks.items()
             self.marks = {memory: mark for memory, mark in marks if self._held(mark, as_of)}
 
@@ -121,20 +146,16 @@ class _BoundedIndex(ScopeIndex):
         return super().search(query, k, mode, among=mask if among is None else mask & among)
 
     async def all_turns(self) -> list[Turn]:
-        return [turn for turn in await super().all_turns() if self._is_within(turn.at)]
+        return [turn for turn in await super().all_turns() if self._bounds.includes(turn.at)]
 
     async def session_turns(self, session: int) -> list[Turn]:
         turns = await super().session_turns(session)
-        return [turn for turn in turns if self._is_within(turn.at)]
+        return [turn for turn in turns if self._bounds.includes(turn.at)]
 
     async def recall_times(self) -> dict[int, list[datetime]]:
         recalls = await self._whole.recall_times()
-        as_of = self._as_of
+        as_of = self._bounds.as_of
         return {
             memory: [at for at in times if as_of is None or at <= as_of]
             for memory, times in recalls.items()
         }
-
-    def _is_within(self, at: datetime) -> bool:
-        after = self._since is None or at >= self._since
-        return after and (self._latest is None or at <= self._latest)

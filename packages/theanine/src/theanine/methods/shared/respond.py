@@ -155,6 +155,7 @@ def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> 
     question = content_words(dialogue[-1].full_text) if dialogue else frozenset[str]()
     part = max(recollection.parts, key=lambda part: part.score)
     statements = [memory for memory in part.memories if memory.kind == STATEMENT]
+    # An excerpt of the log: a turn of it may answer of which nothing was remembered.
     quotes_turns = part.relevance is not None and not part.timeline
     if statements and not quotes_turns:
         retrieved = part.timeline.retrieved if part.timeline else statements[0].id

@@ -145,8 +145,8 @@ async def recall_from_log(
     )
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
-    bounds = context.index if options.bounds_time else log
-    mask = options.time_mask(candidates.times) if options.bounds_time else None
+    bounds = context.index if options.times else log
+    mask = options.times.mask(candidates.times) if options.times else None
     ranked = [
         found
         for found in candidates.search(built, mask, without_turns=current)
