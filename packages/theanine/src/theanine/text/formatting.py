@@ -1,31 +1,18 @@
 """Format turns and memories for prompts, so that quoted text can't act as instructions.
 
-Prompts fence quoted text between ``<<<name`` and ``>>>``. All of it passes through
-:func:`one_line`, so that it can't open or close a fence or start a new line.
+All of it passes through :func:`theanine.fences.one_line`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from theanine.fences import list_lines, one_line
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
 NAME_LIMIT = 80
-_MARKER = re.compile(r"<{3,}|>{3,}")
-_BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-
-
-def one_line(text: str, limit: int | None = None) -> str:
-    """Return the text on one line without fence markers and control characters.
-
-    A text longer than ``limit`` characters is cut and ends with ``…``.
-    """
-    flat = _BREAKS.sub(" ", text).strip()
-    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), flat)
-    return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 
 def format_speaker(speaker: str) -> str:
@@ -78,7 +65,7 @@ def format_memory(memory: Memory, limit: int | None = None) -> str:
 
 def format_recollection(recollection: Recollection) -> str:
     """Return the recollection's parts as a list for a prompt, or ``(nothing)``."""
-    return "\n".join(f"- {one_line(part.text)}" for part in recollection.parts) or "(nothing)"
+    return list_lines(part.text for part in recollection.parts) or "(nothing)"
 
 
 def format_role(role: str) -> str:
