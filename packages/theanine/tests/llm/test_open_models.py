@@ -11,11 +11,19 @@ import pytest
 from support.asking import BOX, GOOD
 from theanine.embeddings.open import open_embedder
 from theanine.embeddings.static import StaticEmbedder
-from theanine.errors import SettingsError
-from theanine.llm.base import Closable, Message
+from theanine.errors import ModelUnavailable, SettingsError
+from theanine.llm.base import (
+    Closable,
+    Message,
+    RawReply,
+    RequestOptions,
+    StreamingModel,
+    Tool,
+    ToolCall,
+)
 from theanine.llm.open import open_chat
 from theanine.llm.schema import schema_of
-from theanine.testing import HashEmbedder, ScriptedServer
+from theanine.testing import HashEmbedder, Reply, ScriptedServer
 
 pytestmark = pytest.mark.anyio
 
@@ -129,3 +137,50 @@ async def test_the_schema_is_requested_in_the_prompt_or_natively() -> None:
     assert in_words["messages"][0]["content"].startswith("Task: box")
     assert natively["messages"][0]["content"] == "Task: box"
     assert "things" in natively["response_format"]["json_schema"]["schema"]["properties"]
+
+
+WEATHER = Tool(
+    name="weather",
+    description="The weather of a place.",
+    parameters={"type": "object", "properties": {"place": {"type": "string"}}},
+)
+CALL = ToolCall(id="call-1", name="weather", arguments={"place": "Split"})
+
+
+async def test_the_options_of_a_request_reach_the_provider() -> None:
+    options = RequestOptions(temperature=0.9, max_tokens=50, stop=("\n\n",), tools=(WEATHER,))
+    with ScriptedServer(Reply(tool_calls=(CALL,))) as server:
+        model = open_chat("x", base_url=server.base_url)
+        assert model is not None
+        reply = await model.complete([Message("user", "Hi")], None, options)
+        await closed(model)
+    (request,) = server.requests
+    assert (request["temperature"], request["stop"]) == (0.9, ["\n\n"])
+    assert 50 in (request.get("max_tokens"), request.get("max_completion_tokens"))
+    assert request["tools"][0]["function"]["parameters"]["properties"]["place"]
+    assert (reply.text, reply.finish, reply.tool_calls) == ("", "tool_call", (CALL,))
+
+
+async def test_a_reply_is_streamed_piece_by_piece() -> None:
+    with ScriptedServer(Reply(text="Off to sea.", tool_calls=(CALL,))) as server:
+        model = open_chat("x", base_url=server.base_url)
+        assert isinstance(model, StreamingModel)
+        options = RequestOptions(tools=(WEATHER,))
+        *pieces, last = [each async for each in model.stream([Message("user", "Hi")], options)]
+        await closed(model)
+    assert pieces == ["Off ", "to ", "sea."]
+    assert isinstance(last, RawReply)
+    assert (last.text, last.tool_calls) == ("Off to sea.", (CALL,))
+    assert last.input_tokens > 0
+
+
+async def test_a_stream_that_breaks_is_a_failure_after_its_pieces() -> None:
+    with ScriptedServer(Reply(text="Off to sea.", break_after=2)) as server:
+        model = open_chat("x", base_url=server.base_url)
+        assert isinstance(model, StreamingModel)
+        stream = model.stream([Message("user", "Hi")])
+        pieces = [await anext(stream), await anext(stream)]
+        with pytest.raises(ModelUnavailable, match="ended without"):
+            await anext(stream)
+        await closed(model)
+    assert pieces == ["Off ", "to "]

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theanine.errors import BudgetExceeded, SettingsError
-from theanine.llm.base import ChatModel, Message, PricedModel, RawReply
+from theanine.llm.base import (
+    DEFAULT_REQUEST,
+    ChatModel,
+    Message,
+    PricedModel,
+    RawReply,
+    RequestOptions,
+)
 from theanine.store import Store
 from theanine_bench.targets.models import ModelWrapper
 
@@ -71,10 +78,13 @@ class _Metered(ModelWrapper):
         self._limit = limit
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         if reason := self._limit.exceeded:
             raise BudgetExceeded(reason)
-        reply = await super().complete(messages, schema)
+        reply = await super().complete(messages, schema, options)
         self._limit.add(reply.cost)
         return reply

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from theanine.clock import system_clock
 from theanine.errors import ModelError
-from theanine.llm.base import ChatModel, Message, RawReply
+from theanine.llm.base import DEFAULT_REQUEST, ChatModel, Message, RawReply, RequestOptions
 from theanine.llm.chat import Chat
 from theanine.llm.prompt import PromptTemplate
 from theanine.text.formatting import day_label, format_dialogue, format_speaker
@@ -40,11 +40,14 @@ class ExternalModel(ModelWrapper):
         self._base_url = base_url
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         """Send the request, with the standard field ``user``."""
         if isinstance(self._inner, RecordedModel):
-            return await super().complete(messages, schema)
+            return await super().complete(messages, schema, options)
         request = json.loads(messages[0].text)
         return await _send(self, self._base_url, request["user"], request["messages"])
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from theanine.errors import ModelRejected
-from theanine.llm.base import ChatModel, Closable, Message, RawReply
+from theanine.llm.base import (
+    DEFAULT_REQUEST,
+    ChatModel,
+    Closable,
+    Message,
+    RawReply,
+    RequestOptions,
+)
 
 
 class ModelWrapper:
@@ -26,10 +33,13 @@ class ModelWrapper:
         return self._inner.settings
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         """Return the inner model's reply."""
-        return await self._inner.complete(messages, schema)
+        return await self._inner.complete(messages, schema, options)
 
     async def close(self) -> None:
         """Close the inner model's connections, if it has any."""
@@ -57,7 +67,10 @@ class RecordedModel:
         return self._settings
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         """Raises ModelRejected."""
         raise ModelRejected(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -16,6 +16,56 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function of the application that the model may ask it to call.
+
+    Attributes:
+        name: the function's name.
+        description: what it does, for the model.
+        parameters: JSON schema of its arguments, an object.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call that the model asks the application for.
+
+    Attributes:
+        id: the provider's id of the call, which the tool's result refers to.
+        name: the tool's name.
+        arguments: its arguments, JSON-ready.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions:
+    """Settings of one request; None leaves a setting to the model.
+
+    Attributes:
+        temperature: randomness of the choice of words; the providers' range is 0 to 2.
+        max_tokens: maximum tokens of the reply.
+        stop: texts before which the reply ends.
+        tools: tools that the model may ask for.
+    """
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+DEFAULT_REQUEST = RequestOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RawReply:
     """A chat model's reply before parsing.
 
@@ -24,7 +74,8 @@ class RawReply:
         input_tokens, output_tokens: as counted by the provider.
         cost: US dollars, or None when the price is unknown.
         finish: why the model stopped: ``stop``, ``length``, ``content_filter``, ``refusal``,
-            ``error`` or the provider's own term.
+            ``error``, ``tool_call`` or the provider's own term.
+        tool_calls: what the model asks the application to call.
     """
 
     text: str
@@ -32,6 +83,7 @@ class RawReply:
     output_tokens: int = 0
     cost: float | None = None
     finish: str = "stop"
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class ChatModel(Protocol):
@@ -48,13 +100,30 @@ class ChatModel(Protocol):
         ...
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         """Send one request. ``schema`` is the reply's JSON schema, or None for plain text.
 
         Raises:
             ModelUnavailable: a retry may help (rate limit, 5xx, time-out, dropped connection).
             ModelRejected: a retry won't help (key, model name, bad request).
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingModel(Protocol):
+    """A chat model that gives its reply while it is made."""
+
+    def stream(
+        self, messages: Sequence[Message], options: RequestOptions = DEFAULT_REQUEST
+    ) -> AsyncGenerator[str | RawReply]:
+        """Send one request; yield the text piece by piece and, last, the whole reply.
+
+        Raises as :meth:`ChatModel.complete` does, also after the first pieces.
         """
         ...
 

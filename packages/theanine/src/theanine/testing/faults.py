@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from theanine.llm.base import ToolCall
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -14,6 +16,9 @@ class Reply:
         finish: the finish reason: ``stop``, ``length`` or ``content_filter``.
         refusal: text of a refusal, which takes the place of ``text``.
         input_tokens, output_tokens: reported usage; None counts with the bundled tokenizer.
+        tool_calls: calls that the model asks for.
+        pause: seconds between the words of a streamed answer.
+        break_after: close the connection after so many words of a streamed answer.
     """
 
     text: str = ""
@@ -21,6 +26,9 @@ class Reply:
     refusal: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    pause: float = 0.0
+    break_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

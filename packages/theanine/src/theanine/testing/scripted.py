@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, cast
 
 from theanine.errors import ModelRejected
-from theanine.llm.base import Message, RawReply
+from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
 from theanine.tokenizer import count_tokens
 
 Answer = str | RawReply | Exception
@@ -58,7 +58,10 @@ class ScriptedModel:
         return {}
 
     async def complete(
-        self, messages: Sequence[Message], schema: Mapping[str, Any] | None
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         """Return the script's answer; ``schema`` is ignored."""
         prompt = "\n\n".join(message.text for message in messages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import socket
 import sys
 from collections.abc import Mapping
@@ -135,6 +136,10 @@ class ScriptedServer:
             return Reply(text=text[: outcome.at], finish=outcome.finish)
         return Reply(text=outcome) if isinstance(outcome, str) else outcome
 
+    def wait(self, seconds: float) -> None:
+        """Pause, but not beyond the server's end."""
+        self._closing.wait(seconds)
+
     def embeddings(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the API's response to an embedding request."""
         texts = request["input"]
@@ -212,6 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(outcome, Status):
             self.owner.finish(index, f"status {outcome.status}")
             self._send(outcome.status, _error(outcome.message, outcome.code), outcome.retry_after)
+        elif body.get("stream"):
+            self._stream(body, outcome, index)
         else:
             completion = _completion(body, outcome)
             self.owner.finish(index, "answered")  # before the client can have read it
@@ -220,6 +227,30 @@ class _Handler(BaseHTTPRequestHandler):
             except ConnectionError:
                 self.owner.finish(index, "gone")
                 raise
+
+    def _stream(self, body: Mapping[str, Any], reply: Reply, index: int) -> None:
+        """Send the answer word by word, as server-sent events."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        events = _events(body, reply)
+        try:
+            for position, event in enumerate(events):
+                if position == reply.break_after:
+                    self.owner.finish(index, "dropped")
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
+                if position == len(events) - 1:
+                    self.owner.finish(index, "answered")
+                self.wfile.write(f"data: {event}\n\n".encode())
+                self.wfile.flush()
+                if reply.pause:
+                    self.owner.wait(reply.pause)
+        except ConnectionError:
+            self.owner.finish(index, "gone")
+            raise
 
     def _send(self, status: int, body: Mapping[str, Any], retry_after: float | None = None) -> None:
         data = json.dumps(body).encode()
@@ -238,23 +269,66 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _completion(request: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    if reply.refusal is not None:
+        message["content"] = None
+    if reply.tool_calls:
+        message["tool_calls"] = _tool_calls(reply)
+    choice = {"index": 0, "message": message, "finish_reason": _finish(reply)}
+    return _response(request, "chat.completion", [choice]) | {"usage": _usage(request, reply)}
+
+
+def _events(request: Mapping[str, Any], reply: Reply) -> list[str]:
+    """Return the data of the events of a streamed answer."""
+    deltas: list[dict[str, Any]] = [{"content": word} for word in re.findall(r"\S+\s*", reply.text)]
+    if reply.refusal is not None:
+        deltas = [{"refusal": reply.refusal}]
+    if reply.tool_calls:
+        calls = [{"index": index, **call} for index, call in enumerate(_tool_calls(reply))]
+        deltas.append({"tool_calls": calls})
+    choices: list[dict[str, Any]] = [
+        *({"index": 0, "delta": delta, "finish_reason": None} for delta in deltas),
+        {"index": 0, "delta": {}, "finish_reason": _finish(reply)},
+    ]
+    events = [_response(request, "chat.completion.chunk", [choice]) for choice in choices]
+    usage = {"usage": _usage(request, reply)}
+    events.append(_response(request, "chat.completion.chunk", []) | usage)
+    return [*map(json.dumps, events), "[DONE]"]
+
+
+def _response(request: Mapping[str, Any], kind: str, choices: list[Any]) -> dict[str, Any]:
+    return {
+        "id": "chatcmpl-scripted",
+        "object": kind,
+        "created": 1_700_000_000,
+        "model": request.get("model", "scripted"),
+        "choices": choices,
+    }
+
+
+def _finish(reply: Reply) -> str:
+    return "tool_calls" if reply.tool_calls else reply.finish
+
+
+def _tool_calls(reply: Reply) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": json.dumps(dict(call.arguments))},
+        }
+        for call in reply.tool_calls
+    ]
+
+
+def _usage(request: Mapping[str, Any], reply: Reply) -> dict[str, int]:
     prompt = sum(count_tokens(str(m.get("content", ""))) for m in request.get("messages", ()))
     input_tokens = prompt if reply.input_tokens is None else reply.input_tokens
     output_tokens = count_tokens(reply.text) if reply.output_tokens is None else reply.output_tokens
-    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
-    if reply.refusal is not None:
-        message["content"] = None
     return {
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "created": 1_700_000_000,
-        "model": request.get("model", "scripted"),
-        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
-        "usage": {
-            "prompt_tokens": input_tokens,
-            "completion_tokens": output_tokens,
-            "total_tokens": input_tokens + output_tokens,
-        },
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
     }
 
 
