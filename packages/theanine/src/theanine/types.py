@@ -20,6 +20,11 @@ from theanine.deprecation import renamed_fields, warn_renamed
 Role = Literal["user", "assistant"]
 """Whether a turn is by a person or by the assistant that uses this memory."""
 
+Scalar = str | int | float | bool | None
+"""A value of metadata: what JSON calls a string, number, true, false or null."""
+Metadata = Mapping[str, Scalar]
+"""The caller's own data about a turn or a session, such as ``{"channel": "web"}``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -63,6 +68,7 @@ class Utterance:
         recalled: ids of the memories in the prompt that this turn replied to.
         notes: the method's notes on this turn, such as ``{"worth": "yes"}``; never words of the
             dialogue.
+        metadata: the caller's own data, such as ``{"channel": "web"}``; never put in a prompt.
     """
 
     text: str
@@ -73,6 +79,7 @@ class Utterance:
     attachment: str = ""
     recalled: tuple[int, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
 
     def __post_init__(self) -> None:
         if cast("str", self.role) == "agent":  # its name in version 0.1
@@ -93,6 +100,7 @@ class Turn(Utterance):
         id: number in the scope, from 1, in the order of logging.
         session: id of the session.
         dated: False when the source has no dates: then ``at`` only keeps the order.
+        metadata: its own, over that of its session.
     """
 
     id: int
@@ -116,6 +124,7 @@ class Session:
         turn_count: number of turns.
         remembered_at: when its memories were committed; None before.
         failure: why the last attempt to remember it failed; None if it didn't.
+        metadata: the caller's own data, which all of its turns have too.
     """
 
     id: int
@@ -126,6 +135,7 @@ class Session:
     turn_count: int = 0
     remembered_at: datetime | None = None
     failure: str | None = None
+    metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
 
     @property
     def order(self) -> tuple[datetime, int]:
@@ -162,6 +172,7 @@ class Transcript:
         at: the session's date.
         dated: False when the source has no dates: then ``at`` only keeps the order.
         memories: imported memories.
+        metadata: the caller's own data about the session, for all of its turns and memories.
     """
 
     key: str
@@ -169,6 +180,7 @@ class Transcript:
     at: datetime
     dated: bool = True
     memories: Sequence[ImportedMemory] = ()
+    metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +244,8 @@ class Memory:
         made_by: the model's name; ``local`` without a model, ``given`` for an imported memory.
         prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
         dated: False when its session has no dates: then the times only keep the order.
+        metadata: what all turns and memories that it was made from have in common; its session's
+            if it names none.
     """
 
     id: int
@@ -247,6 +261,7 @@ class Memory:
     made_by: str = LOCAL_MODEL
     prompt: str = ""
     dated: bool = True
+    metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
 
     @property
     def order(self) -> tuple[datetime, int]:

@@ -20,6 +20,7 @@ from theanine.types import (
     Mark,
     Memory,
     MemoryBatch,
+    Metadata,
     Scope,
     Session,
     Transcript,
@@ -51,12 +52,18 @@ class Store(Protocol):
     # the log
 
     async def start_session(
-        self, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
+        self,
+        scope: Scope,
+        at: datetime,
+        *,
+        key: str | None = None,
+        holder: str = "",
+        metadata: Metadata | None = None,
     ) -> int:
         """Start a session and return its number, or that of the open session with this key.
 
         ``holder`` identifies the process that runs the session; see ``store.processes``. Raises
-        BadInput if the session with this key has ended.
+        BadInput if the session with this key has ended or has other metadata.
         """
         ...
 

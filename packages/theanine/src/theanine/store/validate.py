@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, cast
 
 from theanine.errors import BadInput
 from theanine.types import Scope, Transcript, Utterance
 
 MAX_TEXT = 4 * 1024 * 1024
 """Longest text in bytes of UTF-8."""
+
+MAX_METADATA = 16 * 1024
+"""Longest metadata of a turn or a session, in characters of JSON."""
 
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Other years are errors in the source, such as milliseconds read as seconds."""
@@ -80,6 +86,34 @@ def check_utterance(utterance: Utterance, where: str = "") -> None:
     if not utterance.text.strip() and not utterance.attachment.strip():
         raise BadInput("the turn is empty: it has neither text nor attachment", where)
     check_time(utterance.at, "the turn's time", where)
+    check_metadata(utterance.metadata, where)
+
+
+def check_metadata(metadata: object, where: str = "") -> None:
+    """Check that metadata is an object of named JSON scalars, and is not too long."""
+    if not isinstance(metadata, Mapping):
+        raise BadInput(
+            'the metadata must be a mapping such as {"channel": "web"}, not '
+            f"{type(metadata).__name__}",
+            where,
+        )
+    for key, value in cast("Mapping[Any, Any]", metadata).items():
+        check_name(key, "a key of the metadata", where)
+        if isinstance(value, str):
+            check_text(value, f"the metadata {key!r}", where)
+        elif isinstance(value, float) and not isfinite(value):
+            raise BadInput(f"the metadata {key!r} is {value}, which JSON can't hold", where)
+        elif value is not None and not isinstance(value, (bool, int, float)):
+            raise BadInput(
+                f"the metadata {key!r} must be a string, a number, true, false or null, not "
+                f"{type(value).__name__}; write times with isoformat()",
+                where,
+            )
+    if metadata and len(json.dumps(dict(cast("Mapping[str, Any]", metadata)))) > MAX_METADATA:
+        raise BadInput(
+            f"the metadata is longer than {MAX_METADATA:,} characters; keep long data elsewhere",
+            where,
+        )
 
 
 def check_utterances(utterances: Sequence[Utterance], where: str = "") -> None:
@@ -100,6 +134,7 @@ def check_transcript(transcript: Transcript) -> None:
     where = f"session {transcript.key!r}"
     check_name(transcript.key, "the session's key", where)
     check_time(transcript.at, "the session's time", where)
+    check_metadata(transcript.metadata, where)
     check_utterances(transcript.turns, where)
     seen: set[str] = set()
     for position, turn in enumerate(transcript.turns, 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,19 +19,21 @@ from theanine.store.sql.remembering import (
     select_turns_after,
 )
 from theanine.store.sql.rows import (
+    SELECT_TURNS,
     chunks,
     dumps,
     find_scope,
     insert_rows,
     local_time,
     offset_minutes,
+    read_metadata,
     require_session,
     take_numbers,
     values_of,
 )
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_text
-from theanine.types import Memory, MemoryBatch, NewLink, NewMark, Scope
+from theanine.types import Memory, MemoryBatch, Metadata, NewLink, NewMark, NewMemory, Scope
 
 
 def commit_batch(
@@ -167,6 +169,7 @@ def _insert_batch(
 ) -> list[Memory]:
     """Number and insert everything; return the memories as stored."""
     scope_id = session.scope
+    metadata = _inherit_metadata(db, session, batch.memories)
     memories: list[Memory] = []
     if batch.memories:
         first = take_numbers(db, scope_id, "next_memory", len(batch.memories))
@@ -187,6 +190,7 @@ def _insert_batch(
                 made_by=new.made_by,
                 prompt=new.prompt,
                 dated=bool(session.dated),
+                metadata=metadata[i],
             )
             for i, new in enumerate(batch.memories)
         ]
@@ -223,6 +227,48 @@ def _insert_batch(
     return memories
 
 
+def _inherit_metadata(
+    db: sa.Connection, session: sa.Row[Any], memories: Sequence[NewMemory]
+) -> list[Metadata]:
+    """Return the metadata of each new memory: what all that it was made from have in common.
+
+    A memory that names neither turns nor other memories has its session's.
+    """
+    turns = {turn for new in memories for turn in new.source_turns}
+    stored = {memory for new in memories for memory in new.derived_from}
+    of_turn = {
+        row.id: read_metadata(row.session_metadata, row.metadata)
+        for some in chunks(sorted(turns))
+        for row in db.execute(
+            SELECT_TURNS.where(t.turn.c.scope == session.scope, t.turn.c.id.in_(some))
+        )
+    }
+    of_memory = {
+        row.id: read_metadata(row.metadata)
+        for some in chunks(sorted(stored))
+        for row in db.execute(
+            sa.select(t.memory.c.id, t.memory.c.metadata).where(
+                t.memory.c.scope == session.scope, t.memory.c.id.in_(some)
+            )
+        )
+    }
+    inherited: list[Metadata] = []
+    for new in memories:
+        sources = [of_turn.get(turn, {}) for turn in new.source_turns]
+        sources += [of_memory[memory] for memory in new.derived_from]
+        sources += [inherited[index] for index in new.derived_from_new]
+        sources = sources or [read_metadata(session.metadata)]
+        inherited.append(
+            {
+                key: value
+                for key, value in sources[0].items()
+                # repr tells true from 1, which are equal
+                if all(key in other and repr(other[key]) == repr(value) for other in sources[1:])
+            }
+        )
+    return inherited
+
+
 def _insert_memories(db: sa.Connection, scope_id: int, memories: list[Memory]) -> None:
     rows = [
         {
@@ -238,6 +284,7 @@ def _insert_memories(db: sa.Connection, scope_id: int, memories: list[Memory]) -
             "speakers": dumps(memory.speakers),
             "made_by": memory.made_by,
             "prompt": memory.prompt,
+            "metadata": dumps(dict(memory.metadata)),
         }
         for memory in memories
     ]

@@ -27,6 +27,7 @@ from theanine.types import Scope
 TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.scope.c.user,
     t.session.c.key,
+    t.session.c.metadata,
     t.turn.c.key,
     t.turn.c.speaker,
     t.turn.c.text,
@@ -36,8 +37,10 @@ TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
     t.given.c.source_keys,
     t.remembering.c.failure,
     t.turn.c.notes,
+    t.turn.c.metadata,
     t.memory.c.text,
     t.memory.c.speakers,
+    t.memory.c.metadata,
     t.mark.c.reason,
     t.link.c.explanation,
     t.journal.c.prompt,

@@ -38,14 +38,15 @@ from theanine.store.sql.rows import (
     scope_params,
 )
 from theanine.store.sql.vectors import load_active_embedder, require_embedder
-from theanine.store.validate import ROLES, check_scope, check_text, check_time
+from theanine.store.validate import ROLES, check_metadata, check_scope, check_text, check_time
 from theanine.types import MarkKind, Relation, Scope
 
-FORMAT = 2
+FORMAT = 3
 """Rises when older versions can no longer read an export."""
 
-_READABLE_FORMATS = (1, 2)
-"""Format 1 has the names of version 0.1; see ``_translate_old_names``."""
+_READABLE_FORMATS = (1, 2, FORMAT)
+"""Format 1 has the names of version 0.1; see ``_translate_old_names``. Format 2 has no metadata,
+and is still written where there is none, so that older versions can read the export."""
 
 TABLES: Mapping[str, sa.Table] = {
     "session": t.session,
@@ -64,7 +65,7 @@ TABLES: Mapping[str, sa.Table] = {
 _TIMES = frozenset({"at", "made_at", "started_at", "ended_at", "remembered_at"})
 _STRING_LISTS = frozenset({"speakers", "source_keys"})
 _NUMBER_LISTS = frozenset({"recalled", "touches"})
-_OBJECTS = frozenset({"settings", "notes"})
+_OBJECTS = frozenset({"settings", "notes", "metadata"})
 _HIDDEN = frozenset({"scope", "zone"})
 """Columns that are not exported by their name: the offset is part of ``at``."""
 _EXTRA: Mapping[str, frozenset[str]] = {
@@ -72,8 +73,14 @@ _EXTRA: Mapping[str, frozenset[str]] = {
     "vector": frozenset({"dimension"}),
 }
 """Fields that come from other tables."""
-_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {"turn": {"notes": {}}, "memory": {"origins": []}}
+_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {
+    "session": {"metadata": {}},
+    "turn": {"notes": {}, "metadata": {}},
+    "memory": {"origins": [], "metadata": {}},
+}
 """Fields that early exports lack, with their default."""
+_FORMAT_3 = [sa.exists().where(table.c.metadata != "{}") for table in (t.session, t.turn, t.memory)]
+"""Conditions on a store, any of which needs format 3."""
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "session": ("id",),
     "turn": ("id",),
@@ -110,7 +117,9 @@ _COUNTERS = {
 
 def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str, Any]]:
     """Yield a header, then each scope's records by type and number, reading as it goes."""
-    yield {"type": "theanine", "format": FORMAT, "method": load_default_method(db)}
+    newest = db.execute(sa.select(sa.or_(*_FORMAT_3))).scalar()
+    format_ = FORMAT if newest else FORMAT - 1
+    yield {"type": "theanine", "format": format_, "method": load_default_method(db)}
     query = sa.select(t.scope).order_by(*SCOPE_NAMES)
     for row in db.execute(in_scope(db, query, scope)).all():
         names = scope_params(scope_from_row(row))
@@ -149,7 +158,10 @@ def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterat
 
 
 def _encode_row(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {name: _encode_value(name, row) for name in row if name not in _HIDDEN}
+    values = {name: _encode_value(name, row) for name in row if name not in _HIDDEN}
+    if values.get("metadata") == {}:
+        del values["metadata"]
+    return values
 
 
 def _encode_value(name: str, row: Mapping[Any, Any]) -> Any:
@@ -323,7 +335,9 @@ _READERS: Mapping[type[Any], Callable[[Any, str, str], Any]] = {
 
 
 def _check_record(type_: str, row: dict[str, Any], extra: dict[str, Any], where: str) -> None:
-    """Check enumerated values and the extra fields."""
+    """Check enumerated values, metadata and the extra fields."""
+    if "metadata" in row:
+        check_metadata(json.loads(row["metadata"]), where)
     if type_ == "turn" and row["role"] not in ROLES:
         raise BadInput(f"unknown role {row['role']!r}; must be {' or '.join(ROLES)}", where)
     if type_ == "link" and row["relation"] is not None and row["relation"] not in list(Relation):

@@ -19,6 +19,7 @@ from theanine.store.sql.rows import (
     find_scope,
     local_time,
     numbered,
+    read_metadata,
     scope_params,
 )
 from theanine.store.values import ScopeVersion
@@ -96,6 +97,7 @@ def _load(db: sa.Connection, scope_id: int, method: str | None, where: _Filter) 
             made_by=row.made_by,
             prompt=row.prompt,
             dated=bool(row.dated),
+            metadata=read_metadata(row.metadata),
         )
         for row in db.execute(query)
     ]

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from theanine.clock import micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
-from theanine.types import ImportedMemory, Scope, Session, Turn, Utterance
+from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
 
 _CHUNK = 5_000  # below every database's limit of bound values
 
@@ -167,19 +167,31 @@ def session_from_row(row: Any) -> Session:
         turn_count=row.turn_count or 0,
         remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
         failure=row.failure,
+        metadata=read_metadata(row.metadata),
     )
 
 
-def _select_with_dated(table: sa.Table) -> sa.Select[Any]:
-    """Select rows of a table, each with ``dated`` of its session (true if that is missing)."""
+def _select_with_session(table: sa.Table) -> sa.Select[Any]:
+    """Select rows of a table, each with ``dated`` (true if it is missing) of its session."""
     session = t.session.c
     same = sa.and_(session.scope == table.c.scope, session.id == table.c.session)
     dated = sa.func.coalesce(session.dated, sa.true()).label("dated")
     return sa.select(table, dated).outerjoin(t.session, same)
 
 
-SELECT_TURNS = _select_with_dated(t.turn)
-SELECT_MEMORIES = _select_with_dated(t.memory)
+SELECT_TURNS = _select_with_session(t.turn).add_columns(
+    t.session.c.metadata.label("session_metadata")
+)
+SELECT_MEMORIES = _select_with_session(t.memory)
+
+
+def read_metadata(*columns: str | None) -> Metadata:
+    """Return the metadata of some columns in one mapping, where later ones win."""
+    values: dict[str, Scalar] = {}
+    for column in columns:
+        if column and column != "{}":
+            values |= json.loads(column)
+    return values
 
 
 def turn_from_row(row: Any) -> Turn:
@@ -195,17 +207,22 @@ def turn_from_row(row: Any) -> Turn:
         attachment=row.shared,
         recalled=tuple(json.loads(row.recalled)) if row.recalled != "[]" else (),
         notes=json.loads(row.notes) if row.notes != "{}" else {},
+        metadata=read_metadata(row.session_metadata, row.metadata),
         dated=bool(row.dated),
     )
 
 
-def number_turn(utterance: Utterance, session: int, number: int) -> Turn:
-    """Return the utterance as a turn, equal to what :func:`turn_from_row` will read."""
+def number_turn(utterance: Utterance, session: int, number: int, of_session: Metadata) -> Turn:
+    """Return the utterance as a turn, equal to what :func:`turn_from_row` will read.
+
+    ``of_session`` is the session's metadata.
+    """
     values: dict[str, Any] = {
         **values_of(Utterance, utterance),
         "at": local_time(micros(utterance.at), offset_minutes(utterance.at)),
         "recalled": tuple(utterance.recalled),
         "notes": dict(utterance.notes),
+        "metadata": {**of_session, **utterance.metadata},
     }
     return Turn(id=number, session=session, **values)
 

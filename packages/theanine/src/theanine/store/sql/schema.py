@@ -1,5 +1,6 @@
 """The tables of every SQL store. Every key begins with the scope.
 
+``metadata`` is a JSON object: the caller's own data or, of a memory, what its sources share.
 ``scope.epoch`` rises when cached rows become stale; ``next_*`` are counters that number a scope's
 rows. Times are microseconds since 1970 UTC; ``zone`` is the UTC offset in minutes of a turn, or of
 the turn that a memory's time comes from. The tables are created by ``migrations/``; a test compares
@@ -44,6 +45,8 @@ scope = sa.Table(
     sa.Column("next_mark", sa.Integer, nullable=False, server_default="1"),
     sa.Column("lease_holder", sa.Text),
     sa.Column("lease_until", sa.BigInteger),
+    sa.Column("time_zone", sa.Text),  # an IANA name
+    sa.Column("retention", sa.BigInteger),  # seconds
     sa.UniqueConstraint("tenant", "agent", "user"),
     sqlite_autoincrement=True,  # never reuse a forgotten scope's number
 )
@@ -57,6 +60,7 @@ session = _table(
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("dated", sa.Boolean, nullable=False),
     sa.Column("holder", sa.Text, nullable=False, server_default=""),
+    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
     sa.Index("session_key", "scope", "key", unique=True),
 )
 
@@ -74,6 +78,7 @@ turn = _table(
     sa.Column("shared", sa.Text, nullable=False),
     sa.Column("recalled", sa.Text, nullable=False),
     sa.Column("notes", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
     sa.Index("turn_session", "scope", "session"),
     sa.Index("turn_key", "scope", "session", "key", unique=True),
 )
@@ -114,6 +119,7 @@ memory = _table(
     sa.Column("speakers", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("prompt", sa.Text, nullable=False),
+    sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
 )
 
 source = _table("source", _key("scope"), _key("memory"), _key("turn"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,6 +31,7 @@ from theanine.store.sql.rows import (
     number_turn,
     numbered,
     offset_minutes,
+    read_metadata,
     require_session,
     scope_from_row,
     scope_params,
@@ -39,6 +41,7 @@ from theanine.store.sql.rows import (
 )
 from theanine.store.sql.tombstones import Tombstones
 from theanine.store.validate import (
+    check_metadata,
     check_name,
     check_scope,
     check_time,
@@ -47,26 +50,42 @@ from theanine.store.validate import (
     turn_position,
 )
 from theanine.store.values import Logged
-from theanine.types import ImportedMemory, Scope, Session, Transcript, Turn, Utterance
+from theanine.types import ImportedMemory, Metadata, Scope, Session, Transcript, Turn, Utterance
 
 # live sessions
 
 
 def start_session(
-    db: sa.Connection, scope: Scope, at: datetime, *, key: str | None = None, holder: str = ""
+    db: sa.Connection,
+    scope: Scope,
+    at: datetime,
+    *,
+    key: str | None = None,
+    holder: str = "",
+    metadata: Metadata | None = None,
 ) -> int:
     """Insert a session, or take over the open one with this key; return its number."""
     check_scope(scope)
     check_time(at, "the session's time")
     if key is not None:
         check_name(key, "the session's key", "")
+    check_metadata(metadata or {})
     scope_id = ensure_scope(db, scope)
     if key is not None and (row := _find_session(db, scope_id, key)) is not None:
         if row.ended_at is not None:
             raise BadInput(f"session {key!r} has already ended; use another key for a new one")
+        _check_same_metadata(row, metadata)
         db.execute(t.session.update().where(*_is_session(row)).values(holder=holder))
         return int(row.id)
-    return _insert_session(db, scope_id, key, at, holder=holder)
+    return _insert_session(db, scope_id, key, at, holder=holder, metadata=metadata or {})
+
+
+def _check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
+    """Raise BadInput if metadata is given that a session does not have."""
+    if metadata and read_metadata(row.metadata) != metadata:
+        raise BadInput(
+            f"session {row.key!r} has other metadata, which never changes; give it to the turns"
+        )
 
 
 def _find_session(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | None:
@@ -87,6 +106,7 @@ def _insert_session(
     ended_at: datetime | None = None,
     dated: bool = True,
     holder: str = "",
+    metadata: Metadata = MappingProxyType({}),
 ) -> int:
     """Number and insert a session; the default key sorts by start time."""
     number = take_numbers(db, scope_id, "next_session", 1)
@@ -98,6 +118,7 @@ def _insert_session(
         "ended_at": None if ended_at is None else micros(ended_at),
         "dated": dated,
         "holder": holder,
+        "metadata": dumps(dict(metadata)),
     }
     insert_rows(db, t.session, [row])
     return number
@@ -131,7 +152,7 @@ def append_turns(
             keys.add(utterance.key)
     last = _load_last_turn(db, row.scope, session)
     _check_order(new, None if last is None else local_time(last.at, last.zone), "")
-    inserted = _insert_turns(db, row.scope, session, new)
+    inserted = _insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
     if inserted and last is None:  # a session starts with its first turn, not when it was opened
         started_at = micros(inserted[0].at)
         db.execute(t.session.update().where(*_is_session(row)).values(started_at=started_at))
@@ -180,12 +201,17 @@ def _check_order(utterances: Sequence[Utterance], last: datetime | None, where: 
 
 
 def _insert_turns(
-    db: sa.Connection, scope_id: int, session: int, utterances: Sequence[Utterance]
+    db: sa.Connection,
+    scope_id: int,
+    session: int,
+    utterances: Sequence[Utterance],
+    of_session: Metadata,
 ) -> list[Turn]:
     if not utterances:
         return []
     first = take_numbers(db, scope_id, "next_turn", len(utterances))
-    turns = [number_turn(new, session, number) for number, new in enumerate(utterances, first)]
+    numbered_turns = enumerate(utterances, first)
+    turns = [number_turn(new, session, number, of_session) for number, new in numbered_turns]
     rows = [
         {
             "scope": scope_id,
@@ -200,8 +226,9 @@ def _insert_turns(
             "shared": turn.attachment,
             "recalled": dumps(turn.recalled),
             "notes": dumps(turn.notes),
+            "metadata": dumps(dict(utterance.metadata)),
         }
-        for turn in turns
+        for turn, utterance in zip(turns, utterances, strict=True)
     ]
     insert_rows(db, t.turn, rows)
     return turns
@@ -242,12 +269,19 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
         _check_order(turns, None, where)
         start, end = (turns[0].at, turns[-1].at) if turns else (transcript.at, transcript.at)
         session = _insert_session(
-            db, scope_id, transcript.key, start, ended_at=end, dated=transcript.dated
+            db,
+            scope_id,
+            transcript.key,
+            start,
+            ended_at=end,
+            dated=transcript.dated,
+            metadata=transcript.metadata,
         )
         new: Sequence[Utterance] = turns
     else:
         if row.ended_at is None:
             raise BadInput("the session is still open; end it first", where)
+        _check_same_metadata(row, transcript.metadata)
         session = int(row.id)
         tombstones = Tombstones(db, scope_id, session)
         turns = [turn for turn in turns if not tombstones.has_turn(turn.key or "")]
@@ -257,7 +291,7 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
             if not tombstones.has_memory(memory.text)
         }
         new = _select_new_turns(db, row, turns, where)
-    _insert_turns(db, scope_id, session, new)
+    _insert_turns(db, scope_id, session, new, transcript.metadata)
     new_memories = _insert_imported(db, scope_id, session, imported, where)
     if row is not None and new:
         end = micros(new[-1].at)
