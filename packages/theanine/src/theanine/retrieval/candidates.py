@@ -172,6 +172,7 @@ class CandidateIndex:
         self._memories: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._spans: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._notices: GrowingArray[np.bool_] = GrowingArray(np.bool_)
+        self._by_assistant: GrowingArray[np.bool_] = GrowingArray(np.bool_)
         # The candidates of turns and their turns, and of memories, in order.
         self._memory_positions: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._ordered_memories: GrowingArray[np.int64] = GrowingArray(np.int64)
@@ -201,6 +202,10 @@ class CandidateIndex:
         """Return the characters of a passage in its turn's text."""
         start, end = self._spans.values[position].tolist()
         return start, end
+
+    def is_by_assistant(self, position: int) -> bool:
+        """Whether a candidate is a passage of the assistant's."""
+        return bool(self._by_assistant.values[position])
 
     @property
     def settings(self) -> str:
@@ -253,6 +258,9 @@ class CandidateIndex:
         self._notices.extend(
             [isinstance(owner, Turn) and NO_MODEL_NOTICE in owner.text for owner in owners]
         )
+        self._by_assistant.extend(
+            [isinstance(owner, Turn) and owner.role == "assistant" for owner in owners]
+        )
         self._memories.extend(memories)
         self._turns.extend(turns)
 
@@ -272,7 +280,8 @@ class CandidateIndex:
             without_turns: numbers of turns that are left out of the result.
         """
         left_out = [passage.position for turn in without_turns for passage in self.of_turn(turn)]
-        without = np.union1d(np.flatnonzero(self._notices.values), np.array(left_out, np.int64))
+        notices = np.flatnonzero(self._notices.values)
+        without = np.concatenate([notices, np.array(left_out, np.int64)])
         features, positions = self.features(query, among, without)
         if not len(positions):
             return []

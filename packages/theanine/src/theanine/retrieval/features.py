@@ -94,11 +94,11 @@ STRONG_MATCH = 0.45
 """Cosine of two words above which they count as related."""
 MET = 0.6
 """Cosine of two words above which they count as the same."""
-_COSINE, _WORDS_MATCHED = FEATURES.index("cosine"), FEATURES.index("words matched")
 _compared_columns = [FEATURES.index(name) for name in _COMPARED]
 _compared_signs = np.array(
-    [-1 if name.startswith("largest miss") else 1 for name in _COMPARED], np.float32
+    [[-1 if name.startswith("largest miss") else 1] for name in _COMPARED], np.float32
 )
+_typical_columns = [_COMPARED.index(name) for name in ("cosine", "words matched")]
 
 
 @cache
@@ -205,7 +205,6 @@ class UnitFeatures:
         saturations = np.where(same, evidence.saturations[:, around], 0)
         own = np.einsum("t,tdm->dm", evidence.idf, saturations)
         matched = saturations[:, 1] > 0
-        questions = np.where(same, self._fixed.values[around, _QUESTION], 0)
         language = guess_language(query.cue)
         asks = _question_patterns | cue_words.QUESTION_CUES.get(language, {})
         general = word_weights(words)
@@ -213,11 +212,10 @@ class UnitFeatures:
         asked = kinds_asked([*terms, *map(stem, WORD.findall(query.text.casefold()))])
         kinds = np.array([bit for bit in KINDS if asked & bit], np.int64)
         nearby = np.maximum(inside, 0.8 * np.maximum(before, after))
-        ones = np.ones(len(at), np.float32)
-        columns: list[NDArray[np.floating]] = [
+        columns: list[NDArray[np.floating] | float] = [
             evidence.total[at],
             np.log1p(np.arange(len(at))),
-            total[at[:1]] - total[at],
+            total[at[0]] - total[at],
             evidence.cosine[at],
             standardize(evidence.cosine, kept)[at],
             evidence.smoothed[at],
@@ -229,15 +227,15 @@ class UnitFeatures:
             (matched * evidence.idf[:, None]).max(axis=0, initial=0),
             share @ inside,
             share @ np.where(inside > STRONG_MATCH, inside, 0),
-            inside.min(axis=0, initial=1) if len(words) else 0 * ones,
+            inside.min(axis=0, initial=1) if len(words) else 0,
             share @ np.maximum(inside, 0.7 * np.maximum(before, 0.7 * after)),
             *self._ranking.cues(query, at),
             own[0] / whole,
             own[2] / whole,
-            questions[0],
+            np.where(same[0], self._fixed.values[around[0], _QUESTION], 0),
             *self._fixed.values[at].T,
-            *(ones * bool(p.search(query.cue)) for p in asks.values()),
-            ones * np.log1p(len(words)),
+            *(bool(pattern.search(query.cue)) for pattern in asks.values()),
+            np.log1p(len(words)),
             np.vecdot(self._ranking.vectors.values[at], query.vector),
             part @ inside,
             part @ nearby,
@@ -245,19 +243,21 @@ class UnitFeatures:
             (general[:, None] * (1 - inside)).max(axis=0, initial=0),
             (general[:, None] * (1 - nearby)).max(axis=0, initial=0),
             back,
-            ones * len(kinds),
+            len(kinds),
             (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
         ]
-        rows = np.stack([column.astype(np.float32) for column in columns], axis=1)
+        features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
+        for row, column in zip(features, columns, strict=False):
+            row[:] = column
         known = np.array([index.has(term, hidden) for term in terms], np.bool_)
         anywhere = inside.max(axis=1, initial=0)
-        compared = np.sort(rows[:, _compared_columns] * _compared_signs, axis=0)
+        compared = np.sort(features[_compared_columns] * _compared_signs, axis=1)
+        middle = [(len(at) - 1) // 2, len(at) // 2]
         names = {name.casefold() for name in _find_names(query.cue, language)}
         whole_question = [
-            *compared[-1],
-            *compared[-min(5, len(at))],
-            np.median(rows[:, _COSINE]),
-            np.median(rows[:, _WORDS_MATCHED]),
+            *compared[:, -1],
+            *compared[:, -min(5, len(at))],
+            *compared[_typical_columns][:, middle].mean(axis=1),
             1 / np.exp(evidence.total[at] - evidence.total[at[0]]).sum(),
             share @ known,
             part @ known,
@@ -268,7 +268,8 @@ class UnitFeatures:
             sum(word in names and not here for word, here in zip(words, known, strict=True)),
             np.log1p(kept.sum()),
         ]
-        return np.hstack([rows, np.tile(np.array(whole_question, np.float32), (len(at), 1))])
+        features[len(FEATURES) :] = np.array(whole_question, np.float32)[:, None]
+        return features.T
 
     def _around(self, at: Positions) -> tuple[Positions, NDArray[np.bool_]]:
         """Return the positions before, at and after each, and which are in its session: ``(3, m)``.
