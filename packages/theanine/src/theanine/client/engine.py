@@ -20,10 +20,10 @@ from theanine.methods.base import Context, Method, RecallOptions, Reply
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
+from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
-from theanine.retrieval.time_bounds import bound_index
 from theanine.store import open_store
 from theanine.types import Recollection, Scope, Utterance
 
@@ -108,9 +108,8 @@ class Engine:
             )
         recollection = await method.recall(dialogue, context)
         parts = recollection.parts
-        if bounds := options.times:  # a merged statement may also tell what was before
-            includes = bounds.includes
-            parts = [part for part in parts if all(includes(turn.at) for turn in part.source_turns)]
+        if bounds := options.bounds:  # a merged statement may also tell what was before
+            parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
         if options.limit is not None:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
@@ -174,16 +173,16 @@ class Engine:
         """Return what the method may use for one recall or reply.
 
         For ``recalling`` from the log, memories are only read where a model may see them or where
-        times are compared.
+        bounds apply to them.
         """
         log_only = recalling and self._recalls_from_log
-        log_only = log_only and self.chat is None and not options.times
+        log_only = log_only and self.chat is None and not options.bounds
         index = await self.indexes.get(scope, memories=not log_only)
         chat = self.chat.for_scope(scope) if self.chat else None
         if chat:
             chat.epoch = index.state.epoch
-        if options.times:
-            index = await bound_index(index, options.times)
+        if options.bounds:
+            index = await bound_index(index, options.bounds)
         return Context(
             scope=scope,
             chat=chat,

@@ -12,6 +12,7 @@ from typing import ParamSpec, TypedDict, TypeVar, cast
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.errors import SettingsError
+from theanine.filters import Filter, Where
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
 from theanine.methods.base import Method, RecallOptions
@@ -100,6 +101,7 @@ class RecallArguments(TypedDict, total=False):
     since: datetime | date | None
     until: datetime | date | None
     as_of: datetime | date | None
+    where: Where | None
 
 
 def recall_options(
@@ -110,6 +112,7 @@ def recall_options(
     since: datetime | date | None = None,
     until: datetime | date | None = None,
     as_of: datetime | date | None = None,
+    where: Where | None = None,
 ) -> RecallOptions:
     """Return the options of a recall; a date is its first or its last moment in UTC.
 
@@ -122,6 +125,7 @@ def recall_options(
         since=_moment("since", since, time.min),
         until=_moment("until", until, time.max),
         as_of=_moment("as_of", as_of, time.max),
+        where=Filter.parse(where),
     )
 
 

@@ -140,7 +140,9 @@ class AsyncUserMemory(ScopedOperations):
                 - ``min_relevance``: least relevance, 0 to 1; the default is the method's;
                 - ``since``, ``until``: only what was said at or after, and at or before; a date is
                   the whole day in UTC;
-                - ``as_of``: what was known then: nothing said later, and no change made later.
+                - ``as_of``: what was known then: nothing said later, and no change made later;
+                - ``where``: only turns and memories with such metadata, such as
+                  ``{"channel": "web"}``; see :mod:`theanine.filters`.
 
         Raises:
             BadInput: the question is empty.

@@ -10,10 +10,11 @@ from typing import Protocol
 
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import SettingsError
+from theanine.filters import NO_FILTER, Filter
 from theanine.llm.chat import ScopedChat
+from theanine.retrieval.bounds import Bounds
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.retrieval.time_bounds import TimeBounds
 from theanine.types import (
     LOCAL_MODEL,
     ImportedMemory,
@@ -38,6 +39,7 @@ class RecallOptions:
         min_relevance: least relevance of a part, 0 to 1; None leaves it to the method.
         since, until: only what was said at or after, and at or before.
         as_of: recall what was known then: nothing said later, and no change made later.
+        where: only turns and memories whose metadata matches.
 
     Raises SettingsError for a value outside its range and for a time without a UTC offset.
     """
@@ -48,6 +50,7 @@ class RecallOptions:
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
+    where: Filter = NO_FILTER
 
     def __post_init__(self) -> None:
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
@@ -62,9 +65,9 @@ class RecallOptions:
                 raise SettingsError(f"{name} needs a UTC offset, such as {time.isoformat()}+00:00")
 
     @property
-    def times(self) -> TimeBounds:
-        """The bounds of time."""
-        return TimeBounds(since=self.since, until=self.until, as_of=self.as_of)
+    def bounds(self) -> Bounds:
+        """The bounds of time and metadata."""
+        return Bounds(since=self.since, until=self.until, as_of=self.as_of, where=self.where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +78,7 @@ class Context:
         scope: the user, agent and tenant that the memory belongs to.
         chat: the language model, or None; without one, every step has a local version.
         embedder: embeds texts.
-        index: the scope's memories, vectors, links and turns, within the bounds of time of
-            ``options``.
+        index: the scope's memories, vectors, links and turns, within the bounds of ``options``.
         rng: the only source of randomness.
         options: what this recall may return.
         reranking: reorders search results; None keeps their order.
@@ -139,7 +141,7 @@ class Method(Protocol):
 
     One whose parts have a calibrated ``relevance``, and which honors ``min_relevance``, has an
     attribute ``estimates_relevance`` that is true; ``min_relevance`` is refused for all others. The
-    client applies the bounds of time, through ``context.index``, and ``limit``.
+    client applies the bounds of time and metadata, through ``context.index``, and ``limit``.
     """
 
     @property

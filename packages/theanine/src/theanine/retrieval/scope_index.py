@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import EmbedderMismatch
+from theanine.filters import Filter
 from theanine.graph import Graph
 from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
+from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.retrieval.log_index import LogIndex
+from theanine.retrieval.metadata_column import MetadataColumn
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
@@ -55,6 +58,7 @@ class ScopeIndex:
         sessions: by number.
         marks: the latest mark of each memory that is no longer live, by memory id.
         approximate: search for scopes too large for exact search.
+        turn_metadata: metadata of the turns that :meth:`read_turn_metadata` has read.
     """
 
     def __init__(
@@ -85,6 +89,8 @@ class ScopeIndex:
         self._memories_of_turn: dict[int, list[int]] = {}
         self._recall_times: dict[int, list[datetime]] = {}
         self._known_at: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._metadata = MetadataColumn()
+        self.turn_metadata = MetadataColumn()
         # What was read from the store so far: the highest id or the count of each.
         self._read_memories = self._read_sessions = self._read_marks = self._read_recalls = 0
 
@@ -141,6 +147,8 @@ class ScopeIndex:
         self._ids.extend([memory.id for memory in memories])
         self._session_ids.extend([memory.session for memory in memories])
         self._times.extend([micros(memory.at) for memory in memories])
+        metadata = [(memory.id, memory.metadata) for memory in memories]
+        self._metadata.extend(metadata, memories[-1].id)
         codes = self._kind_codes
         self._kinds.extend([codes.setdefault(memory.kind, len(codes)) for memory in memories])
 
@@ -173,11 +181,11 @@ class ScopeIndex:
 
     @property
     def whole(self) -> ScopeIndex:
-        """The index without bounds of time."""
+        """The index without bounds."""
         return self
 
     def includes(self, memory: int) -> bool:
-        """Whether a memory is within the bounds of time, if there are any."""
+        """Whether a memory is within the bounds, if there are any."""
         return memory in self
 
     def memories_of_turn(self, turn: int) -> Sequence[int]:
@@ -224,6 +232,10 @@ class ScopeIndex:
         mask = np.ones(len(self), bool)
         mask[[self._positions[memory] for memory in self.marks if memory in self]] = False
         return mask
+
+    def metadata_mask(self, where: Filter) -> Mask:
+        """Return the mask of the memories whose metadata matches a filter."""
+        return self._metadata.mask(self._ids.values, where)
 
     def kind_mask(self, *kinds: str) -> Mask:
         """Return the mask of the memories of any of these kinds."""
@@ -333,6 +345,13 @@ class ScopeIndex:
         found = best if positions is None else positions[best]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
 
+    def candidate_mask(self, candidates: CandidateIndex) -> Mask | None:
+        """Return which candidates of the log are within the bounds; None for all.
+
+        Memories among them are looked up by :meth:`includes`.
+        """
+        return None
+
     async def log(self, embedder: Embedder) -> LogIndex:
         """Return the index of the log: all turns so far, and a model's statements."""
         await self._log.extend(self.state, embedder)
@@ -347,6 +366,14 @@ class ScopeIndex:
             turns = await self._store.turns(self.scope, ids=missing)
             self._turns.update({turn.id: turn for turn in turns})
         return [self._turns[turn] for turn in sorted(set(ids)) if turn in self._turns]
+
+    async def read_turn_metadata(self) -> None:
+        """Read the metadata of the turns so far, for :attr:`turn_metadata`."""
+        column, upto = self.turn_metadata, self.state.turns
+        if column.last < upto:
+            rows = await self._store.turn_metadata(self.scope, after=column.last, upto=upto)
+            # Another task may have added some of them during this read.
+            column.extend([row for row in rows if row[0] > column.last], max(upto, column.last))
 
     async def all_turns(self) -> list[Turn]:
         """Return every turn of the scope, in order of id."""

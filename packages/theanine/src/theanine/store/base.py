@@ -139,6 +139,15 @@ class Store(Protocol):
         """
         ...
 
+    async def turn_metadata(
+        self, scope: Scope, *, after: int = 0, upto: int | None = None
+    ) -> list[tuple[int, Metadata]]:
+        """Return numbers, above ``after`` and up to ``upto``, and metadata of turns that have any.
+
+        It includes their session's.
+        """
+        ...
+
     async def turns_with_recalls(self, scope: Scope, *, after: int = 0) -> list[Turn]:
         """Return turns numbered above ``after`` whose speaker was shown memories."""
         ...

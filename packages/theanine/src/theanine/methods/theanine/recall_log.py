@@ -64,8 +64,8 @@ async def recall_from_log(
     )
     current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
-    bounds = context.index if options.times else log
-    mask = options.times.mask(candidates.times) if options.times else None
+    bounds = context.index if options.bounds else log
+    mask = context.index.candidate_mask(candidates)
     ranked = [
         found
         for found in candidates.search(built, mask, without_turns=current)

@@ -20,7 +20,16 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from theanine.errors import StoreError
-from theanine.store.sql import commit, erase, integrity, journal, method_data, remembering, turns
+from theanine.store.sql import (
+    commit,
+    erase,
+    integrity,
+    journal,
+    listing,
+    method_data,
+    remembering,
+    turns,
+)
 from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import vectors as vector_rows
@@ -167,6 +176,7 @@ class SqlStore:
     scopes = _reading(turns.load_scopes)
     sessions = _reading(turns.load_sessions)
     turns_with_recalls = _reading(turns.load_turns_with_recalls)
+    turn_metadata = _reading(listing.load_turn_metadata)
 
     async def turns(
         self,

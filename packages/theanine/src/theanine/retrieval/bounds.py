@@ -1,4 +1,4 @@
-"""A scope's index within bounds of time: what was said then, and what was known on a day."""
+"""A scope's index within bounds: what was said when and where, and what was known on a day."""
 
 from __future__ import annotations
 
@@ -9,40 +9,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.clock import micros
+from theanine.filters import NO_FILTER, Filter
 from theanine.graph import Graph
+from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.query import Query
 from theanine.retrieval.scope_index import Mask, RetrievalMode, ScopeIndex
 from theanine.types import Mark, Memory, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeBounds:
-    """What was said when, and what was known when.
+class Bounds:
+    """What was said when and where, and what was known when.
 
     Attributes:
         since, until: only what was said at or after, and at or before; aware.
         as_of: only what was known then: nothing said later, and no change made later; aware.
+        where: only turns and memories whose metadata matches.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
+    where: Filter = NO_FILTER
 
     def __bool__(self) -> bool:
         """Whether anything is left out."""
-        return self.since is not None or self.latest is not None
+        return self.since is not None or self.latest is not None or bool(self.where)
 
     @property
     def latest(self) -> datetime | None:
         """The last moment that is searched; None for no bound."""
         return min((at for at in (self.until, self.as_of) if at is not None), default=None)
 
-    def includes(self, at: datetime) -> bool:
-        """Whether what was said at a time is within the bounds."""
-        latest = self.latest
-        return (self.since is None or at >= self.since) and (latest is None or at <= latest)
+    def includes(self, turn: Turn) -> bool:
+        """Whether a turn is within the bounds."""
+        since, latest = self.since, self.latest
+        return (
+            (since is None or turn.at >= since)
+            and (latest is None or turn.at <= latest)
+            and self.where.matches(turn.metadata)
+        )
 
-    def mask(self, times: NDArray[np.int64]) -> Mask:
+    def time_mask(self, times: NDArray[np.int64]) -> Mask:
         """Return which of some times, in microseconds since 1970, are within the bounds."""
         mask = np.ones(len(times), bool)
         if self.since is not None:
@@ -52,14 +60,16 @@ class TimeBounds:
         return mask
 
 
-async def bound_index(index: ScopeIndex, bounds: TimeBounds) -> ScopeIndex:
+async def bound_index(index: ScopeIndex, bounds: Bounds) -> ScopeIndex:
     """Return a view of an index in which nothing outside the bounds exists.
 
     A memory is in it if nothing that it may tell was said before ``since`` or after ``until`` and
-    ``as_of``; a link, if both of its memories are. With ``as_of``, a mark that was made later does
-    not hold yet.
+    ``as_of``, and if its metadata matches ``where``; a link, if both of its memories are. With
+    ``as_of``, a mark that was made later does not hold yet.
     """
     since, latest = bounds.since, bounds.latest
+    if bounds.where:
+        await index.read_turn_metadata()
     known_at = index.known_at
     mask = np.ones(len(known_at), bool)
     if latest is not None:
@@ -69,6 +79,8 @@ async def bound_index(index: ScopeIndex, bounds: TimeBounds) -> ScopeIndex:
         candidates = [index.memories[position] for position in np.flatnonzero(mask).tolist()]
         early = await _begun_before(since, candidates, index)
         mask &= ~np.isin(np.arange(len(mask)), early)
+    if bounds.where:
+        mask &= index.metadata_mask(bounds.where)[: len(mask)]
     return _BoundedIndex(index, mask, bounds)
 
 
@@ -95,7 +107,7 @@ class _BoundedIndex(ScopeIndex):
     It can be read, not extended. Memories that come after it are not in it.
     """
 
-    def __init__(self, whole: ScopeIndex, mask: Mask, bounds: TimeBounds) -> None:
+    def __init__(self, whole: ScopeIndex, mask: Mask, bounds: Bounds) -> None:
         self.__dict__.update(whole.__dict__)
         self._whole, self._mask, self._bounds = whole, mask, bounds
         links = whole.graph.links.values()
@@ -116,6 +128,13 @@ class _BoundedIndex(ScopeIndex):
     @property
     def whole(self) -> ScopeIndex:
         return self._whole
+
+    def candidate_mask(self, candidates: CandidateIndex) -> Mask:
+        mask = self._bounds.time_mask(candidates.times)
+        if where := self._bounds.where:
+            # A turn has its own metadata; a memory, which has turn 0, is looked up by `includes`.
+            mask &= self.turn_metadata.mask(candidates.turns, where) | (candidates.turns == 0)
+        return mask
 
     def includes(self, memory: int) -> bool:
         position = self.position(memory)
@@ -146,11 +165,11 @@ class _BoundedIndex(ScopeIndex):
         return super().search(query, k, mode, among=mask if among is None else mask & among)
 
     async def all_turns(self) -> list[Turn]:
-        return [turn for turn in await super().all_turns() if self._bounds.includes(turn.at)]
+        return [turn for turn in await super().all_turns() if self._bounds.includes(turn)]
 
     async def session_turns(self, session: int) -> list[Turn]:
         turns = await super().session_turns(session)
-        return [turn for turn in turns if self._bounds.includes(turn.at)]
+        return [turn for turn in turns if self._bounds.includes(turn)]
 
     async def recall_times(self) -> dict[int, list[datetime]]:
         recalls = await self._whole.recall_times()

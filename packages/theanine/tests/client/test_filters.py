@@ -1,0 +1,191 @@
+"""Filters by metadata: what they mean, and that recall keeps within them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theanine
+from theanine.errors import SettingsError
+from theanine.filters import Filter
+from theanine.methods.registry import names
+from theanine.types import History, Metadata, Scalar, Transcript, Utterance
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SCALARS: st.SearchStrategy[Scalar] = st.sampled_from(
+    [None, True, False, 0, 1, 2, 0.5, 1.0, "", "1", "app", "web"]
+)
+ORDERED = st.sampled_from([0, 1, 2, 0.5, "", "1", "web"])
+UNEQUAL = SCALARS | st.lists(SCALARS, min_size=1, max_size=2)
+COMPARISONS = st.fixed_dictionaries(
+    {}, optional={"<": ORDERED, "<=": ORDERED, ">": ORDERED, ">=": ORDERED, "!=": UNEQUAL}
+)
+WANTED: st.SearchStrategy[object] = st.one_of(
+    SCALARS, st.lists(SCALARS, min_size=1, max_size=3), COMPARISONS.filter(bool)
+)
+WHERE = st.fixed_dictionaries({}, optional={"channel": WANTED, "topic": WANTED})
+METADATA = st.fixed_dictionaries({}, optional={"channel": SCALARS, "topic": SCALARS})
+
+
+def kind(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "number" if isinstance(value, (int, float)) else type(value).__name__
+
+
+def same(one: Scalar, other: Scalar) -> bool:
+    return kind(one) == kind(other) and one == other
+
+
+def several(wanted: Any) -> list[Scalar]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def ordered(sign: str, one: Any, other: Any) -> bool:
+    if kind(one) != kind(other):
+        return False
+    return bool(
+        (sign == "<" and one < other)
+        or (sign == "<=" and one <= other)
+        or (sign == ">" and one > other)
+        or (sign == ">=" and one >= other)
+    )
+
+
+def expected(where: Mapping[str, Any], metadata: Metadata) -> bool:
+    """The reference: what the documents say, read literally."""
+    for key, wanted in where.items():
+        value = metadata.get(key)
+        if not isinstance(wanted, dict):
+            if not any(same(value, other) for other in several(wanted)):
+                return False
+            continue
+        comparisons: dict[str, Any] = wanted
+        for sign, bound in comparisons.items():
+            if value is None:
+                return False
+            if sign == "!=":
+                if any(same(value, other) for other in several(bound)):
+                    return False
+            elif not ordered(sign, value, bound):
+                return False
+    return True
+
+
+@given(where=WHERE, metadata=METADATA)
+@settings(max_examples=500)
+def test_a_filter_means_what_the_documents_say(where: Any, metadata: Metadata) -> None:
+    assert Filter.parse(where).matches(metadata) == expected(where, metadata)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ([("channel", "web")], "where must be a mapping such as"),
+        ({3: "web"}, "a key must be a string"),
+        ({"channel": []}, "where['channel'] is an empty list"),
+        ({"channel": {}}, "where['channel'] has no comparison; it takes <, <=, >, >=, !="),
+        ({"n": {"=>": 2}}, "it takes <, <=, >, >=, !=; did you mean"),
+        ({"n": {"between": 2}}, "has the comparison 'between'"),
+        ({"n": {">": [1, 2]}}, "where['n']['>'] must be one number or string"),
+        ({"n": {">": True}}, "must be one number or string, not True"),
+        ({"n": {">": None}}, "must be one number or string, not None"),
+        ({"n": float("inf")}, "where['n'] is inf"),
+        ({"at": START}, "write times with isoformat(), or use since= and until="),
+        ({"n": {"!=": {"a": 1}}}, "where['n']['!='] must be a string, number"),
+        ({"n": [["nested"]]}, "where['n'] must be a string, number"),
+    ],
+)
+def test_a_filter_without_a_meaning_is_refused(where: Any, message: str, tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as client, pytest.raises(SettingsError) as raised:
+        client.user("ana").recall("Anything?", where=where)
+    assert message in str(raised.value)
+
+
+def log_goats(
+    client: theanine.Client, metadata: list[Metadata], *, session: Metadata | None = None
+) -> None:
+    client.user("ana").log(
+        History(
+            name="ana",
+            transcripts=[
+                Transcript(
+                    key=f"s{number}",
+                    at=START + timedelta(days=number),
+                    turns=[
+                        Utterance(
+                            text=f"Goat number {number} of my herd is called Bella{number}.",
+                            speaker="ana",
+                            at=START + timedelta(days=number),
+                            metadata=own,
+                        )
+                    ],
+                    metadata=session or {},
+                )
+                for number, own in enumerate(metadata)
+            ],
+        )
+    )
+
+
+@pytest.mark.slow
+@given(metadata=st.lists(METADATA, min_size=1, max_size=8), where=WHERE, remember=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_recall_finds_all_that_matches_and_nothing_else(
+    metadata: list[Metadata], where: Any, *, remember: bool
+) -> None:
+    with TemporaryDirectory() as folder, theanine.open(f"{folder}/m.db") as client:
+        log_goats(client, metadata)
+        if remember:
+            client.remember()
+        found = client.user("ana").recall("Which goats are there?", budget=10_000, where=where)
+        matching = [number for number, own in enumerate(metadata, 1) if expected(where, own)]
+        assert [turn.id for turn in found.source_turns] == matching
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", sorted({*names()} - {"no-memory"}))
+def test_every_method_keeps_within_a_filter(method: str, tmp_path: Path) -> None:
+    metadata: list[Metadata] = [
+        {"channel": channel, "level": level}
+        for channel, level in product(["web", "app", "mail"], [1, 2])
+    ]
+    with theanine.open(str(tmp_path / "m.db"), method=method) as client:
+        log_goats(client, metadata)
+        client.remember()
+        ana = client.user("ana")
+        assert ana.recall("Which goats are there?", budget=10_000)
+        for where in ({"channel": "web"}, {"channel": ["web", "app"], "level": {">=": 2}}):
+            found = ana.recall("Which goats are there?", budget=10_000, where=where)
+            assert all(expected(where, turn.metadata) for turn in found.source_turns)
+            assert all(expected(where, memory.metadata) for memory in found.memories)
+        assert not ana.recall("Which goats are there?", where={"channel": "radio"})
+
+
+def test_a_filter_sees_turns_of_open_sessions_and_of_other_processes(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.db")
+    with theanine.open(path) as client, theanine.open(path) as other:
+        log_goats(client, [{}, {}], session={"channel": "web"})
+        ana = client.user("ana")
+        question, where = "Which goats are there?", {"channel": "web"}
+        assert len(ana.recall(question, where=where).source_turns) == 2
+        log_goats(other, [{}, {}, {}], session={"channel": "web"})
+        assert len(ana.recall(question, where=where).source_turns) == 3
+        assert not ana.recall(question, where={"channel": {"!=": "web"}})
+
+
+def test_a_filter_and_bounds_of_time_hold_together(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db")) as client:
+        log_goats(client, [{"channel": "web"}, {"channel": "app"}, {"channel": "web"}])
+        found = client.user("ana").recall(
+            "Which goats are there?", where={"channel": "web"}, since=START + timedelta(days=1)
+        )
+        assert [turn.id for turn in found.source_turns] == [3]
