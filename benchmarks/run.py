@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from figures import Bench, Figure
+from importing import importing
 from natural import natural
 from recalling import many_scopes, recalling
 from remembering import histories, sessions
@@ -27,6 +28,7 @@ BENCHES: Mapping[str, Bench] = {
     "sampling": sampling,
     "sessions": sessions,
     "histories": histories,
+    "importing": importing,
     "natural": natural,
     "recalling": recalling,
     "scopes": many_scopes,

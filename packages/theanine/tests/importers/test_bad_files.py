@@ -22,12 +22,15 @@ FILES: dict[str, tuple[bytes, str]] = {
     "empty list": (b"[]", "holds no items"),
     "broken": (b'[\n {"a": 1,}\n]', "broken JSON at line 2, column 10"),
     "cut": (b'[{"sample_id": "x", "conver', "broken JSON at column"),
-    "unknown": (b'{"a": {"b": 1}}', "unknown format; name it if it is one of jsonl, text"),
+    "unknown": (
+        b'{"a": {"b": 1}}',
+        'it looks like JSON with the keys "a". Name it .* one of jsonl, text',
+    ),
     "prose": (b"just some words", "unknown format"),
     "numbers": (b"[1, 2]", "unknown format"),
     "utf-16": ("Ana: hi".encode("utf-16"), "UTF-16"),
     "latin-1": ("Ana: h\u00e9".encode("latin-1"), "not UTF-8 at byte 6"),
-    "surrogate": (b'[{"sample_id": "\\ud800", "conversation": {}}]', "lone surrogate"),
+    "surrogate": (b'{"sample_id": "\\ud800", "conversation": {}}', "lone surrogate"),
 }
 
 
@@ -142,7 +145,7 @@ def test_two_different_sessions_of_one_name_are_an_error(tmp_path: Path) -> None
 
 
 def test_a_store_export_is_recognized(tmp_path: Path) -> None:
-    record = json.dumps({"type": "header", "version": 1}) + "\n"
+    record = json.dumps({"type": "theanine", "format": 2}) + "\n"
     dump = samples.save(tmp_path, "dump.jsonl", record + record)
     talk = samples.save(tmp_path, "talk.jsonl", samples.line(type="chat"))
     assert is_store_export(dump)

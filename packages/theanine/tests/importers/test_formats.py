@@ -149,15 +149,14 @@ def test_memorybank_has_one_session_per_day_with_the_assistant(tmp_path: Path) -
 def test_chatgpt_reads_the_current_branch_and_counts_what_it_omits(tmp_path: Path) -> None:
     history = only(samples.save(tmp_path, "conversations.json", samples.chatgpt()))
     (session,) = history.transcripts
-    assert (history.name, session.key) == ("chatgpt", "Boats (c-1)")
-    assert [(t.key, t.role, t.text) for t in session.turns] == [
-        ("u1", "user", "See this."),
+    assert (history.name, session.key) == ("chatgpt", "c-1")
+    assert [(t.key, t.role, t.full_text) for t in session.turns] == [
+        ("u1", "user", "See this. [shares a picture]"),
         ("a1", "assistant", "I see."),
         ("u2", "user", "Thanks."),
     ]
     assert history.notes == {
         "system and tool messages left out": 1,
-        "parts that are not text left out": 1,
         "turns moved to keep time order": 1,
         "hidden messages left out": 1,
         "turns without a time": 1,
@@ -170,7 +169,7 @@ def test_chatgpt_export_folders(tmp_path: Path) -> None:
     more[0]["id"] = "c-2"
     samples.save(tmp_path, "conversations-001.json", more)
     samples.save(tmp_path, "user.json", {})
-    assert [t.key for t in only(tmp_path).transcripts] == ["Boats (c-1)", "Boats (c-2)"]
+    assert [t.key for t in only(tmp_path).transcripts] == ["c-1", "c-2"]
 
 
 def test_beam_has_one_session_per_batch(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
@@ -18,15 +18,19 @@ from theanine.cli.options import ModelOptions, expand_options
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize, visible
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import is_store_export, read_histories
+from theanine.importers import ImportedHistories, is_store_export, read_histories
 
 STANDARD_INPUT = "-"
+_MAX_SPEAKERS = 8
 
 
 @expand_options
 def import_(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="Files or folders; `-` is standard input.")
+        list[str],
+        typer.Argument(
+            metavar="FILE…", help="Files, zip archives or folders; `-` is standard input."
+        ),
     ],
     options: ModelOptions,
     user: Annotated[
@@ -35,13 +39,20 @@ def import_(
             "--user", metavar="NAME", help="User to import into (default: from the file)."
         ),
     ] = None,
+    speaker: Annotated[
+        str | None,
+        typer.Option(
+            "--speaker",
+            metavar="NAME",
+            help="Speaker who is the user; names the user of a chat without names.",
+        ),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval or "
-            "memories (default: detected).",
+            help="Format, such as chatgpt, whatsapp or notes (default: detected).",
         ),
     ] = None,
     memories: Annotated[
@@ -49,6 +60,9 @@ def import_(
     ] = False,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Import valid items and report the others.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what would be imported.")
     ] = False,
     zone: Annotated[
         str | None,
@@ -63,13 +77,14 @@ def import_(
 ) -> None:
     """Import conversations with their own dates, speakers and order, and remember them.
 
-    The format is detected. Importing a file twice is the same as importing it once. An export of
-    `theanine export` is restored without loss.
+    Reads exports of chat services and messengers, mail, notes and transcripts: see
+    docs/formats.md. The format is detected. Importing a file again, or a later export, adds only
+    what is new. An export of `theanine export` is restored without loss.
 
     \b
-    theanine import talks.jsonl --user ana
-    theanine import conversations.json          (the export of ChatGPT)
-    theanine import locomo10.json --memories
+    theanine import chatgpt-export.zip --dry-run
+    theanine import chatgpt-export.zip --user ana
+    theanine import "WhatsApp Chat with Bo.zip" --speaker Ana --zone Europe/Zagreb
     cat talks.jsonl | theanine import - --user ana --keep-going
     """
     timezone = None if zone is None else _parse_zone(zone)
@@ -79,31 +94,76 @@ def import_(
         "zone": timezone,
         "start": None if start is None else start.replace(tzinfo=timezone or UTC),
         "keep_going": keep_going,
+        "speaker": speaker,
     }
+    if dry_run:
+        for file in files:
+            _preview(file, user, reading)
+        return
     notify_once = cache(options.notify_if_local)
     complete = True
     with options.open(create=True) as client:
         for file in files:
-            source = sys.stdin if file == STANDARD_INPUT else Path(file)
-            if is_store_export(source):
+            if is_store_export(_source(file)):
                 _restore(client, file, user)
                 continue
-            reader = read_histories(source, **reading)
-            names = [history.name for history in reader.histories]
-            if user is not None and len(names) > 1:
-                raise SettingsError(
-                    f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out "
-                    "--user to import each under its own name"
-                )
+            reader = _read(file, user, reading)
             notify_once()
             for history in reader.histories:
                 complete = _remember(client, history, user) and complete
-            for note, count in reader.notes.items():
-                print(visible(f"{file}: {count} × {note}"), file=sys.stderr)
-            for item in reader.rejected:
-                print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
+            _show_notes(file, reader)
     if not complete:
         raise typer.Exit(1)
+
+
+def _source(file: str) -> Path | TextIO:
+    return sys.stdin if file == STANDARD_INPUT else Path(file)
+
+
+def _read(file: str, user: str | None, reading: dict[str, Any]) -> ImportedHistories:
+    reader = read_histories(_source(file), **reading)
+    names = [history.name for history in reader.histories]
+    if user is not None and len(names) > 1:
+        raise SettingsError(
+            f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out "
+            "--user to import each under its own name"
+        )
+    return reader
+
+
+def _preview(file: str, user: str | None, reading: dict[str, Any]) -> None:
+    """Print what an import of a file would bring in."""
+    if is_store_export(_source(file)):
+        print(visible(f"{file}: the export of a whole store; it would be restored"))
+        return
+    reader = _read(file, user, reading)
+    print(visible(f"{file}: {reader.format}"))
+    for history in reader.histories:
+        speakers = Counter(turn.speaker for each in history.transcripts for turn in each.turns)
+        days = [turn.at.date() for each in history.transcripts for turn in each.turns]
+        memories = sum(len(each.memories) for each in history.transcripts)
+        sessions = pluralize(len(history.transcripts), "sessions")
+        counts = f"{sessions}, {pluralize(len(days), 'turns')}"
+        counts += f", {pluralize(memories, 'memories')}" if memories else ""
+        dated = days and all(each.dated for each in history.transcripts)
+        span = f", {min(days)} to {max(days)}" if dated else ", without dates"
+        print(visible(f"{user or history.name}: {counts}{span}"))
+        if speakers:
+            print(visible(f"  speakers: {_most_common(speakers)}"))
+    _show_notes(file, reader)
+
+
+def _most_common(counts: Counter[str]) -> str:
+    listed = ", ".join(f"{name} ({count})" for name, count in counts.most_common(_MAX_SPEAKERS))
+    more = len(counts) - _MAX_SPEAKERS
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def _show_notes(file: str, reader: ImportedHistories) -> None:
+    for note, count in reader.notes.items():
+        print(visible(f"{file}: {count} × {note}"), file=sys.stderr)
+    for item in reader.rejected:
+        print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
 
 
 def _restore(client: Client, file: str, user: str | None) -> None:
@@ -128,8 +188,11 @@ def _remember(client: Client, history: History, user: str | None) -> bool:
     memory = client.user(user or history.name)
     report = memory.log(history)
     name = visible(report.user)
-    with progress(len(memory.pending()), report.user) as step:
-        sessions = memory.remember(progress=lambda _: step())
+    # In turns, not sessions: those differ so much in length that an estimate would jump about.
+    turns = {session.id: session.turn_count for session in memory.sessions()}
+    pending = sum(turns.get(session.session, 0) for session in memory.pending())
+    with progress(pending, report.user) as step:
+        sessions = memory.remember(progress=lambda done: step(count=turns.get(done.session, 0)))
     new_sessions = pluralize(report.sessions_new, "new sessions")
     new_turns = pluralize(report.turns_new, "new turns")
     new_memories = pluralize(sum(session.memories for session in sessions), "new memories")

@@ -76,15 +76,16 @@ def write_text(file: Path, text: str) -> None:
 def progress(length: int, label: str = "") -> Generator[Callable[..., None]]:
     """Show a progress bar on standard error if that is a terminal.
 
-    Yields a function to call after each of ``length`` steps; it takes a new label.
+    Yields a function to call after each step; it takes a new label, and ``count`` if the step is
+    more than one of ``length``.
     """
     hidden = not sys.stderr.isatty()  # elsewhere the bar would leave its bare label behind
     with typer.progressbar(
         length=length, label=visible(label), hidden=hidden, file=sys.stderr
     ) as bar:
 
-        def step(label: str = "") -> None:
+        def step(label: str = "", count: int = 1) -> None:
             bar.label = visible(label) or bar.label
-            bar.update(1)
+            bar.update(count)
 
         yield step

@@ -12,20 +12,26 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar
 
 from theanine.errors import BadInput
 from theanine.importers.dates import formatted_time
+from theanine.importers.folder import Folder
+from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, as_object, check, parse
-from theanine.importers.source import Source, decode
-from theanine.types import History, ImportedMemory, Transcript, Utterance
+from theanine.importers.source import STANDARD_INPUT, Source, decode
+from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 T = TypeVar("T")
 
-Kind = Literal["lines", "json", "text"]
-"""The syntax of a source: a JSON value a line, one JSON value, or plain text."""
+Kind = Literal["lines", "json", "text", "sqlite"]
+"""The syntax of a source: a JSON value a line, one JSON value, plain text, or a database."""
 
 ZONELESS = "dates without a zone"
+
+
+SPEAKERS: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
+"""Speakers' names in a chat that has only roles."""
 
 
 class Rejected(NamedTuple):
@@ -43,6 +49,7 @@ class Options:
     start: datetime | None = None
     memories: bool = False
     name: str | None = None
+    speaker: str | None = None
 
     @property
     def local(self) -> tzinfo:
@@ -57,9 +64,11 @@ class Intake:
     Attributes:
         kind: its syntax.
         options: the caller's options.
-        document: the parsed JSON of a source of kind ``json``.
-        first: the first JSON object in it (of a list: its first item), or empty.
+        folder: the folder or archive that it is from, or None.
+        first: the first JSON object in it (of a list: its first item), or empty; of a large one
+            only its beginning.
         lines: the first lines of a plain text that aren't blank.
+        seen: ids that were read from any file of the same import; for formats that repeat turns.
         notes: oddities of the history that is being read, counted.
         faults: the items that couldn't be read so far.
     """
@@ -67,9 +76,10 @@ class Intake:
     source: Source
     kind: Kind
     options: Options
-    document: object = None
+    folder: Folder | None = None
     first: Mapping[str, object] = field(default_factory=dict[str, object])
     lines: Sequence[str] = ()
+    seen: set[str] = field(default_factory=set[str])
     notes: Counter[str] = field(default_factory=Counter[str])
     faults: list[Rejected] = field(default_factory=list[Rejected])
 
@@ -83,7 +93,16 @@ class Intake:
         """The name of a history that has none in the source."""
         if self.options.name:
             return self.options.name
-        return self.source.path.stem if self.source.path else "stdin"
+        return "stdin" if self.source.name == STANDARD_INPUT else self.source.stem
+
+    def speaker_of(self, role: Role) -> str:
+        """Return the speaker of a turn in a chat that has only roles."""
+        return (self.options.speaker if role == "user" else None) or SPEAKERS[role]
+
+    def part(self, name: str, *transcripts: Transcript) -> History:
+        """Return a part of a history, with the notes since the previous part."""
+        notes, self.notes = self.notes, Counter()
+        return History(name=name, transcripts=transcripts, notes=dict(+notes))
 
     @contextmanager
     def catching(self) -> Generator[None]:
@@ -103,10 +122,12 @@ class Intake:
                     value = parse(decode(line, where, offset).strip(), where)
                     yield where, as_object(value, where)
             return
-        document = self.document
-        is_list = isinstance(document, list)
-        for i, item in enumerate(cast("list[object]", document) if is_list else [document]):
-            where = f"{self.name}, [{i}]" if is_list else self.name
+        if not self.source.head.lstrip().startswith(b"["):
+            with self.catching():
+                yield self.name, as_object(parse(self.source.text(), self.name), self.name)
+            return
+        for (index,), item in select(self.source.stream(), self.name, ITEMS):
+            where = f"{self.name}, [{index}]"
             with self.catching():
                 yield where, as_object(item, where)
 
@@ -221,6 +242,10 @@ def history(name: str, transcripts: Iterable[Transcript], notes: Counter[str]) -
     return History(name=name, transcripts=ordered, notes=dict(+notes))
 
 
+def _none(_: Folder) -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A file format of histories.
@@ -229,10 +254,15 @@ class Format:
         name: its name for ``--format``.
         sniff: whether a source is of this format, by its ``kind``, ``first`` and ``lines``.
         read: yields the histories of a source.
+            A long history can come in several parts of the same name.
         memories: whether it can hold memories.
+        pick: the files of this format in a folder or an archive, in the order of reading.
+        kind: the syntax of its sources, if they all have the same and it isn't JSON.
     """
 
     name: str
     sniff: Callable[[Intake], bool]
     read: Callable[[Intake], Iterator[History]]
     memories: bool = False
+    pick: Callable[[Folder], Sequence[str]] = _none
+    kind: Kind | None = None

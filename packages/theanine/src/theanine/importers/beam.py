@@ -9,9 +9,11 @@ file's folder, as the file of each chat is called ``chat.json``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from theanine.importers.base import Format, Intake
+from theanine.importers.folder import Folder
 from theanine.importers.schema import Item, Object, Text, as_object, check, require_storable
 from theanine.importers.timestamps import ChatTurn, UntimedSession, UntimedTurn, make_history
 from theanine.types import History
@@ -71,10 +73,27 @@ def _session(intake: Intake, key: str, record: Object, where: str) -> UntimedSes
     return UntimedSession(key, turns, where, at)
 
 
+def _pick(folder: Folder) -> Sequence[str]:
+    """Return the file of each chat, or its truncated version if there is one."""
+
+    def number(name: str) -> tuple[int, str]:
+        chat = PurePosixPath(name).parent.name
+        return (int(chat) if chat.isdecimal() else 0, chat)
+
+    # The published name of the truncated chats is misspelled.
+    short = {name: name.removesuffix("chat.json") + "chat_trunecated.json" for name in folder.names}
+    return [
+        short[name] if short[name] in short else name
+        for name in sorted(folder.select("chat.json"), key=number)
+        if name.count("/") < 2
+    ]
+
+
 FORMAT = Format(
     name="beam",
     sniff=lambda intake: (
         {"turns", "batch_number"} <= intake.first.keys() or _holds_plans(intake.first)
     ),
     read=_read,
+    pick=_pick,
 )

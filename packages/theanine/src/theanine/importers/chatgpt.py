@@ -1,10 +1,20 @@
-"""ChatGPT's export, ``conversations.json``: a list of conversations, each a tree of messages.
+"""ChatGPT's export: the zip archive as it comes, or ``conversations.json`` from it.
 
-``[{"id", "title", "create_time", "current_node", "mapping": {node: {"parent", "message":
-{"author": {"role"}, "create_time", "content": {"content_type", "parts"}, "metadata"}}}}]``. Each
-conversation becomes a session, all in one history; of its tree, the branch that ends at
-``current_node`` is read. Content that isn't text, and messages that are hidden or of the system
-or of tools, are left out and counted.
+A list of conversations, each a tree of messages::
+
+    [{"id", "title", "create_time", "current_node", "mapping": {node: {"parent", "message":
+      {"author": {"role"}, "create_time", "content": {"content_type", "parts"}, "metadata"}}}}]
+
+Exports since 2026 are split into ``conversations-000.json``, ``conversations-001.json`` and so
+on. Each conversation becomes a session, all in one history; of its tree, the branch that ends at
+``current_node`` is read. What was said aloud is in parts of the type ``audio_transcription``, next
+to pointers to the sound, and is read as text; pictures and files are noted as attachments. Other
+content that isn't text, and messages that are hidden or of the system or of tools, are left out and
+counted.
+
+Sources: skillsynchq/txcript ``docs/formats/chatgpt.md`` and mitkury/chatgpt-export-parser
+``docs/chatgpt-data-export-format.md``. Exports of version 0.1 were real, voice and splits are as
+published loaders show them.
 """
 
 from __future__ import annotations
@@ -14,13 +24,22 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import Format, Intake, SessionBuilder, history
+from theanine.importers.base import Format, Intake, SessionBuilder
 from theanine.importers.dates import epoch_time
-from theanine.importers.schema import Item, Object, Text, as_object, check, require_storable
-from theanine.importers.timestamps import SPEAKERS
-from theanine.types import History, Role, Transcript, Utterance
+from theanine.importers.schema import (
+    Item,
+    Object,
+    Text,
+    as_object,
+    check,
+    is_object,
+    objects_in,
+    require_storable,
+)
+from theanine.types import History, Role, Utterance
 
-_TEXT_TYPES = ("text", "multimodal_text")
+_TEXT_TYPES = ("text", "multimodal_text", None)
+_AUDIO = ("audio_asset_pointer", "real_time_user_audio_video_asset_pointer")
 
 
 class _Conversation(Item):
@@ -33,20 +52,20 @@ class _Conversation(Item):
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    transcripts: list[Transcript] = []
+    name = intake.options.name or "chatgpt"
     for where, record in intake.records():
         with intake.catching():
             conversation = check(_Conversation, record, where)
             title = (conversation.title or "").strip() or "untitled"
-            id = conversation.conversation_id or conversation.id
-            session = SessionBuilder(f"{title} ({id})" if id else title, intake.notes)
+            session = SessionBuilder(
+                conversation.conversation_id or conversation.id or title, intake.notes
+            )
             _add_turns(intake, session, conversation, where)
             if session:
-                transcripts.append(session.build())
+                yield intake.part(name, session.build())
             else:
                 intake.notes["conversations without text"] += 1
-    if transcripts:
-        yield history(intake.options.name or "chatgpt", transcripts, intake.notes)
+    yield intake.part(name)
 
 
 def _add_turns(
@@ -59,10 +78,13 @@ def _add_turns(
             # By hand: an export has very many messages, and a model would take twice the time.
             message = as_object(item, at_node)
             role = _role(message, at_node, notes)
-            text = _text(message, at_node, notes) if role else ""
-            if role and text:
+            text, attachment = _content(message, at_node, notes) if role else ("", "")
+            if role and (text or attachment):
                 at = _time(message, previous if session else None, previous, at_node, notes)
-                turn = Utterance(text=text, speaker=SPEAKERS[role], at=at, role=role, key=node)
+                speaker = intake.speaker_of(role)
+                turn = Utterance(
+                    text=text, speaker=speaker, at=at, role=role, key=node, attachment=attachment
+                )
                 session.add(turn, at_node)
                 previous = at
 
@@ -103,17 +125,41 @@ def _role(message: Object, where: str, notes: Counter[str]) -> Role | None:
     return None
 
 
-def _text(message: Object, where: str, notes: Counter[str]) -> str:
+def _content(message: Object, where: str, notes: Counter[str]) -> tuple[str, str]:
+    """Return the text of a message and what was attached to it."""
     content = as_object(message.get("content"), f"{where}, content")
     if content.get("content_type") not in _TEXT_TYPES:
         notes["messages without text left out"] += 1
-        return ""
+        return "", ""
     parts = check(list[object], content.get("parts") or [], f"{where}, content.parts")
-    texts = [part for part in parts if isinstance(part, str)]
-    notes["parts that are not text left out"] += len(parts) - len(texts)
+    texts: list[str] = []
+    pictures = 0
+    for part in parts:
+        kind = part.get("content_type") if is_object(part) else None
+        if isinstance(part, str):
+            texts.append(part)
+        elif is_object(part) and kind == "audio_transcription":
+            texts.append(check(str, part.get("text") or "", f"{where}, content.parts"))
+        elif kind == "image_asset_pointer":
+            pictures += 1
+        elif kind not in _AUDIO:  # the sound of a transcript is no loss
+            notes["parts that are not text left out"] += 1
     text = require_storable("\n".join(text for text in texts if text.strip()), where)
-    notes["empty messages left out"] += not parts or (len(texts) == len(parts) and not text)
-    return text
+    notes["empty messages left out"] += not text and not pictures
+    attachments = ["a picture" if pictures == 1 else f"{pictures} pictures"] if pictures else []
+    attachments += _file_names(message, where)
+    return text, require_storable(", ".join(attachments), where)
+
+
+def _file_names(message: Object, where: str) -> list[str]:
+    """Return the names of the files that were uploaded with a message, pictures apart."""
+    metadata = as_object(message.get("metadata") or {}, f"{where}, metadata")
+    names: list[str] = []
+    for file in objects_in(metadata.get("attachments")):
+        if not str(file.get("mime_type") or "").startswith("image/"):
+            name = file.get("name")
+            names.append(f'the file "{name}"' if isinstance(name, str) else "a file")
+    return names
 
 
 def _time(
@@ -140,4 +186,5 @@ FORMAT = Format(
     name="chatgpt",
     sniff=lambda intake: isinstance(intake.first.get("mapping"), dict),
     read=_read,
+    pick=lambda folder: folder.select("conversations.json", "conversations-*.json"),
 )

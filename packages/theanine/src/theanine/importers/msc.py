@@ -8,14 +8,18 @@ no speaker belong alternately to Speaker 1 and Speaker 2. Personas are not read.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import timedelta
 
 from theanine.importers.base import Format, Intake, each_record
 from theanine.importers.dates import parse_duration
+from theanine.importers.folder import Folder
 from theanine.importers.schema import Filled, Item, Object, Text, check
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
 from theanine.types import History
 
+_FILE = re.compile(r"session_(\d{1,6})/[^/]+\.jsonl")
 _SPEAKERS = ("Speaker 1", "Speaker 2")
 
 
@@ -71,8 +75,15 @@ def _turns(intake: Intake, dialog: _Dialog, where: str) -> list[UntimedTurn]:
     return turns
 
 
+def _pick(folder: Folder) -> Sequence[str]:
+    """Return the files ``session_N/*.jsonl``, the longest histories first."""
+    files = [(int(match[1]), name) for name in folder.names if (match := _FILE.fullmatch(name))]
+    return [name for _, name in sorted(files, key=lambda file: (-file[0], file[1]))]
+
+
 FORMAT = Format(
     name="msc",
     sniff=lambda intake: {"dialog", "previous_dialogs"} <= intake.first.keys(),
     read=each_record(_read),
+    pick=_pick,
 )

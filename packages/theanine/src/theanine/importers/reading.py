@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -13,9 +14,13 @@ from theanine.errors import BadInput, SettingsError
 from theanine.importers import beam, cc, chatgpt, jsonl, locomo, longmemeval, memorybank, msc, text
 from theanine.importers import memories as memories_format
 from theanine.importers.base import Format, Intake, Kind, Options, Rejected
+from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
+from theanine.importers.folder import Directory, Folder, Zip, is_zip
+from theanine.importers.json_stream import preview
 from theanine.importers.schema import Object, as_object, is_object, parse
-from theanine.importers.source import Source, files_in, opened, starts_export
-from theanine.types import History, Transcript
+from theanine.importers.source import Source, opened, starts_export
+from theanine.importers.spool import Spool
+from theanine.types import History
 
 _MODULES = (
     *(jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval),
@@ -24,7 +29,14 @@ _MODULES = (
 FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """The formats by name."""
 
+_GUESSED = (text.FORMAT,)
+_DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
+"""The formats in the order of detection: those that many texts look like come last."""
+
 _MAX_LISTED = 20
+_HEAD_LINES = 40
+TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".eml", ".mbox")
+_BRACKETED_DATE = re.compile(r"\[\d{1,4}([./-])\d{1,2}\1\d{1,4}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +65,11 @@ def read_histories(
     start: datetime | None = None,
     keep_going: bool = False,
     name: str | None = None,
+    speaker: str | None = None,
 ) -> ImportedHistories:
-    """Read the histories of a file, a folder or an open text stream such as standard input.
+    """Read the histories of a file, a zip archive, a folder or an open stream.
+
+    Memory is bounded: sessions are kept in a temporary file and read when they are needed.
 
     Args:
         format: a name in ``FORMATS``; None detects it.
@@ -65,6 +80,8 @@ def read_histories(
             dated. None puts them on a calendar from 2000-01-01 as undated.
         keep_going: read the valid items and report the others in ``rejected``.
         name: name of a history that has none in the source.
+        speaker: the user's name among the speakers of the source; in a chat that names no
+            speakers, the name to give the user.
 
     Raises:
         BadInput: the source is empty, unreadable or of no known format; or an item in it is
@@ -76,54 +93,68 @@ def read_histories(
         raise SettingsError(f'unknown format "{format}"; known: {", ".join(FORMATS)}')
     if start is not None and start.utcoffset() is None:
         raise SettingsError("start has no UTC offset; give one, such as 2024-05-08T00:00+02:00")
-    options = Options(zone=zone, start=start, memories=memories, name=name)
-    sources: Sequence[Path | TextIO] = [source]
-    if isinstance(source, Path) and source.is_dir():
-        sources = files_in(source)
-    parts = [_read(part, format, options) for part in sources]
-    rejected = [item for part in parts for item in part.rejected]
-    histories = _merge([history for part in parts for history in part.histories], rejected)
+    options = Options(zone=zone, start=start, memories=memories, name=name, speaker=speaker)
+    spool = Spool()
+    rejected: list[Rejected] = []
+    formats: list[str] = []
+    for intake, candidates in _intakes(source, FORMATS[format] if format else None, options):
+        chosen = _detect(intake, candidates)
+        if memories and not chosen.memories:
+            able = ", ".join(each.name for each in FORMATS.values() if each.memories)
+            raise SettingsError(
+                f"the format {chosen.name} holds no memories ({able} can); import it without "
+                "--memories"
+            )
+        formats.append(chosen.name)
+        parts = 0
+        for part in chosen.read(intake):
+            rejected += spool.add(part)
+            parts += 1
+        if not parts and not intake.faults:
+            raise BadInput(f"no conversation in it (read as {chosen.name})", intake.name)
+        rejected += intake.faults
     if rejected and not keep_going:
         raise _refusal(rejected)
+    histories = spool.histories()
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
-        format=parts[0].format, histories=histories, rejected=rejected, notes=dict(notes)
+        format=formats[0], histories=histories, rejected=rejected, notes=dict(notes)
     )
 
 
-def _merge(histories: Sequence[History], rejected: list[Rejected]) -> list[History]:
-    """Merge histories of the same name; of sessions with the same key, keep the first.
+def _intakes(
+    origin: Path | TextIO, format: Format | None, options: Options
+) -> Iterator[tuple[Intake, Sequence[Format]]]:
+    """Yield each file to read, with the formats that it can have."""
+    if isinstance(origin, Path) and origin.is_dir():
+        yield from _intakes_in(Directory(origin), format, options)
+        return
+    with opened(origin) as source:
+        if is_zip(source):
+            yield from _intakes_in(Zip(source), format, options)
+        else:
+            yield _intake(source, format, options), [format] if format else _DETECTED
 
-    The files of a folder overlap. Sessions with the same key but other turns are rejected; their
-    times may differ.
-    """
-    merged: dict[str, dict[str, Transcript]] = {}
-    notes: dict[str, Counter[str]] = {}
-    for history in histories:
-        sessions = merged.setdefault(history.name, {})
-        has_new = False
-        for transcript in history.transcripts:
-            first = sessions.setdefault(transcript.key, transcript)
-            has_new = has_new or first is transcript
-            if first is not transcript and _content(first) != _content(transcript):
-                where = f"{history.name}, session {transcript.key}"
-                reason = "the name of two sessions with different turns; give each its own"
-                rejected.append(Rejected(where, reason))
-        if has_new:
-            notes[history.name] = notes.get(history.name, Counter()) + Counter(history.notes)
-    return [
-        History(
-            name=name,
-            transcripts=sorted(sessions.values(), key=lambda t: t.at),
-            notes=dict(notes[name]),
-        )
-        for name, sessions in merged.items()
+
+def _intakes_in(
+    folder: Folder, format: Format | None, options: Options
+) -> Iterator[tuple[Intake, Sequence[Format]]]:
+    picked = [
+        (each, names)
+        for each in ([format] if format else _DETECTED)
+        if (names := each.pick(folder))
     ]
-
-
-def _content(transcript: Transcript) -> tuple[object, ...]:
-    turns = [(turn.speaker, turn.full_text) for turn in transcript.turns]
-    return turns, list(transcript.memories)
+    if not picked:
+        raise BadInput(describe_folder(folder), folder.name)
+    names = picked[0][1]
+    candidates = [each for each, others in picked if not set(names).isdisjoint(others)]
+    seen: set[str] = set()
+    for name in names:
+        with folder.open(name) as source:
+            if source.head.strip():
+                intake = _intake(source, format, options)
+                intake.folder, intake.seen = folder, seen
+                yield intake, candidates if format else [*candidates, *_DETECTED]
 
 
 def _refusal(rejected: Sequence[Rejected]) -> BadInput:
@@ -137,61 +168,50 @@ def _refusal(rejected: Sequence[Rejected]) -> BadInput:
     )
 
 
-def _read(origin: Path | TextIO, name: str | None, options: Options) -> ImportedHistories:
-    with opened(origin) as source:
-        head = source.peek(5)
-        if not head:
-            raise BadInput("the file is empty; nothing to import", source.name)
-        if name is None and starts_export(source):
-            raise BadInput(
-                "this is the export of a whole store, not of conversations; restore it instead",
-                source.name,
-            )
-        intake = _intake(source, _kind(source, head, name), head, options)
-        format = FORMATS[name] if name else _detect(intake)
-        if options.memories and not format.memories:
-            able = ", ".join(each.name for each in FORMATS.values() if each.memories)
-            raise SettingsError(
-                f"the format {format.name} holds no memories ({able} can); import it without "
-                "--memories"
-            )
-        histories = list(format.read(intake))
-    if not histories and not intake.faults:
-        raise BadInput(f"no conversation in it (read as {format.name})", source.name)
-    return ImportedHistories(format=format.name, histories=histories, rejected=intake.faults)
+def _intake(source: Source, format: Format | None, options: Options) -> Intake:
+    intake = Intake(source, _kind(source, format), options)
+    if intake.kind == "sqlite":
+        return intake
+    head = source.peek(_HEAD_LINES)
+    if not head:
+        raise BadInput("the file is empty; nothing to import", source.name)
+    if format is None and starts_export(source):
+        raise BadInput(
+            "this is the export of a whole store, not of conversations; restore it instead",
+            source.name,
+        )
+    if intake.kind == "text":
+        intake.lines = head
+    elif intake.kind == "lines":
+        intake.first = next((record for line in head if (record := _object(line))), intake.first)
+    else:
+        document = preview(source.stream(), source.name)
+        if document in ([], {}):
+            raise BadInput("the file holds no items; nothing to import", source.name)
+        items = cast("list[object]", document) if isinstance(document, list) else [document]
+        intake.first = next((item for item in items if is_object(item)), intake.first)
+    return intake
 
 
-def _kind(source: Source, head: Sequence[str], name: str | None) -> Kind:
-    """Return the syntax by the format's name, the file's suffix and the first lines."""
-    first = head[0]
-    is_text = source.suffix in (".txt", ".md") and _object(first) is None
-    if name == "text" or (name is None and is_text):  # MSC calls its JSON Lines .txt
-        return "text"
-    if first.startswith("["):
+def _kind(source: Source, format: Format | None) -> Kind:
+    """Return the syntax by the format, the first bytes, the file's suffix and the first lines."""
+    if format is not None and format.kind is not None:
+        return format.kind
+    if source.head.startswith(SQLITE_MAGIC):
+        return "sqlite"
+    head = source.peek(2)
+    first = head[0] if head else ""
+    if format is None and source.suffix in TEXT_SUFFIXES and _object(first) is None:
+        return "text"  # MSC calls its JSON Lines .txt
+    if first.startswith("[") and not _BRACKETED_DATE.match(first):
         return "json"
-    if name == "jsonl" or (name is None and source.suffix in (".jsonl", ".ndjson")):
+    if format is None and source.suffix in (".jsonl", ".ndjson"):
         return "lines"
     if not first.startswith("{"):
-        return "json" if name else "text"
+        return "json" if format else "text"
     if len(head) > 1 and (head[1].startswith("{") or _object(first) is not None):
         return "lines"
     return "json"
-
-
-def _intake(source: Source, kind: Kind, head: Sequence[str], options: Options) -> Intake:
-    intake = Intake(source, kind, options)
-    if kind == "text":
-        intake.lines = head
-        return intake
-    if kind == "lines":
-        intake.first = next((record for line in head if (record := _object(line))), intake.first)
-        return intake
-    intake.document = document = parse(source.text(), source.name)
-    if document in ([], {}):
-        raise BadInput("the file holds no items; nothing to import", source.name)
-    items = cast("list[object]", document) if isinstance(document, list) else [document]
-    intake.first = next((item for item in items if is_object(item)), intake.first)
-    return intake
 
 
 def _object(line: str) -> Object | None:
@@ -201,14 +221,17 @@ def _object(line: str) -> Object | None:
         return None
 
 
-def _detect(intake: Intake) -> Format:
-    for format in FORMATS.values():
+def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
+    """Return the one format that is possible, or the first that recognizes the source."""
+    if len(candidates) == 1:
+        return candidates[0]
+    for format in candidates:
         if format.sniff(intake):
             return format
     if intake.kind == "lines" and not intake.first:
-        return jsonl.FORMAT
+        return FORMATS["jsonl"]
     raise BadInput(
-        f"unknown format; name it if it is one of {', '.join(FORMATS)}, "
-        "or write it as JSON Lines or as Speaker: text",
+        f"unknown format: it looks like {describe(intake)}. Name it with --format if it is one of "
+        f"{', '.join(FORMATS)}, or write it as JSON Lines or as Speaker: text",
         intake.name,
     )

@@ -75,6 +75,15 @@ def as_object(value: object, where: str) -> Object:
     return value
 
 
+def objects_in(value: object) -> list[Object]:
+    """Return the objects of a parsed JSON list; empty for any other value."""
+    return (
+        [item for item in cast("list[object]", value) if is_object(item)]
+        if (isinstance(value, list))
+        else []
+    )
+
+
 def require_storable(text: str, where: str) -> str:
     """Return the text if it can be stored: no NUL, no lone surrogate, at most 4 MiB.
 

@@ -1,78 +1,106 @@
-"""Sources of histories: a file, a stream or a folder; always UTF-8."""
+"""Sources of histories: the bytes of a file or a stream, which can be read several times."""
 
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Generator, Iterator, Sequence
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, cast
 
 from theanine.errors import BadInput
-from theanine.importers.schema import as_object, parse
+from theanine.importers.schema import as_object, is_object, parse
+
+STANDARD_INPUT = "standard input"
+"""The name of a stream in messages."""
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_HEAD = 1 << 16
+_MAX_LINE = 64 << 20
+_IN_MEMORY = 8 << 20
 
 
 class Source:
-    """Named bytes that are read once; the first lines can be peeked at.
+    """Named bytes, read from the start as often as needed.
 
     Attributes:
         name: its name in messages: the file's name, or ``standard input``.
-        path: the file, or None for a stream.
+        path: the file, or None for a stream or a member of an archive.
+        modified: when it was last changed, aware; None if unknown.
+        head: its first bytes, at most 64 KiB.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, path: Path | None = None) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        name: str,
+        path: Path | None = None,
+        modified: datetime | None = None,
+    ) -> None:
         self.name = name
         self.path = path
+        self.modified = modified
         self._stream = stream
-        self._ahead: list[bytes] = []
+        stream.seek(0)
+        self.head = stream.read(_HEAD)
 
     @property
     def suffix(self) -> str:
-        """The file name's suffix in lower case, with its dot; empty for a stream."""
-        return self.path.suffix.lower() if self.path else ""
+        """The suffix of its name in lower case, with its dot; empty if it has none."""
+        return Path(self.name).suffix.lower()
+
+    @property
+    def stem(self) -> str:
+        """Its name without folder and suffix."""
+        return Path(self.name).stem
+
+    def raw(self) -> BinaryIO:
+        """Return its bytes from the very start."""
+        self._stream.seek(0)
+        return self._stream
+
+    def stream(self) -> BinaryIO:
+        """Return its bytes after a byte order mark. Raises BadInput for UTF-16."""
+        self._stream.seek(self._skipped)
+        return self._stream
 
     def peek(self, count: int) -> list[str]:
-        """Return the first ``count`` lines that aren't blank, stripped; invalid UTF-8 replaced."""
-        while len(self._ahead) < 1000 and sum(1 for line in self._ahead if line.strip()) < count:
-            line = self._stream.readline()
-            if not line:
-                break
-            self._ahead.append(self._without_mark(line) if not self._ahead else line)
-        lines = [line.decode("utf-8", errors="replace").strip() for line in self._ahead]
+        """Return the first ``count`` lines that aren't blank, stripped; invalid UTF-8 replaced.
+
+        A line that doesn't fit into the first 64 KiB is cut.
+        """
+        text = self.head[self._skipped :].decode("utf-8", errors="replace")
+        lines = [line.strip() for line in text.split("\n")]
         return [line for line in lines if line][:count]
 
     def lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield number (from 1), byte offset and bytes of each line that isn't blank."""
-        self.peek(1)
-        number, offset = 0, self._skipped
-        while True:
-            line = self._ahead.pop(0) if self._ahead else self._stream.readline()
-            if not line:
-                return
+        """Yield number (from 1), byte offset and bytes of each line that isn't blank.
+
+        Raises:
+            BadInput: a line is longer than 64 MiB.
+        """
+        stream, offset, number = self.stream(), self._skipped, 0
+        while line := stream.readline(_MAX_LINE + 1):
             number += 1
+            if len(line) > _MAX_LINE:
+                raise BadInput("longer than 64 MiB; split it", f"{self.name}, line {number}")
             if line.strip():
                 yield number, offset, line
             offset += len(line)
 
     def text(self) -> str:
         """Return the whole text. Raises BadInput if it isn't UTF-8."""
-        self.peek(1)
-        ahead, self._ahead = self._ahead, []
-        return decode(b"".join(ahead) + self._stream.read(), self.name, self._skipped)
+        return decode(self.stream().read(), self.name, self._skipped)
 
-    _skipped = 0
-
-    def _without_mark(self, line: bytes) -> bytes:
-        if line.startswith(_UTF16_MARKS):
+    @property
+    def _skipped(self) -> int:
+        if self.head.startswith(_UTF16_MARKS):
             raise BadInput("this is UTF-16; save or convert it as UTF-8", self.name)
-        if line.startswith(_UTF8_MARK):
-            self._skipped = len(_UTF8_MARK)
-            return line[len(_UTF8_MARK) :]
-        return line
+        return len(_UTF8_MARK) if self.head.startswith(_UTF8_MARK) else 0
 
 
 def decode(data: bytes, where: str, offset: int = 0) -> str:
@@ -89,13 +117,14 @@ def decode(data: bytes, where: str, offset: int = 0) -> str:
 
 @contextmanager
 def opened(source: Path | TextIO) -> Generator[Source]:
-    """Open a file or a text stream as a source. A stream isn't closed.
+    """Open a file or a text stream as a source. A stream is read to its end, but not closed.
 
     Raises:
         BadInput: the file is missing or can't be read.
     """
     if not isinstance(source, Path):
-        yield Source(_bytes_of(source), "standard input")
+        with _copied(source) as stream:
+            yield Source(stream, STANDARD_INPUT)
         return
     try:
         stream = source.open("rb")
@@ -103,7 +132,16 @@ def opened(source: Path | TextIO) -> Generator[Source]:
         reason = (fault.strerror or "can't be read").lower()
         raise BadInput(f"{reason}; check the path", str(source)) from None
     with stream:
-        yield Source(stream, source.name, source)
+        modified = datetime.fromtimestamp(source.stat().st_mtime, UTC)
+        yield Source(stream, source.name, source, modified)
+
+
+@contextmanager
+def _copied(stream: TextIO) -> Generator[BinaryIO]:
+    """Copy a stream into a temporary file, in memory while it is small."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
+        shutil.copyfileobj(_bytes_of(stream), copy)
+        yield cast("BinaryIO", copy)
 
 
 def _bytes_of(stream: TextIO) -> BinaryIO:
@@ -117,49 +155,8 @@ def _bytes_of(stream: TextIO) -> BinaryIO:
         raise BadInput(
             f"a lone surrogate (U+{ord(text[fault.start]):04X}) at character {fault.start}; "
             "take it out",
-            "standard input",
+            STANDARD_INPUT,
         ) from None
-
-
-_SESSION_FOLDER = re.compile(r"session_(\d+)")
-
-
-def files_in(folder: Path) -> Sequence[Path]:
-    """Return the files to read of a folder, in order.
-
-    They are ``conversations*.json`` of a ChatGPT export; ``chat.json`` of each of BEAM's chats, or
-    its truncated version if there is one; ``session_N/*.jsonl`` of Multi-Session Chat, the longest
-    histories first.
-
-    Raises:
-        BadInput: the folder has none of these.
-    """
-    if files := sorted(folder.glob("conversations*.json")):
-        return files
-
-    def number(chat: Path) -> tuple[int, str]:
-        return (int(chat.name) if chat.name.isdecimal() else 0, chat.name)
-
-    chats = sorted({file.parent for file in folder.glob("*/chat.json")}, key=number)
-    if (folder / "chat.json").exists():
-        chats.insert(0, folder)
-    if chats:
-        # The published name of the truncated chats is misspelled.
-        versions = [(chat / "chat_trunecated.json", chat / "chat.json") for chat in chats]
-        return [short if short.exists() else whole for short, whole in versions]
-    sessions = [
-        (int(match[1]), path)
-        for path in folder.iterdir()
-        if (match := _SESSION_FOLDER.fullmatch(path.name))
-    ]
-    if files := [
-        f for _, path in sorted(sessions, reverse=True) for f in sorted(path.glob("*.jsonl"))
-    ]:
-        return files
-    raise BadInput(
-        "a folder without conversations*.json, chat.json or session_N/*.jsonl; name the files",
-        str(folder),
-    )
 
 
 def is_store_export(source: Path | TextIO) -> bool:
@@ -184,14 +181,14 @@ def is_store_export(source: Path | TextIO) -> bool:
 
 
 def starts_export(source: Source) -> bool:
-    """Return whether an opened source is the export of a whole store, without consuming it."""
-    return any(_is_export_line(line) for line in source.peek(1))
+    """Return whether an opened source is the export of a whole store."""
+    return b'"type"' in source.head and any(_is_export_line(line) for line in source.peek(1))
 
 
 def _is_export_line(line: str) -> bool:
-    """An export's first line is an object with a type, but without a turn's fields."""
+    """An export's first line names theanine; each other line names the scope that owns it."""
     try:
         record = as_object(parse(line.removeprefix("\ufeff").strip(), ""), "")
     except BadInput:
         return False
-    return isinstance(record.get("type"), str) and not {"speaker", "text"} <= record.keys()
+    return record.get("type") == "theanine" or ("type" in record and is_object(record.get("scope")))

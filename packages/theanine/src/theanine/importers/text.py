@@ -28,6 +28,7 @@ from theanine.errors import BadInput
 from theanine.importers.base import ZONELESS, Format, Intake, Rejected
 from theanine.importers.dates import NOON, iso_time
 from theanine.importers.schema import require_storable
+from theanine.importers.source import STANDARD_INPUT
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
 from theanine.types import History, Role
 
@@ -54,7 +55,7 @@ def _read(intake: Intake) -> Iterator[History]:
     text = intake.source.text()
     blocks = _blocks(intake, [line.removesuffix("\r") for line in text.split("\n")])
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
-    stem = intake.own_name if intake.source.path else f"text-{digest}"
+    stem = intake.own_name if intake.name != STANDARD_INPUT else f"text-{digest}"
     if any(_DATE.search(block.header) for block in blocks):
         sessions = _dated_sessions(intake, blocks, stem)
     else:
@@ -144,6 +145,7 @@ def _dated_sessions(
 
 FORMAT = Format(
     name="text",
-    sniff=lambda intake: any(_TURN.fullmatch(line) for line in intake.lines),
+    sniff=lambda intake: any(_TURN.fullmatch(line) for line in intake.lines[:5]),
     read=_read,
+    kind="text",
 )

@@ -6,21 +6,18 @@ Turns get times from their session's date or, in an undated history, from a synt
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 from theanine.errors import BadInput
-from theanine.importers.base import Intake, SessionBuilder, history
+from theanine.importers.base import SPEAKERS, Intake, SessionBuilder, history
 from theanine.importers.dates import TURN, Calendar, positions
 from theanine.importers.schema import Filled, Item
 from theanine.types import History, ImportedMemory, Role, Transcript, Utterance
 
 SYNTHETIC = "sessions on a synthetic calendar"
-
-SPEAKERS: Mapping[Role, str] = {"user": "User", "assistant": "Assistant"}
-"""Speakers' names in a chat that has only roles."""
 
 
 @dataclass(frozen=True, slots=True)

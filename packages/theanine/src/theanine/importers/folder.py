@@ -1,0 +1,174 @@
+"""Folders and zip archives: named files that belong together."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from theanine.errors import BadInput
+from theanine.importers.source import Source, opened
+
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_MAX_FILES = 200_000
+_BOMB_BYTES, _BOMB_RATIO = 256 << 20, 150
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
+)
+
+
+class Folder(ABC):
+    """Files by their paths relative to the folder, with ``/``; hidden ones are left out.
+
+    Attributes:
+        name: its name in messages.
+        names: the files' paths, sorted.
+        path: the folder or archive itself; None for a stream.
+    """
+
+    def __init__(self, name: str, names: Sequence[str], path: Path | None) -> None:
+        self.name = name
+        self.names = [name for name in sorted(names) if not _is_hidden(name)]
+        self.path = path
+
+    @abstractmethod
+    def open(self, name: str) -> AbstractContextManager[Source]:
+        """Open a file. Raises BadInput if it can't be read."""
+
+    def select(self, *patterns: str) -> list[str]:
+        """Return the files whose path or name matches one of the patterns; ``*`` matches ``/``."""
+        return [
+            name
+            for name in self.names
+            if any(
+                fnmatchcase(name, pattern) or fnmatchcase(PurePosixPath(name).name, pattern)
+                for pattern in patterns
+            )
+        ]
+
+
+class Directory(Folder):
+    """A folder on disk. Links to other folders aren't followed."""
+
+    def __init__(self, path: Path) -> None:
+        names: list[str] = []
+        for parent, folders, files in os.walk(path):
+            folders[:] = [folder for folder in folders if not _is_hidden(folder)]
+            names += [(Path(parent) / file).relative_to(path).as_posix() for file in files]
+            if len(names) > _MAX_FILES:
+                raise BadInput(
+                    f"more than {_MAX_FILES:,} files; name the folder of the export itself",
+                    str(path),
+                )
+        super().__init__(str(path), names, path)
+        self._root = path
+
+    @contextmanager
+    def open(self, name: str) -> Generator[Source]:
+        """Open a file. Raises BadInput if it can't be read."""
+        with opened(self._root / name) as source:
+            source.name = name
+            yield source
+
+
+class Zip(Folder):
+    """A zip archive. Archives in it stay closed.
+
+    Raises:
+        BadInput: it is damaged, or has more than 200,000 files.
+    """
+
+    def __init__(self, source: Source) -> None:
+        try:
+            self._archive = zipfile.ZipFile(source.raw())
+            members = [member for member in self._archive.infolist() if not member.is_dir()]
+        except _UNREADABLE as fault:
+            raise BadInput(
+                f"a damaged zip archive ({fault}); download it again", source.name
+            ) from None
+        if len(members) > _MAX_FILES:
+            raise BadInput(f"more than {_MAX_FILES:,} files; unpack what you need", source.name)
+        self._members = {member.filename: member for member in members}
+        super().__init__(source.name, list(self._members), source.path)
+
+    @contextmanager
+    def open(self, name: str) -> Generator[Source]:
+        """Open a file. Raises BadInput if it is encrypted, damaged or expands without measure."""
+        member = self._members[name]
+        where = f"{self.name}, {name}"
+        if member.flag_bits & 1:
+            raise BadInput("encrypted; unpack the archive with its password first", where)
+        if member.file_size > max(_BOMB_BYTES, _BOMB_RATIO * max(member.compress_size, 1)):
+            raise BadInput(
+                f"{member.file_size:,} bytes packed into {member.compress_size:,}, which looks "
+                "like a zip bomb; unpack it yourself if you trust it",
+                where,
+            )
+        try:
+            stream = self._archive.open(member)
+        except _UNREADABLE as fault:
+            raise BadInput(f"can't be unpacked ({fault}); download it again", where) from None
+        with stream:
+            raw = io.BufferedReader(_Member(cast("BinaryIO", stream), where), 1 << 16)
+            yield Source(raw, name, modified=_modified(member))
+
+
+class _Member(io.RawIOBase):
+    """A file in an archive; damage is BadInput."""
+
+    def __init__(self, stream: BinaryIO, where: str) -> None:
+        self._stream = stream
+        self._where = where
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        with self._explaining():
+            return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        with self._explaining():
+            data = self._stream.read(len(buffer))
+            buffer[: len(data)] = data
+            return len(data)
+
+    @contextmanager
+    def _explaining(self) -> Generator[None]:
+        try:
+            yield
+        except _UNREADABLE as fault:
+            raise BadInput(f"damaged ({fault}); download the archive again", self._where) from None
+
+
+def is_zip(source: Source) -> bool:
+    """Return whether a source is a zip archive, by its first bytes."""
+    return source.head.startswith(_ZIP_MAGIC)
+
+
+def _modified(member: zipfile.ZipInfo) -> datetime | None:
+    """Return when a member was last changed; its zone is unknown and read as UTC."""
+    try:
+        return datetime(*member.date_time, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))

@@ -1,0 +1,163 @@
+"""Reading large JSON a piece at a time, so that memory is bounded by the largest piece.
+
+Half of a surrogate pair, as in a text that was cut inside an emoji, is read as ``?``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import ijson  # pyright: ignore[reportMissingTypeStubs]
+
+from theanine.errors import BadInput
+from theanine.importers.schema import parse
+
+Place = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
+
+ITEMS = ("*",)
+"""The pattern of the items of a list that is the whole document."""
+
+_MAX_DEPTH = 200
+_PREVIEW = 20_000
+_REPARSED = 64 << 20
+
+
+def select(stream: BinaryIO, where: str, *patterns: tuple[str, ...]) -> Iterator[tuple[Place, Any]]:
+    """Yield place and value of each value that matches a pattern, in the document's order.
+
+    A pattern is a sequence of keys; ``*`` stands for each index of a list. A matched value is
+    built whole, all else is passed over.
+
+    Raises:
+        BadInput: the JSON is broken or nested more than 200 deep.
+    """
+    place: list[str | int] = []
+    builder: _Builder | None = None
+    for event, value in _events(stream, where):
+        if builder is None:
+            _move(place, event, value)
+            begins = not event.startswith("end") and event != "map_key"
+            if begins and any(_matches(place, pattern) for pattern in patterns):
+                builder = _Builder()
+        if builder is not None:
+            builder.feed(event, value)
+            if not builder.open:
+                yield tuple(place), builder.root
+                builder = None
+        elif event == "start_map":
+            place.append("")
+        elif event == "start_array":
+            place.append(-1)
+
+
+def _move(place: list[str | int], event: str, value: Any) -> None:
+    """Move the place to the value that an event begins, or out of the container that it ends."""
+    if event == "map_key":
+        place[-1] = value
+    elif event in ("end_map", "end_array"):
+        place.pop()
+    elif place and isinstance(place[-1], int):
+        place[-1] += 1
+
+
+def preview(stream: BinaryIO, where: str) -> object:
+    """Return the beginning of a document: a list up to its first object, or part of an object.
+
+    Raises:
+        BadInput: the JSON is broken there.
+    """
+    builder = _Builder()
+    for count, (event, value) in enumerate(_events(stream, where)):
+        builder.feed(event, value)
+        first_object = event == "end_map" and builder.open == 1 and builder.is_list
+        if first_object or count > _PREVIEW:
+            break
+    return builder.root
+
+
+def _matches(place: list[str | int], pattern: tuple[str, ...]) -> bool:
+    return len(place) == len(pattern) and all(
+        wanted == step if isinstance(step, str) else wanted == "*"
+        for step, wanted in zip(place, pattern, strict=True)
+    )
+
+
+class _Builder:
+    """Builds a value from events.
+
+    Attributes:
+        root: the value, complete as soon as ``open`` is 0.
+        open: number of containers that aren't closed yet.
+    """
+
+    def __init__(self) -> None:
+        self.root: Any = None
+        self._stack: list[Any] = []
+        self._keys: list[str | None] = []  # None in a list
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.root, list)
+
+    @property
+    def open(self) -> int:
+        return len(self._stack)
+
+    def feed(self, event: str, value: Any) -> None:
+        if event == "map_key":
+            self._keys[-1] = value
+            return
+        if event in ("end_map", "end_array"):
+            self._stack.pop()
+            self._keys.pop()
+            return
+        if event == "start_map":
+            value = {}
+        elif event == "start_array":
+            value = []
+        if not self._stack:
+            self.root = value
+        elif self._keys[-1] is None:
+            self._stack[-1].append(value)
+        else:
+            self._stack[-1][self._keys[-1]] = value
+        if event in ("start_map", "start_array"):
+            self._stack.append(value)
+            self._keys.append("" if event == "start_map" else None)
+
+
+def _events(stream: BinaryIO, where: str) -> Iterator[tuple[str, Any]]:
+    depth = 0
+    start = stream.tell()
+    events = cast("Any", ijson).basic_parse(stream, use_float=True)
+    try:
+        for event, value in events:
+            if event in ("start_map", "start_array"):
+                depth += 1
+                if depth > _MAX_DEPTH:
+                    raise BadInput(f"JSON nested more than {_MAX_DEPTH} deep; flatten it", where)
+            elif event in ("end_map", "end_array"):
+                depth -= 1
+            yield event, value
+    except (ijson.JSONError, UnicodeDecodeError) as fault:
+        _explain(stream, start, where)
+        reason = str(fault).strip().split("\n")[0] or "cut off"
+        raise BadInput(f"broken JSON: {reason}", where) from None
+
+
+def _explain(stream: BinaryIO, start: int, where: str) -> None:
+    """Raise BadInput with line and column of the fault, if the document isn't too large."""
+    stream.seek(start)
+    data = stream.read(_REPARSED + 1)
+    if len(data) <= _REPARSED:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise BadInput(
+                f"not UTF-8 at byte {start + fault.start} (0x{data[fault.start]:02x}); "
+                "convert it to UTF-8",
+                where,
+            ) from None
+        parse(text, where)

@@ -1,0 +1,158 @@
+"""Zip archives, folders and large files: what is read of them, and clear errors for the others."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from support.chat_exports import chatgpt_conversation, save_zip
+from support.history_samples import Json
+from theanine.errors import BadInput
+from theanine.importers import read_histories
+
+
+def voice(id: str, role: str, words: str, at: float) -> Json:
+    sound = {"content_type": "audio_asset_pointer", "asset_pointer": "sediment://file_1"}
+    pointer: Json = {
+        "content_type": "real_time_user_audio_video_asset_pointer",
+        "audio_asset_pointer": sound,
+    }
+    parts: list[Json] = [
+        {"content_type": "audio_transcription", "text": words, "direction": "in"},
+        pointer,
+    ]
+    return {
+        "id": id,
+        "author": {"role": role},
+        "create_time": at,
+        "content": {"content_type": "multimodal_text", "parts": parts},
+        "metadata": {},
+    }
+
+
+def test_a_chatgpt_export_as_it_comes(tmp_path: Path) -> None:
+    export = save_zip(
+        tmp_path / "export.zip",
+        {
+            "chat.html": "<html></html>",
+            "user.json": {"id": "user-1"},
+            "conversations-000.json": [chatgpt_conversation("a", ["Hello.", "Hi."])],
+            "conversations-001.json": [chatgpt_conversation("b", ["Bye.", "See you."], start=9e8)],
+            "__MACOSX/._conversations-000.json": b"\0\0",
+        },
+    )
+    reading = read_histories(export, speaker="Ana")
+    (history,) = reading.histories
+    assert (reading.format, history.name) == ("chatgpt", "chatgpt")
+    assert [(t.key, [(u.speaker, u.text) for u in t.turns]) for t in history.transcripts] == [
+        ("b", [("Ana", "Bye."), ("Assistant", "See you.")]),
+        ("a", [("Ana", "Hello."), ("Assistant", "Hi.")]),
+    ]
+    stream = io.TextIOWrapper(io.BytesIO(export.read_bytes()))
+    assert read_histories(stream, speaker="Ana") == reading
+
+
+def test_what_was_said_aloud_is_read(tmp_path: Path) -> None:
+    talk = chatgpt_conversation("a", ["Hello.", "Hi."])
+    mapping = talk["mapping"]
+    assert isinstance(mapping, dict)
+    message = voice("v", "user", "Call me Sam.", 1_700_000_100)
+    mapping["v"] = {"id": "v", "parent": "a-1", "message": message}
+    talk["current_node"] = "v"
+    export = save_zip(tmp_path / "export.zip", {"conversations.json": [talk]})
+    (history,) = read_histories(export).histories
+    assert [turn.text for turn in history.transcripts[0].turns] == ["Hello.", "Hi.", "Call me Sam."]
+    assert history.notes == {}
+
+
+def test_a_later_export_has_the_same_keys(tmp_path: Path) -> None:
+    early = chatgpt_conversation("a", ["Hello.", "Hi."], title="New chat")
+    late = chatgpt_conversation("a", ["Hello.", "Hi.", "Bye."], title="Greetings")
+    first, second = (
+        read_histories(save_zip(tmp_path / name, {"conversations.json": [talk]})).histories[0]
+        for name, talk in (("1.zip", early), ("2.zip", late))
+    )
+    assert first.transcripts[0].key == second.transcripts[0].key
+    assert first.transcripts[0].turns == second.transcripts[0].turns[:2]
+
+
+def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.zip"
+    with (
+        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("conversations.json", "w", force_zip64=True) as member,
+    ):
+        for _ in range(300):
+            member.write(b" " * (1 << 20))
+    with pytest.raises(BadInput, match="looks like a zip bomb") as caught:
+        read_histories(bomb)
+    assert caught.value.where == "bomb.zip, conversations.json"
+
+
+def test_archives_in_archives_are_named(tmp_path: Path) -> None:
+    inner = save_zip(tmp_path / "inner.zip", {"conversations.json": []})
+    outer = save_zip(tmp_path / "outer.zip", {"inner.zip": inner.read_bytes()})
+    with pytest.raises(BadInput, match="holds only other archives, such as inner"):
+        read_histories(outer)
+
+
+def test_damaged_and_encrypted_archives_are_named(tmp_path: Path) -> None:
+    talk = chatgpt_conversation("a", [f"Text number {i}." for i in range(2_000)])
+    export = save_zip(tmp_path / "export.zip", {"conversations.json": [talk]})
+    data = bytearray(export.read_bytes())
+    (tmp_path / "cut.zip").write_bytes(data[: len(data) // 2])
+    with pytest.raises(BadInput, match="damaged zip archive"):
+        read_histories(tmp_path / "cut.zip")
+    middle = len(data) // 3
+    (tmp_path / "flipped.zip").write_bytes(data[:middle] + b"\xff" * 40 + data[middle + 40 :])
+    with pytest.raises(BadInput, match=r"damaged|broken JSON"):
+        read_histories(tmp_path / "flipped.zip")
+    directory = data.rindex(b"PK\x01\x02")
+    data[directory + 8] |= 1
+    (tmp_path / "locked.zip").write_bytes(data)
+    with pytest.raises(BadInput, match="encrypted"):
+        read_histories(tmp_path / "locked.zip")
+
+
+def test_an_archive_of_other_things_is_described(tmp_path: Path) -> None:
+    export = save_zip(tmp_path / "photos.zip", {"a.jpg": b"x", "b.jpg": b"y", "notes.pdf": b"z"})
+    with pytest.raises(BadInput, match=r"2 × .jpg, 1 × .pdf, such as a.jpg"):
+        read_histories(export)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"mapping": {"x": '])
+def test_deep_nesting_is_an_error(tmp_path: Path, opening: str) -> None:
+    file = tmp_path / "deep.json"
+    file.write_text(opening * 100_000)
+    with pytest.raises(BadInput, match="nested"):
+        read_histories(file)
+
+
+def test_an_object_larger_than_its_preview_is_recognized(tmp_path: Path) -> None:
+    talk = chatgpt_conversation("a", [f"Text number {i}." for i in range(3_000)])
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([talk]))
+    assert len(read_histories(file).histories[0].transcripts[0].turns) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("content", "description"),
+    [
+        (b"%PDF-1.7 ...", "a PDF"),
+        (b"<!DOCTYPE html><html>", "a web page"),
+        (b"\x7fELF\0\0\0", "a binary file"),
+        (b"just some words", 'plain text that begins with "just some words"'),
+        (b'{"weather": "fine", "wind": 3}', 'JSON with the keys "weather", "wind"'),
+        (b'{"weather": "fine"}\n{"weather": "bad"}', 'JSON Lines with the keys "weather"'),
+        (b"SQLite format 3\0" + b"\0" * 100, "a database"),
+    ],
+)
+def test_an_unknown_file_is_described(tmp_path: Path, content: bytes, description: str) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    with pytest.raises(BadInput, match=f"it looks like {description}"):
+        read_histories(file)
