@@ -490,6 +490,7 @@ class Usage:
         input_tokens, output_tokens: tokens of ``calls``, as counted by the provider.
         cost: US dollars for ``calls``; None if the price of any is unknown.
         seconds: time spent waiting for the model, summed over concurrent calls.
+        truncated: replies that were cut off at their bound of tokens, and used up to there.
     """
 
     calls: int = 0
@@ -499,6 +500,7 @@ class Usage:
     output_tokens: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0
+    truncated: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         unknown = self.cost is None or other.cost is None
@@ -510,4 +512,5 @@ class Usage:
             output_tokens=self.output_tokens + other.output_tokens,
             cost=None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
             seconds=self.seconds + other.seconds,
+            truncated=self.truncated + other.truncated,
         )

@@ -74,7 +74,7 @@ async def test_a_repair_that_was_paid_before_a_crash_is_replayed(store: Store) -
 
 
 async def test_a_replay_keeps_the_error_of_a_cut_off_reply(store: Store) -> None:
-    model = ScriptedModel([RawReply(text="Hats are ro", finish="length")])
+    model = ScriptedModel([RawReply(text="Ha", finish="length")])
     with pytest.raises(ModelRejected, match="no answer for"):
         await chat(model, store).for_scope(ANA).ask(PLAIN, words="hats")
     model = ScriptedModel(["Hats are round."])

@@ -108,7 +108,7 @@ async def test_with_a_base_url_the_bare_name_is_enough(name: str) -> None:
 async def test_settings_reach_the_provider_and_tell_models_apart() -> None:
     with ScriptedServer("Hello.") as server:
         url = server.base_url
-        model = open_chat("x", base_url=url, temperature=0.7, max_tokens=99)
+        model = open_chat("x", base_url=url, settings={"temperature": 0.7, "max_tokens": 99})
         assert model is not None
         await model.complete([Message("user", "Hi")], None)
         await closed(model)
@@ -128,7 +128,7 @@ def test_secrets_in_a_base_url_are_not_kept() -> None:
 async def test_the_schema_is_requested_in_the_prompt_or_natively() -> None:
     with ScriptedServer(GOOD) as server:
         for structured in ("prompt", "schema"):
-            model = open_chat("x", base_url=server.base_url, structured=structured)
+            model = open_chat("x", base_url=server.base_url, settings={"structured": structured})
             assert model is not None
             await model.complete([Message("user", "Task: box")], schema_of(BOX.result))
             await closed(model)

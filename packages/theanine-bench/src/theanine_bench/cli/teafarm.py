@@ -72,7 +72,7 @@ def make(
     """
     if (data is None) == (store is None):
         raise SettingsError("name either a history file or a store with --store")
-    chat = open_chat(model, base_url=base_url, temperature=temperature)
+    chat = open_chat(model, base_url=base_url, settings={"temperature": temperature})
     data = data and resolve_data_path(data)
     histories = _read_histories(data, store, user or [])
     with progress(len(histories), "questions") as step:

@@ -22,6 +22,7 @@ from theanine.client.client import AsyncClient
 from theanine.clock import system_clock
 from theanine.errors import BadInput, ModelError, SettingsError
 from theanine.llm.base import ChatModel
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.llm.gather import gather
 from theanine.llm.limits import Limits
@@ -90,8 +91,10 @@ class Led(BaseModel):
     turns: list[Said]
 
 
-QUESTION = load_prompt("theanine_bench.teafarm", "teafarm-question", 1, Questions)
-SESSION = load_prompt("theanine_bench.teafarm", "teafarm-session", 1, Led)
+QUESTION = load_prompt(
+    "theanine_bench.teafarm", "teafarm-question", 1, Questions, ReplyBounds(8_000)
+)
+SESSION = load_prompt("theanine_bench.teafarm", "teafarm-session", 1, Led, ReplyBounds(4_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from theanine.llm.bounds import ReplyBounds
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -51,15 +53,17 @@ class RequestOptions:
 
     Attributes:
         temperature: randomness of the choice of words; the providers' range is 0 to 2.
-        max_tokens: maximum tokens of the reply.
+        max_tokens: maximum tokens of the reply, in place of the model's setting and of ``bounds``.
         stop: texts before which the reply ends.
         tools: tools that the model may ask for.
+        bounds: the most that is needed of the reply.
     """
 
     temperature: float | None = None
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
+    bounds: ReplyBounds | None = None
 
 
 DEFAULT_REQUEST = RequestOptions()

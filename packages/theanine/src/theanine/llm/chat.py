@@ -18,9 +18,10 @@ import anyio
 
 from theanine.clock import Clock
 from theanine.errors import ModelError, UnusableReply
-from theanine.llm.base import ChatModel, Closable, Message
+from theanine.llm.base import ChatModel, Closable, Message, RequestOptions
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.limits import CostLimits, Limits
-from theanine.llm.parsing import FINISH_ERRORS, InvalidReply, parse_reply
+from theanine.llm.parsing import CUT_OFF, FINISH_ERRORS, InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
 from theanine.llm.retry import call_with_retries
 from theanine.llm.schema import schema_of
@@ -32,6 +33,8 @@ from theanine.types import Scope, Usage
 T = TypeVar("T")
 _QUOTED_CHARACTERS = 4_000
 """Characters of an unusable reply that are quoted in the repair request."""
+_QUOTED_OF_CUT_OFF = 300
+"""The same of a reply that ran on until its bound."""
 
 
 class Chat:
@@ -73,6 +76,7 @@ class _Request:
     Attributes:
         key: the journal key.
         prompt: messages and schema as JSON: all that the reply depends on, as journalled.
+        bounds: the most that is needed of the reply; not in the key.
     """
 
     key: str
@@ -80,6 +84,7 @@ class _Request:
     messages: Sequence[Message]
     schema: Mapping[str, Any] | None
     prompt: str
+    bounds: ReplyBounds
     source_sessions: tuple[int, ...]
     epoch: int
 
@@ -113,17 +118,21 @@ class ScopedChat:
         *,
         source_sessions: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
+        bounds: ReplyBounds | None = None,
         **values: str,
     ) -> T:
         """Render the step's prompt, call the model, and return the reply as the step's type.
 
         An unusable reply is returned to the model with its error, up to ``Limits.repairs`` times.
-        If a token budget is set, prompt tokens are estimated with the bundled tokenizer.
+        A reply that was only cut off at its bound is used without what is incomplete, and counted
+        in ``Usage.truncated``. If a token budget is set, prompt tokens are estimated with the
+        bundled tokenizer.
 
         Args:
             source_sessions: numbers of the sessions whose text is in ``values``; erasing one of
                 them erases the text of this call from the journal.
             check: returns an error message for a result that fits its type but is wrong, or None.
+            bounds: bounds of this reply; None for the step's own.
             values: the prompt's variables.
 
         Raises:
@@ -142,7 +151,7 @@ class ScopedChat:
         calls = 0
         reply, error = "", ""
         for _ in range(1 + self._chat.limits.repairs):
-            request = self._request(step, messages, tuple(sorted(sessions)), epoch)
+            request = self._request(step, messages, bounds, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
             entry = await self._chat.store.find_journal_entry(self._scope, request.key)
             if entry is None:
@@ -151,11 +160,20 @@ class ScopedChat:
             else:
                 self.usage += Usage(replayed=1)
             reply = entry.reply
+            cut_off = entry.error == CUT_OFF
             try:
-                return _parse(entry, step.result, check)
+                if entry.error and not cut_off:
+                    raise InvalidReply(entry.error)
+                prompt = messages[0].text
+                result = parse_reply(reply, step.result, prompt=prompt, cut_off=cut_off)
+                if check is not None and (fault := check(result)):
+                    raise InvalidReply(fault)
             except InvalidReply as invalid:
                 error = str(invalid)
-            messages = [*messages, *_repair_messages(reply, error)]
+            else:
+                self.usage += Usage(truncated=int(cut_off))
+                return result
+            messages = [*messages, *_repair_messages(reply, error, cut_off)]
         self.usage += Usage(failed=calls)
         with anyio.CancelScope(shield=True):
             await self._chat.store.reject_journal_entries(self._scope, keys, error)
@@ -170,6 +188,7 @@ class ScopedChat:
         self,
         step: PromptTemplate[Any],
         messages: Sequence[Message],
+        bounds: ReplyBounds | None,
         source_sessions: tuple[int, ...],
         epoch: int,
     ) -> _Request:
@@ -179,7 +198,8 @@ class ScopedChat:
         model = self._chat.model
         hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
         key = hashlib.sha256(hashed.encode()).hexdigest()
-        return _Request(key, step, messages, schema, prompt, source_sessions, epoch)
+        bounds = bounds or step.bounds
+        return _Request(key, step, messages, schema, prompt, bounds, source_sessions, epoch)
 
     async def _send(self, request: _Request) -> JournalEntry:
         """Call the model within budgets and retries."""
@@ -200,7 +220,9 @@ class ScopedChat:
 
     async def _call(self, request: _Request) -> JournalEntry:
         started = anyio.current_time()
-        reply = await self._chat.model.complete(request.messages, request.schema)
+        reply = await self._chat.model.complete(
+            request.messages, request.schema, RequestOptions(bounds=request.bounds)
+        )
         usage = Usage(
             calls=1,
             input_tokens=reply.input_tokens,
@@ -248,23 +270,16 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def _parse(entry: JournalEntry, result: type[T], check: Callable[[T], str | None] | None) -> T:
-    if entry.error:
-        raise InvalidReply(entry.error)
-    value = parse_reply(entry.reply, result)
-    if check is not None and (error := check(value)):
-        raise InvalidReply(error)
-    return value
-
-
-def _repair_messages(reply: str, error: str) -> tuple[Message, Message]:
+def _repair_messages(reply: str, error: str, cut_off: bool) -> tuple[Message, Message]:
     """Return the model's reply and a request to repair it; their texts are in the journal key."""
-    quoted = reply if len(reply) <= _QUOTED_CHARACTERS else f"{reply[:_QUOTED_CHARACTERS]} […]"
+    most = _QUOTED_OF_CUT_OFF if cut_off else _QUOTED_CHARACTERS
+    quoted = reply if len(reply) <= most else f"{reply[:most]} […]"
+    shorter = " Keep it shorter." if error == CUT_OFF else ""
     return (
         Message("assistant", quoted.strip() or "(nothing)"),
         Message(
             "user",
             f"This reply can't be used: {error}. Answer the task above again, whole and in the "
-            "form it asks for, with nothing around it.",
+            f"form it asks for, with nothing around it.{shorter}",
         ),
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Any
 
 from theanine.errors import MissingExtra, SettingsError
 from theanine.llm.base import ChatModel
+from theanine.llm.settings import ModelSettings, resolve_settings
 from theanine.types import LOCAL_MODEL
-
-if TYPE_CHECKING:
-    from theanine.llm.pydantic_ai import Structured
 
 KNOWN = (
     "Give local (no language model, the built-in embedder), provider:model such as "
@@ -22,26 +21,24 @@ def open_chat(
     name: str,
     *,
     base_url: str | None = None,
-    temperature: float | None = 0.0,
-    max_tokens: int | None = None,
-    structured: Structured = "prompt",
+    settings: ModelSettings | Mapping[str, Any] | None = None,
 ) -> ChatModel | None:
     """Open a chat model; None for ``local``, with which all steps use their local versions.
 
-    The arguments are those of :class:`theanine.llm.pydantic_ai.PydanticAIChatModel`.
+    The arguments are those of :class:`theanine.llm.pydantic_ai.PydanticAIChatModel`; settings may
+    also be given by name.
 
     Raises:
-        SettingsError: the name is invalid.
+        SettingsError: the name or a setting is invalid.
         MissingExtra: the extra ``models`` is not installed.
     """
+    settings = resolve_settings(settings)
     if name == LOCAL_MODEL and not base_url:
         return None
     check_model_name(name, base_url, "a language model")
     from theanine.llm.pydantic_ai import PydanticAIChatModel
 
-    return PydanticAIChatModel(
-        name, base_url, temperature=temperature, max_tokens=max_tokens, structured=structured
-    )
+    return PydanticAIChatModel(name, base_url, settings)
 
 
 def check_model_name(name: str, base_url: str | None, purpose: str) -> None:

@@ -1,7 +1,9 @@
 """Parse a model's raw reply into a typed result, or say exactly why it can't be.
 
 Lenient about what surrounds the answer, such as prose or a code fence; strict about the answer
-itself: broken or cut-off JSON is an error for the model to repair, never repaired here.
+itself: broken JSON is an error for the model to repair, never repaired here. A reply that was cut
+off at its bound of tokens loses what is incomplete: a text its last sentence, JSON the last items
+of its lists.
 
 The error texts are sent to the model, so they are part of the journal key of the repair requests.
 """
@@ -13,6 +15,7 @@ import re
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from theanine.tokenizer import sanitize
 
@@ -24,8 +27,12 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _MAX_ERRORS = 6
+_FENCE = re.compile(r"^[ \t]*(?:<<<[ \t]*([\w -]*)|>>>[ \t]*$)", re.MULTILINE)
+"""A line of a prompt that begins or ends a block of quoted text."""
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]*_]*(?=\s|$)|[。！？｡؟।۔។။]+[」』”’）)]*|\n")
+CUT_OFF = "it was cut off at the model's token limit"
 FINISH_ERRORS = {
-    "length": "it was cut off at the model's token limit",
+    "length": CUT_OFF,
     "content_filter": "the provider's content filter withheld it",
     "refusal": "the model refused to answer",
     "error": "the model broke off with an error",
@@ -37,20 +44,82 @@ class InvalidReply(Exception):
     """The reply can't be used; the message says why, worded for the model and the user."""
 
 
-def parse_reply(raw: str, result: type[T]) -> T:
-    """Parse a reply as ``result``: stripped text for ``str``, else a pydantic model from its JSON.
+def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = False) -> T:
+    """Parse a reply as ``result``: cleaned text for ``str``, else a pydantic model from its JSON.
+
+    Args:
+        raw: the reply.
+        result: the type.
+        prompt: the prompt, whose blocks a text must not repeat.
+        cut_off: whether the reply ended at its bound; what is incomplete is then left out.
 
     Raises InvalidReply.
     """
     if not raw.strip():
         raise InvalidReply("it is empty")
     if result is str:
-        return cast(T, raw.strip())
+        text = _clean_text(raw, prompt)
+        return cast(T, _whole_sentences(text) if cut_off else text)
     model = cast(type[BaseModel], result)
     try:
         return cast(T, model.model_validate(_sanitize_all(find_object(raw))))
+    except InvalidReply:
+        if cut_off:
+            return cast(T, _parse_cut_off(raw, model))
+        raise
     except ValidationError as error:
         raise InvalidReply(f"it does not fit the schema: {_describe(error)}") from error
+
+
+def _clean_text(raw: str, prompt: str) -> str:
+    """Return the text before the first block that the model adds, or inside of a block of its own.
+
+    Raises InvalidReply for a reply that begins with a block of the prompt.
+    """
+    fence = _FENCE.search(raw)
+    if fence is None:
+        return raw.strip()
+    if before := raw[: fence.start()].strip():
+        return before
+    name = (fence[1] or "").strip()
+    if name and re.search(rf"^<<<[ \t]*{re.escape(name)}[ \t]*$", prompt, re.MULTILINE):
+        raise InvalidReply(f"it repeats the block <<<{name} of the task instead of answering it")
+    inside = _FENCE.split(raw[fence.end() :], maxsplit=1)[0].strip()
+    if not inside:
+        raise InvalidReply("it is empty but for the marks of a block")
+    return inside
+
+
+def _whole_sentences(text: str) -> str:
+    """Return a text that was cut off up to its last sentence or line, or else its last word.
+
+    Raises InvalidReply if it is a single word.
+    """
+    ends = [end.end() for end in _SENTENCE_END.finditer(text)]
+    whole = text[: ends[-1]] if ends else text.rpartition(" ")[0]
+    if not whole.strip():
+        raise InvalidReply(CUT_OFF)
+    return whole.strip()
+
+
+def _parse_cut_off(raw: str, model: type[BaseModel]) -> BaseModel:
+    """Parse JSON that ends too early, without the items of lists that are incomplete."""
+    start = _OBJECT_START.search(raw)
+    try:
+        value = from_json(raw[start.start() :] if start else "", allow_partial=True)
+    except ValueError:
+        raise InvalidReply(CUT_OFF) from None
+    value = _sanitize_all(value)
+    try:
+        return model.model_validate(value)
+    except ValidationError:
+        for items in value.values():
+            if isinstance(items, list) and items:
+                cast("list[object]", items).pop()
+        try:
+            return model.model_validate(value)
+        except ValidationError:
+            raise InvalidReply(CUT_OFF) from None
 
 
 def _sanitize_all(value: Any) -> Any:

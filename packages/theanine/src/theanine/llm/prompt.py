@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from string import Template
 from typing import Generic, TypeVar
+
+from theanine.llm.bounds import ReplyBounds
 
 T = TypeVar("T")
 
@@ -19,12 +21,14 @@ class PromptTemplate(Generic[T]):
         version: incremented with every change of the prompt or of the result type.
         template: the prompt as a ``string.Template``; ``$`` in inserted values is not expanded.
         result: a pydantic model for JSON replies, or ``str`` for plain text.
+        bounds: bounds of the reply where a call gives none of its own.
     """
 
     name: str
     version: int
     template: str
     result: type[T]
+    bounds: ReplyBounds = field(default_factory=ReplyBounds)
 
     @property
     def label(self) -> str:
@@ -36,7 +40,10 @@ class PromptTemplate(Generic[T]):
         return Template(self.template).substitute(values)
 
 
-def load_prompt(package: str, name: str, version: int, result: type[T]) -> PromptTemplate[T]:
+def load_prompt(
+    package: str, name: str, version: int, result: type[T], bounds: ReplyBounds | None = None
+) -> PromptTemplate[T]:
     """Read ``prompts/{name}.v{version}.md`` of a package, such as ``theanine.methods.theanine``."""
     path = files(package) / "prompts" / f"{name}.v{version}.md"
-    return PromptTemplate(name, version, path.read_text(encoding="utf-8").strip(), result)
+    template = path.read_text(encoding="utf-8").strip()
+    return PromptTemplate(name, version, template, result, bounds or ReplyBounds())

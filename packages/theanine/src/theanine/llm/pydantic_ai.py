@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
 
 from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -15,17 +18,19 @@ from pydantic_ai.messages import (
     SystemPromptPart,
     TextPart,
     TextPartDelta,
+    ThinkingPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.profiles.openai import OpenAIModelProfile, openai_model_profile
+from pydantic_ai.settings import ModelSettings as PydanticAISettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions, Tool, ToolCall
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.provider import (
     call_provider_factory,
     openai_name,
@@ -34,10 +39,13 @@ from theanine.llm.provider import (
     translate_errors,
 )
 from theanine.llm.schema import schema_hint
+from theanine.llm.settings import ModelSettings
 
-Structured = Literal["prompt", "schema"]
-"""How JSON replies are requested: in the prompt, or by the provider's JSON schema mode."""
-
+REASONING_TOKENS = 16_000
+"""Added to the bound of a model that reasons before it replies, since that counts as output."""
+_OPENAI = "//api.openai.com"
+_NO_SCHEMAS = (400, 404, 415, 422, 501)
+"""Statuses with which servers reject a JSON schema that they can't enforce."""
 _STREAMS_END = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 """Without it, a stream whose connection closes too early would look whole."""
 
@@ -48,47 +56,61 @@ class PydanticAIChatModel:
     ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio offer as well: give
     their address as ``base_url``. Keys come from the environment; with a base URL none is needed.
 
+    Whether the server takes JSON schemas and whether the model reasons is found out with the first
+    calls, and remembered.
+
     Args:
         name: ``provider:model``; with a base URL the model's name is enough.
         base_url: address of an OpenAI-compatible server.
-        temperature: None for the provider's default.
-        max_tokens: maximum length of a reply; None for the provider's default.
-        structured: ``prompt`` works everywhere; ``schema`` needs a provider with JSON schemas.
+        settings: how it writes.
 
     Raises SettingsError for a wrong or missing name, key or package.
     """
 
     def __init__(
-        self,
-        name: str,
-        base_url: str | None = None,
-        *,
-        temperature: float | None = 0.0,
-        max_tokens: int | None = None,
-        structured: Structured = "prompt",
+        self, name: str, base_url: str | None = None, settings: ModelSettings | None = None
     ) -> None:
+        settings = settings or ModelSettings()
         model_name = openai_name(name, base_url)
         self._model: Model[Any]
         if model_name is None:
             self._model = call_provider_factory(lambda: infer_model(name), name)
         else:
-            self._model = OpenAIChatModel(
-                model_name, provider=openai_provider(base_url), profile=_STREAMS_END
-            )
+            provider = openai_provider(base_url)
+            own = _STREAMS_END.copy()
+            if _OPENAI not in provider.base_url and not _may_reason(model_name):
+                own["openai_chat_supports_max_completion_tokens"] = False  # a newer name for it
+            self._model = OpenAIChatModel(model_name, provider=provider, profile=own)
         self._name = name if model_name is None else f"openai:{model_name}"
         self._address = redact_secrets(self._model.base_url or "")
-        self._structured = structured
+        self._in_prompt = settings.structured != "schema"
+        profile = self._model.profile
+        self._takes_schemas = settings.structured != "prompt" and (
+            not self._in_prompt or profile.get("supports_json_schema_output", False)
+        )
+        self._reasons = profile.get("thinking_always_enabled", False)
+        # Other servers know no strict mode, without which OpenAI enforces nothing, and in which
+        # pydantic-ai leaves out the bounds of lists and strings.
+        self._compatible = model_name is not None and _OPENAI not in self._address
+        self._max_tokens = settings.max_tokens
         self._settings: dict[str, Any] = {
             "base_url": self._address,
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "structured": structured,
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            # The schema of `auto` only keeps a reply to the form that its prompt describes.
+            "structured": "prompt" if settings.structured == "auto" else settings.structured,
         }
-        self._model_settings = ModelSettings(max_retries=0)
-        if temperature is not None:
-            self._model_settings["temperature"] = temperature
-        if max_tokens is not None:
-            self._model_settings["max_tokens"] = max_tokens
+        optional = {
+            "top_p": settings.top_p,
+            "frequency_penalty": settings.frequency_penalty,
+            "presence_penalty": settings.presence_penalty,
+            "seed": settings.seed,
+        }
+        chosen = {key: value for key, value in optional.items() if value is not None}
+        self._settings |= chosen  # absent where unset, so that older journal keys stay as they are
+        self._model_settings = cast("PydanticAISettings", {"max_retries": 0, **chosen})
+        if settings.temperature is not None:
+            self._model_settings["temperature"] = settings.temperature
 
     @property
     def name(self) -> str:
@@ -106,23 +128,55 @@ class PydanticAIChatModel:
         schema: Mapping[str, Any] | None,
         options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
-        """Send one request, without retries."""
-        parameters = ModelRequestParameters(function_tools=[*map(_tool, options.tools)])
-        if schema is not None and self._structured == "schema":
-            parameters.output_mode = "native"
-            parameters.output_object = OutputObjectDefinition(
-                json_schema=dict(schema), name="answer"
-            )
-        elif schema is not None:
+        """Send one request, without retries.
+
+        It is sent again without the schema if the server rejects it with one, and with more tokens
+        if the model spent all of them on reasoning.
+        """
+        bounds = options.bounds or ReplyBounds()
+        if schema is not None and self._in_prompt:
             messages = _append_schema(messages, schema)
+        output = None
+        if schema is not None and self._takes_schemas:
+            strict = None if self._compatible else True
+            wire_schema = bounds.apply(schema)
+            output = OutputObjectDefinition(json_schema=wire_schema, name="answer", strict=strict)
         with translate_errors(self._name, self._address):
-            response = await model_request(
-                self._model,
-                [_to_pydantic_ai(message) for message in messages],
-                model_settings=self._settings_for(options),
-                model_request_parameters=parameters,
-            )
+            response = await self._request(messages, output, options)
+            spent = response.usage
+            bounded = options.bounds and not (options.max_tokens or self._max_tokens)
+            if bounded and not self._reasons and _only_reasoned(response):
+                self._reasons = True
+                response = await self._request(messages, output, options)
+                response.usage += spent
         return _raw_reply(response)
+
+    async def _request(
+        self,
+        messages: Sequence[Message],
+        output: OutputObjectDefinition | None,
+        options: RequestOptions,
+    ) -> ModelResponse:
+        tools = [*map(_tool, options.tools)]
+        send = partial(
+            model_request,
+            self._model,
+            [_to_pydantic_ai(message) for message in messages],
+            model_settings=self._settings_for(options),
+        )
+        plain = ModelRequestParameters(function_tools=tools)
+        if output is None:
+            return await send(model_request_parameters=plain)
+        parameters = replace(plain, output_mode="native", output_object=output)
+        try:
+            return await send(model_request_parameters=parameters)
+        except ModelHTTPError as error:
+            if not self._in_prompt or error.status_code not in _NO_SCHEMAS:
+                raise
+            # Another fault of the request fails again without the schema.
+            response = await send(model_request_parameters=plain)
+            self._takes_schemas = False
+            return response
 
     async def stream(
         self, messages: Sequence[Message], options: RequestOptions = DEFAULT_REQUEST
@@ -143,14 +197,17 @@ class PydanticAIChatModel:
                         yield text
                 yield _raw_reply(response.get())
 
-    def _settings_for(self, options: RequestOptions) -> ModelSettings:
+    def _settings_for(self, options: RequestOptions) -> PydanticAISettings:
         settings = self._model_settings.copy()
         if options.temperature is not None:
             settings["temperature"] = options.temperature
-        if options.max_tokens is not None:
-            settings["max_tokens"] = options.max_tokens
         if options.stop:
             settings["stop_sequences"] = [*options.stop]
+        tokens = options.max_tokens or self._max_tokens
+        if not tokens and options.bounds:
+            tokens = options.bounds.tokens + (REASONING_TOKENS if self._reasons else 0)
+        if tokens:
+            settings["max_tokens"] = tokens
         return settings
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
@@ -176,6 +233,17 @@ def _append_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> Se
     first, *rest = messages
     text = f"{first.text}\n\nAnswer with one JSON object, nothing else:\n{schema_hint(schema)}"
     return [Message(first.role, text), *rest]
+
+
+def _may_reason(model_name: str) -> bool:
+    return openai_model_profile(model_name).get("supports_thinking", False)
+
+
+def _only_reasoned(response: ModelResponse) -> bool:
+    """Whether the bound was reached while, or soon after, the model reasoned."""
+    reasoned = any(isinstance(part, ThinkingPart) for part in response.parts)
+    reasoned = reasoned or response.usage.details.get("reasoning_tokens", 0) > 0
+    return reasoned and response.finish_reason == "length"
 
 
 def _to_pydantic_ai(message: Message) -> ModelMessage:

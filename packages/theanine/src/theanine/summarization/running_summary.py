@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, Field, field_validator
 
+from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, format_numbered, note_fault, split_windows
+from theanine.text.numbering import Line, format_numbered, note_fault, split_windows, turn_numbers
 from theanine.text.words import containment, content_words, format_date, stem, words
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
@@ -127,6 +128,7 @@ async def update_summary(
             UPDATE_SUMMARY,
             source_sessions={*source_sessions, *(turn.session for turn in turns)},
             check=partial(_fault, len(updated), window, max_sentences),
+            bounds=_bounds(len(updated), window, max_sentences),
             most=str(max_sentences),
             summary="\n".join(map(_format, range(1, len(updated) + 1), updated)) or "(empty)",
             turns=format_numbered(window),
@@ -184,6 +186,18 @@ def _fault(before: int, window: Sequence[Line], limit: int, summary: UpdatedSumm
         if fault := _sentence_fault(sentence, before, window):
             return f"sentence {position}: {fault}"
     return None
+
+
+def _bounds(before: int, window: Sequence[Line], max_sentences: int) -> ReplyBounds:
+    return ReplyBounds(
+        50 + 120 * max_sentences,
+        {
+            "sentences": {"maxItems": max_sentences},
+            "sentences[].text": {"maxLength": SENTENCE_LIMIT},
+            **turn_numbers("sentences[].turns", window),
+            **number_list("sentences[].kept", 1, max(1, before), before),
+        },
+    )
 
 
 def _sentence_fault(sentence: WrittenSentence, before: int, window: Sequence[Line]) -> str | None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.prompt import load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.formatting import format_speaker
-from theanine.text.numbering import Line, ask_windows, note_fault
+from theanine.text.numbering import Line, ask_windows, most_notes, note_fault, turn_numbers
 from theanine.text.words import containment, content_words
 from theanine.types import NewMemory, Turn
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 STATEMENT_LIMIT = 600
 """Maximum characters of a statement; the prompt asks for 60 words."""
+STATEMENT_TOKENS = 120
+"""Tokens that bound a statement, with its speakers and turns, on average."""
 REPEATED = 0.75
 """A statement with this share of its content words in a recalled memory only repeats it."""
 
@@ -54,7 +57,7 @@ async def summarize(
     if chat is None:
         memories = local_summarize(turns)
     else:
-        summaries = await ask_windows(SUMMARIZE, turns, chat, _fault)
+        summaries = await ask_windows(SUMMARIZE, turns, chat, _fault, _bounds)
         memories = [
             _memory(statement, turns, chat.model)
             for summary in summaries
@@ -82,6 +85,21 @@ def drop_recalled(
         return any(containment(content, content_words(texts[id])) >= REPEATED for id in recalled)
 
     return [memory for memory in memories if not repeats(memory)]
+
+
+def _bounds(window: Sequence[Line]) -> ReplyBounds:
+    most = most_notes(window)
+    names = list(dict.fromkeys(format_speaker(line.turn.speaker) for line in window))
+    return ReplyBounds(
+        50 + STATEMENT_TOKENS * most,
+        {
+            "statements": {"maxItems": most},
+            "statements[].text": {"minLength": 1, "maxLength": STATEMENT_LIMIT},
+            "statements[].speakers": {"maxItems": len(names)},
+            "statements[].speakers[]": one_of(names),
+            **turn_numbers("statements[].turns", window, least=1),
+        },
+    )
 
 
 def _fault(window: Sequence[Line], summary: Summary) -> str | None:

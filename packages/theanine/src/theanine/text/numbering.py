@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from theanine.llm.bounds import Keywords, ReplyBounds, number_list
 from theanine.llm.gather import gather
 from theanine.llm.prompt import PromptTemplate
 from theanine.text.formatting import (
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WINDOW_TOKENS = 12_000
 """Maximum tokens of a window, by an upper estimate."""
+TOKENS_PER_NOTE = 25
+"""Tokens of a window, by an upper estimate, that may give one note more."""
+MAX_SOURCE_TURNS = 8
+"""Maximum turns that a bounded reply names as the support of one note."""
 _LINE_TOKENS = 30
 """Tokens of a line besides its text: number, name, role, and a heading with the day."""
 _MAX_CHARACTERS = 8_000
@@ -100,11 +105,13 @@ async def ask_windows(
     turns: Sequence[Turn],
     chat: ScopedChat,
     check: Callable[[Sequence[Line], T], str | None],
+    bounds: Callable[[Sequence[Line]], ReplyBounds] | None = None,
 ) -> list[T]:
     """Ask a step about each window of a session, and return the replies in order.
 
     The step's only value is ``turns``. ``check`` returns what is wrong with the reply to a window,
-    or None. Raises ModelError when the model fails.
+    or None; ``bounds`` returns its bounds, by default the step's. Raises ModelError when the model
+    fails.
     """
 
     async def ask(window: Sequence[Line]) -> T:
@@ -112,10 +119,23 @@ async def ask_windows(
             step,
             source_sessions={line.turn.session for line in window},
             check=partial(check, window),
+            bounds=bounds(window) if bounds else None,
             turns=format_numbered(window),
         )
 
     return await gather([partial(ask, window) for window in split_windows(turns)])
+
+
+def most_notes(window: Sequence[Line]) -> int:
+    """Return how many notes on a window are enough: by its length, as the checks demand."""
+    tokens = sum(estimate_tokens(line.text) for line in window)
+    return min(3 + tokens // TOKENS_PER_NOTE, max(12, 2 * len(window)))
+
+
+def turn_numbers(path: str, window: Sequence[Line], *, least: int = 0) -> dict[str, Keywords]:
+    """Return the bounds of a list of turns that support a note."""
+    most = min(MAX_SOURCE_TURNS, len(window))
+    return number_list(path, window[0].number, window[-1].number, most, least=least)
 
 
 def note_fault(

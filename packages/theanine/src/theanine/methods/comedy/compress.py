@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import Keywords, ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect
 from theanine.methods.comedy.session_memory import count_lasting_cues
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 SENTENCE_LIMIT = 500
 """Maximum characters of a sentence; the prompt asks for 40 words."""
+MAX_NOTES = 12
+"""Maximum notes that a bounded reply names for a sentence."""
 LINE_TOKENS = 12
 """Tokens of a note's number and date in the prompt."""
 REPEATED = 0.8
@@ -116,6 +119,17 @@ async def compress(
     return compressed
 
 
+def _bounds(notes: int, max_sentences: int) -> ReplyBounds:
+    fields: dict[str, Keywords] = {}
+    for aspect in ASPECTS:
+        fields |= {
+            aspect: {"maxItems": max_sentences},
+            f"{aspect}[].text": {"minLength": 1, "maxLength": SENTENCE_LIMIT},
+            **number_list(f"{aspect}[].notes", 1, notes, min(notes, MAX_NOTES), least=1),
+        }
+    return ReplyBounds(50 + len(ASPECTS) * 110 * max_sentences, fields)
+
+
 def _tokens(item: TracedText) -> int:
     return estimate_tokens(item.text) + LINE_TOKENS
 
@@ -128,6 +142,7 @@ async def _compress_once(
         COMPRESS,
         source_sessions={session for item in shown for session in item.source_sessions},
         check=lambda compressed: _fault(compressed, len(shown), max_sentences),
+        bounds=_bounds(len(shown), max_sentences),
         notes=_format_notes(shown),
         sentences=str(max_sentences),
     )

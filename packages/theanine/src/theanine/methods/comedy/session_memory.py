@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import Keywords, ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, session_kind, subjects
 from theanine.methods.shared.memories import make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
 from theanine.text.attribution import attribute_quote, without_attribution
-from theanine.text.numbering import Line, ask_windows, note_fault
+from theanine.text.numbering import Line, ask_windows, most_notes, note_fault, turn_numbers
 from theanine.text.words import FUNCTION_WORDS, sentences, words
 from theanine.types import NewMemory, Turn
 
@@ -57,7 +58,7 @@ async def note_session(turns: Sequence[Turn], chat: ScopedChat) -> list[NewMemor
 
     A very long session is shown in windows. Raises ModelError when the model fails.
     """
-    replies = await ask_windows(SESSION_MEMORY, turns, chat, _fault)
+    replies = await ask_windows(SESSION_MEMORY, turns, chat, _fault, _bounds)
     memories: list[NewMemory] = []
     for aspect in ASPECTS:
         for note in (note for reply in replies for note in reply.notes(aspect)):
@@ -73,6 +74,18 @@ async def note_session(turns: Sequence[Turn], chat: ScopedChat) -> list[NewMemor
                 )
             )
     return memories
+
+
+def _bounds(window: Sequence[Line]) -> ReplyBounds:
+    most = most_notes(window)
+    fields: dict[str, Keywords] = {}
+    for aspect in ASPECTS:
+        fields |= {
+            aspect: {"maxItems": most},
+            f"{aspect}[].text": {"minLength": 1, "maxLength": NOTE_LIMIT},
+            **turn_numbers(f"{aspect}[].turns", window, least=1),
+        }
+    return ReplyBounds(50 + 2 * 110 * most, fields)
 
 
 def _fault(window: Sequence[Line], reply: SessionMemory) -> str | None:

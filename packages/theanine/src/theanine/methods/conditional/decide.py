@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.prompt_windows import PromptWindow, batched_windows
@@ -105,6 +106,10 @@ async def _decide_window(window: PromptWindow, chat: ScopedChat) -> set[int]:
         DECIDE,
         source_sessions=window.source_sessions,
         check=check,
+        bounds=ReplyBounds(
+            50 + 10 * len(window.targets),
+            {"worth": {"maxItems": len(window.targets)}, "worth[]": one_of(window.targets)},
+        ),
         turns=format_numbered(window.lines),
         asked=window.numbers,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import CONDITIONAL, ConditionalConfig
@@ -24,7 +25,7 @@ from theanine.methods.shared.memories import make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_speaker, one_line
-from theanine.text.numbering import format_numbered
+from theanine.text.numbering import format_numbered, turn_numbers
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRe
         RECORD,
         source_sessions=window.source_sessions,
         check=partial(_fault, window),
+        bounds=_bounds(window),
         turns=format_numbered(window.lines),
         asked=window.numbers,
     )
@@ -118,6 +120,20 @@ async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRe
         )
         for record in reply.records
     ]
+
+
+def _bounds(window: PromptWindow) -> ReplyBounds:
+    count = len(window.targets)
+    return ReplyBounds(
+        50 + 250 * count,
+        {
+            "records": {"minItems": count, "maxItems": count},
+            "records[].turn": one_of(window.targets),
+            **turn_numbers("records[].related", window.lines),
+            "records[].context": {"minLength": 1, "maxLength": FIELD_LIMIT},
+            "records[].knowledge": {"minLength": 1, "maxLength": FIELD_LIMIT},
+        },
+    )
 
 
 def _fault(window: PromptWindow, reply: Records) -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.text.formatting import format_day, format_dialogue, one_line
@@ -99,6 +100,14 @@ async def _reflect(
         source_sessions=dialogue_sessions(dialogue)
         | source_sessions([memory for memory, _ in results]),
         check=partial(_fault, len(results)),
+        bounds=ReplyBounds(
+            100 + 15 * (len(results) + MAX_KEYWORDS),
+            {
+                **number_list("relevant", 1, len(results), len(results)),
+                "keywords": {"maxItems": MAX_KEYWORDS},
+                "keywords[]": {"maxLength": KEYWORD_LIMIT},
+            },
+        ),
         dialogue=format_dialogue(dialogue),
         found=formatted,
     )

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, decision_notes, local_decide
-from theanine.methods.shared.respond import ask_reply, reply
+from theanine.methods.shared.respond import REPLY_LIMIT, REPLY_TOKENS, ask_reply, reply
 from theanine.types import LOCAL_MODEL, Part, Recollection, Turn, Utterance
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ class Decided(BaseModel):
     worth: Literal["yes", "no"] = Field(description="whether the last turn is worth remembering")
 
 
-REPLY = load_prompt("theanine.methods.conditional", "conditional-reply", 1, Decided)
+REPLY = load_prompt(
+    "theanine.methods.conditional",
+    "conditional-reply",
+    1,
+    Decided,
+    ReplyBounds(REPLY_TOKENS, {"response": {"minLength": 1, "maxLength": REPLY_LIMIT}}),
+)
 
 
 async def reply_and_decide(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.config import SUMMARY
 from theanine.methods.shared.memories import make_memory
@@ -17,7 +18,9 @@ from theanine.types import NewMemory, Turn
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-SUMMARIZE_SESSION = load_prompt("theanine.methods.conditional", "conditional-summary", 1, str)
+SUMMARIZE_SESSION = load_prompt(
+    "theanine.methods.conditional", "conditional-summary", 1, str, ReplyBounds(400)
+)
 SUMMARY_LIMIT = 1_500
 """Maximum characters; the prompt asks for 100 words."""
 QUOTES = 5

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, number_between
 from theanine.llm.prompt import load_prompt
 from theanine.segmentation import Span
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.cues import COURTESY
-from theanine.text.numbering import Line, ask_windows
+from theanine.text.numbering import Line, ask_windows, most_notes
 from theanine.text.words import FUNCTION_WORDS, content_words, is_unspaced, stem
 from theanine.types import Turn
 
@@ -74,7 +75,7 @@ async def write_memos(turns: Sequence[Turn], chat: ScopedChat) -> list[Memo]:
 
     A very long session is shown in windows. Raises ModelError when the model fails.
     """
-    replies = await ask_windows(MEMOS, turns, chat, _fault)
+    replies = await ask_windows(MEMOS, turns, chat, _fault, _bounds)
     return [
         Memo(
             topic=" ".join(memo.topic.split()),
@@ -95,6 +96,21 @@ def uncovered_turns(turns: Sequence[Turn], memos: Sequence[Memo]) -> list[Turn]:
         for position, turn in enumerate(turns)
         if position not in covered and turn.full_text.strip()
     ]
+
+
+def _bounds(window: Sequence[Line]) -> ReplyBounds:
+    most = most_notes(window)
+    number = number_between(window[0].number, window[-1].number)
+    return ReplyBounds(
+        50 + 140 * most,
+        {
+            "memos": {"maxItems": most},
+            "memos[].topic": {"minLength": 1, "maxLength": TOPIC_LIMIT},
+            "memos[].summary": {"minLength": 1, "maxLength": SUMMARY_LIMIT},
+            "memos[].first": number,
+            "memos[].last": number,
+        },
+    )
 
 
 def _fault(window: Sequence[Line], reply: MemosOfSession) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.memochat.memos import SUMMARY_LIMIT, TOPIC_LIMIT
 from theanine.methods.shared.provenance import dialogue_sessions
@@ -43,6 +44,7 @@ async def pick_memos(
         PICK_MEMOS,
         source_sessions={memo.session for memo in memos} | dialogue_sessions(dialogue),
         check=lambda picked: _fault(picked.memos, len(memos), limit),
+        bounds=ReplyBounds(50 + 10 * limit, number_list("memos", 1, len(memos), limit)),
         memos="\n".join(
             f"[{number}] {format_memory(memo, MEMO_LIMIT)}" for number, memo in enumerate(memos, 1)
         ),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.memory_update.local_decide import local_decide
@@ -22,6 +23,7 @@ from theanine.methods.shared.pairs import (
     format_labeled,
     format_pairs,
     format_statement,
+    pairs_bounds,
     pairs_fault,
     split_pairs,
 )
@@ -74,7 +76,13 @@ class Decisions(BaseModel):
 
 
 UPDATE = load_prompt("theanine.methods.memory_update", "update-memories", 1, Decisions)
-UPDATE_PAIR = load_prompt("theanine.methods.memory_update", "update-memory-pair", 1, PairDecision)
+UPDATE_PAIR = load_prompt(
+    "theanine.methods.memory_update",
+    "update-memory-pair",
+    1,
+    PairDecision,
+    ReplyBounds(250, {"explanation": {"maxLength": 400}}),
+)
 
 
 async def decide(
@@ -122,6 +130,7 @@ async def _decide_batch(
         UPDATE,
         source_sessions=source_sessions(older) | {session.id},
         check=partial(_fault, len(pairs)),
+        bounds=pairs_bounds("decisions", len(pairs)),
         kept=format_labeled("M", ((memory, memory.dated, "") for memory in older)),
         new=format_labeled("N", ((memory, session.dated, "") for memory in newer)),
         pairs=format_pairs(pairs),

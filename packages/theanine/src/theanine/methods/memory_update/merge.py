@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, number_between
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.text.formatting import day_label, one_line
@@ -75,6 +76,14 @@ async def merge(
             MERGE,
             source_sessions=source_sessions(older) | {session.id},
             check=partial(_fault, len(batch)),
+            bounds=ReplyBounds(
+                50 + 200 * len(batch),
+                {
+                    "merged": {"minItems": len(batch), "maxItems": len(batch)},
+                    "merged[].group": number_between(1, len(batch)),
+                    "merged[].text": {"minLength": 1, "maxLength": STATEMENT_LIMIT},
+                },
+            ),
             groups="\n".join(
                 f"[{number}] {day_label(memory.at, dated)}: {one_line(memory.text)}"
                 for number, group in enumerate(batch, 1)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import Keywords, ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.text.formatting import group_by_day, one_line
-from theanine.text.numbering import Line, format_numbered, note_fault, split_windows
+from theanine.text.numbering import Line, format_numbered, note_fault, split_windows, turn_numbers
 from theanine.types import Turn
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Page(BaseModel):
 
 _PACKAGE = "theanine.methods.memorybank"
 DAY = load_prompt(_PACKAGE, "bank-day", 1, Page)
-ALL_EVENTS = load_prompt(_PACKAGE, "bank-events", 1, str)
-ALL_TRAITS = load_prompt(_PACKAGE, "bank-portrait", 1, str)
+ALL_EVENTS = load_prompt(_PACKAGE, "bank-events", 1, str, ReplyBounds(600))
+ALL_TRAITS = load_prompt(_PACKAGE, "bank-portrait", 1, str, ReplyBounds(600))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ async def digest_day(
             DAY,
             source_sessions={*source_sessions, *(line.turn.session for line in window)},
             check=partial(_page_fault, window, (bool(events.lines), bool(traits.lines))),
+            bounds=_page_bounds(window),
             events="\n".join(map(one_line, events.lines)) or NOTHING,
             traits="\n".join(map(one_line, traits.lines)) or NOTHING,
             turns=format_numbered(window),
@@ -117,6 +119,17 @@ def _update(digest: DayDigest, entries: Sequence[Entry], window: Sequence[Line])
     sources = {*digest.source_turns, *(ids[n] for entry in entries for n in entry.turns)}
     lines = tuple(" ".join(entry.text.split()) for entry in entries)
     return DayDigest(lines, tuple(sorted(sources)))
+
+
+def _page_bounds(window: Sequence[Line]) -> ReplyBounds:
+    fields: dict[str, Keywords] = {}
+    for name in ("events", "traits"):
+        fields |= {
+            name: {"maxItems": MAX_ENTRIES},
+            f"{name}[].text": {"minLength": 1, "maxLength": ENTRY_LIMIT},
+            **turn_numbers(f"{name}[].turns", window),
+        }
+    return ReplyBounds(50 + 2 * MAX_ENTRIES * 110, fields)
 
 
 def _page_fault(window: Sequence[Line], before: tuple[bool, bool], page: Page) -> str | None:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import ScopedChat
 from theanine.llm.prompt import load_prompt
 from theanine.methods.base import Reply
-from theanine.methods.shared.respond import ask_reply
+from theanine.methods.shared.respond import REPLY_TOKENS, ask_reply
 from theanine.types import Recollection, Utterance
 
 PACKAGE = "theanine.methods.recursive_summary"
-RESPOND_FEW_SHOT = load_prompt(PACKAGE, "respond-few-shot", 1, str)
+RESPOND_FEW_SHOT = load_prompt(PACKAGE, "respond-few-shot", 1, str, ReplyBounds(REPLY_TOKENS))
 
 
 @cache

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds, number_between
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.segmentation import Span, exchange_starts, spans_between, tiling_fault
@@ -104,6 +105,14 @@ async def ask_segments(
             step,
             source_sessions=sessions,
             check=partial(fault, first, end),
+            bounds=ReplyBounds(
+                50 + 30 * (end - first),
+                {
+                    "segments": {"minItems": 1, "maxItems": end - first},
+                    "segments[].first": number_between(first + 1, end),
+                    "segments[].last": number_between(first + 1, end),
+                },
+            ),
             turns=format_blocks(blocks[first:end], first),
             **values,
         )

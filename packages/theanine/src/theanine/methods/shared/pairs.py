@@ -12,6 +12,7 @@ import numpy as np
 
 from theanine.clock import micros
 from theanine.embeddings.base import Vectors
+from theanine.llm.bounds import ReplyBounds, number_between
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.text.formatting import day_label, format_day, group_by_day, one_line
 from theanine.types import Memory, NewMemory, Session
@@ -95,6 +96,18 @@ def format_pairs(pairs: Sequence[Pair]) -> str:
         label = n.setdefault(pair.newer_index, len(n) + 1)
         lines.append(f"{number}: M{m[pair.older.id]} N{label}")
     return "\n".join(lines)
+
+
+def pairs_bounds(path: str, count: int) -> ReplyBounds:
+    """Return the bounds of a reply with one item, of a few words, for each pair."""
+    return ReplyBounds(
+        50 + 100 * count,
+        {
+            path: {"minItems": count, "maxItems": count},
+            f"{path}[].pair": number_between(1, count),
+            f"{path}[].explanation": {"maxLength": 200},
+        },
+    )
 
 
 def pairs_fault(numbers: Sequence[int], count: int, noun: str) -> str | None:

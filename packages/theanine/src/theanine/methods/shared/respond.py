@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.methods.base import Context, Reply
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 T = TypeVar("T")
+REPLY_TOKENS = 800
+"""Tokens that bound a reply, unless the model's settings say otherwise."""
+REPLY_LIMIT = 4_000
+"""Characters that bound it where it is a field of JSON."""
 NOTHING = "I remember nothing about this yet."
 
 
@@ -42,8 +47,20 @@ class Reasoned(BaseModel):
     response: str = Field(description="the words to say")
 
 
-RESPOND = load_prompt("theanine.methods.shared", "respond", 1, str)
-RESPOND_REASONED = load_prompt("theanine.methods.shared", "respond-reasoned", 1, Reasoned)
+RESPOND = load_prompt("theanine.methods.shared", "respond", 1, str, ReplyBounds(REPLY_TOKENS))
+RESPOND_REASONED = load_prompt(
+    "theanine.methods.shared",
+    "respond-reasoned",
+    1,
+    Reasoned,
+    ReplyBounds(
+        2 * REPLY_TOKENS,
+        {
+            "rationale": {"maxLength": REPLY_LIMIT},
+            "response": {"minLength": 1, "maxLength": REPLY_LIMIT},
+        },
+    ),
+)
 
 
 async def reply(
@@ -141,6 +158,7 @@ async def ask_reply(
             *shown,
         },
         check=check,
+        bounds=None,
         speaker=format_speaker(speaker),
         remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.methods.theanine.limit_statements import (
@@ -20,7 +21,7 @@ from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
+REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str, ReplyBounds(500))
 WORDS_PER_STATEMENT = 30
 
 CONNECTIVES: dict[Relation | None, str] = {

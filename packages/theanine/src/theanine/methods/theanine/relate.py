@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.pairs import (
@@ -22,6 +23,7 @@ from theanine.methods.shared.pairs import (
     format_labeled,
     format_pairs,
     format_statement,
+    pairs_bounds,
     pairs_fault,
     split_pairs,
 )
@@ -98,7 +100,13 @@ class Judgements(BaseModel):
 
 
 RELATE = load_prompt("theanine.methods.theanine", "relate", 1, Judgements)
-RELATE_PAIR = load_prompt("theanine.methods.theanine", "relate-pair", 1, PairJudgement)
+RELATE_PAIR = load_prompt(
+    "theanine.methods.theanine",
+    "relate-pair",
+    1,
+    PairJudgement,
+    ReplyBounds(250, {"explanation": {"maxLength": 400}}),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +175,7 @@ async def _ask_batch(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> l
         RELATE,
         source_sessions=shown | {scene.session},
         check=partial(_fault, len(pairs)),
+        bounds=pairs_bounds("judgements", len(pairs)),
         earlier=_earlier(older, context),
         session=format_dated_turns(_shortened(scene.turns, newer)) or NOT_KEPT,
         new=format_labeled("N", ((memory, scene.dated, "") for memory in newer)),
