@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
 
-from theanine.linking import features
+from theanine.linking import reading
+from theanine.linking.features import feature_names, pair_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import RELATIONS, LinkModel
 from theanine.methods.theanine.local_relate import LINKED, choose_relation
@@ -67,8 +68,8 @@ def fit_background(
     empty = np.zeros(256, np.float32)
     packed = np.frombuffer("\n".join(terms).encode(), np.uint8)
     np.savez_compressed(out, terms=packed, idf=idf, mean=empty, weighted=empty)
-    features.load_background.cache_clear()
-    features.read_statement.cache_clear()
+    reading.load_background.cache_clear()
+    reading.read_statement.cache_clear()
     pick = Random(0)
     of: dict[str, list[PairedStatement]] = {}
     for history, one in zip(histories, statements, strict=True):
@@ -77,10 +78,9 @@ def fit_background(
         one for texts in of.values() for one in pick.sample(texts, min(OF_HISTORY, len(texts)))
     ]
     readings = [_read(one) for one in chosen]
-    mean = np.mean([reading.mean for reading in readings], 0)
-    weighted = np.mean([reading.weighted for reading in readings], 0)
+    mean, weighted = np.mean([one.vectors for one in readings], 0)
     np.savez_compressed(out, terms=packed, idf=idf, mean=mean, weighted=weighted)
-    features.load_background.cache_clear()
+    reading.load_background.cache_clear()
 
 
 def unrelated(statements: Mapping[tuple[str, str], PairedStatement]) -> list[LabeledPair]:
@@ -104,13 +104,13 @@ def unrelated(statements: Mapping[tuple[str, str], PairedStatement]) -> list[Lab
     return pairs
 
 
-def _read(one: PairedStatement) -> features.Reading:
-    return features.read_statement(one.text, (one.speaker,) if one.speaker else ())
+def _read(one: PairedStatement) -> reading.Reading:
+    return reading.read_statement(one.text, (one.speaker,) if one.speaker else ())
 
 
 def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.float32]:
     """Return the features of labeled pairs, with or without the days between the two."""
-    return features.pair_features([
+    return pair_features([
         (
             _read(pair.older),
             _read(pair.newer),
@@ -193,16 +193,16 @@ def _forest(trees: Sequence[Sequence[tuple[int, float, int, int, Sequence[float]
         for root, tree in zip(roots.tolist(), trees, strict=True)
         for feature, threshold, left, right, value in tree
     ]
-    left = np.array([node[2] for node in nodes], np.int32)
-    right = np.array([node[3] for node in nodes], np.int32)
+    left = np.array([node[2] for node in nodes], np.intp)
+    right = np.array([node[3] for node in nodes], np.intp)
     level, depth = roots, 0
     while (deeper := np.unique(np.concatenate([left[level], right[level]]))).tolist() != sorted(
         level
     ):
         level, depth = deeper, depth + 1
     return Forest(
-        roots=roots.astype(np.int32),
-        features=np.array([node[0] for node in nodes], np.int32),
+        roots=roots.astype(np.intp),
+        features=np.array([node[0] for node in nodes], np.intp),
         thresholds=np.array([node[1] for node in nodes], np.float32),
         left=left,
         right=right,
@@ -269,7 +269,7 @@ def _report_judged(
     pairs: Sequence[LabeledPair], dev: int, rows: Scores, linked: Scores, labels: Scores
 ) -> None:
     """Print the figures of the judgements that the local linker would make."""
-    overlap = rows[:, features.feature_names().index("smaller share")]
+    overlap = rows[:, feature_names().index("smaller share")]
     judged = np.array([
         str(choose_relation(_read(pair.older), _read(pair.newer), labels[n], float(overlap[n]))[0])
         if linked[n] >= LINKED

@@ -3,16 +3,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.linking.features import (
-    feature_names,
-    may_be_linked,
-    pair_features,
-    read_statement,
-)
+from theanine.linking.features import feature_names, pair_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import LABELS, load_model
+from theanine.linking.reading import may_be_linked, read_statement
 from theanine.retrieval.ranking import Ranking, Unit
 
 EMBEDDER = StaticEmbedder()
@@ -50,6 +48,22 @@ def test_features_have_a_name_each_and_unknown_days_are_marked() -> None:
     assert rows[0, names.index("shared words")] == 1
 
 
+WORDS = "storm mast boat i sold the because of our 2023 Ana it's never 海 . ? \n".split(" ")
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+PAIRS = st.tuples(TEXTS, TEXTS, st.sampled_from([None, -1.0, 0.0, 30.0]))
+
+
+@given(st.lists(PAIRS, min_size=1, max_size=6))
+def test_features_of_a_pair_do_not_depend_on_the_others(
+    texts: list[tuple[str, str, float]],
+) -> None:
+    pairs = [(read_statement(a, ("Ana",)), read_statement(b, ()), days) for a, b, days in texts]
+    rows = pair_features(pairs)
+    assert np.isfinite(rows).all()
+    alone = np.concatenate([pair_features([pair]) for pair in pairs])
+    np.testing.assert_allclose(rows, alone, atol=1e-5)
+
+
 def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
     first = read_statement("Thanks, that's so good!", ("Ana",))
     second = read_statement("You're so good, thanks!", ("Bo",))
@@ -77,11 +91,11 @@ def test_a_floor_skips_the_relations_of_unlikely_pairs_only() -> None:
 
 def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:
     forest = Forest(
-        roots=np.array([0, 3], np.int32),
-        features=np.array([1, 0, 0, 0], np.int32),
+        roots=np.array([0, 3], np.intp),
+        features=np.array([1, 0, 0, 0], np.intp),
         thresholds=np.array([0.5, 0, 0, 0], np.float32),
-        left=np.array([1, 1, 2, 3], np.int32),
-        right=np.array([2, 1, 2, 3], np.int32),
+        left=np.array([1, 1, 2, 3], np.intp),
+        right=np.array([2, 1, 2, 3], np.intp),
         values=np.array([[0], [1], [2], [10]], np.float32),
         depth=1,
     )

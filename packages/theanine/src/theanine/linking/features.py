@@ -1,392 +1,300 @@
-"""The features by which the local linker judges a pair of memories.
+"""The features by which the local linker judges a pair of memories; :func:`_columns` lists them.
 
-A statement is read once: its sentences, their content words and the cues in them, the people it is
-about, and two vectors. All features of a pair are computed from two such readings.
+All are computed from two readings (:mod:`theanine.linking.reading`), for many pairs at once.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from importlib.resources import files
-from itertools import pairwise
-from math import log1p, sqrt
+from functools import cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from theanine.embeddings.static import DIMENSION, StaticEmbedder
-from theanine.text import cues
-from theanine.text.attribution import without_attribution
-from theanine.text.words import FUNCTION_WORDS, sentences, stem, words
-
-Features = NDArray[np.float32]
-
-CUES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("wish", cues.DESIRE),
-    ("feeling", cues.FEELING),
-    ("hindrance", cues.HINDRANCE),
-    ("change", cues.CHANGE),
-    ("because", cues.EFFECT_THEN_CAUSE),
-    ("so", cues.CAUSE_THEN_EFFECT),
-    ("negation", cues.NEGATION),
-    ("past", cues.PAST),
-    ("future", cues.FUTURE),
-    ("present", cues.PRESENT),
-    ("news", cues.NEWS),
-    ("continued", cues.CONTINUED),
-    ("trouble", cues.TROUBLE),
-    ("liking", cues.LIKING),
-    ("advice", cues.ADVICE),
-    ("thanks", cues.THANKS),
-    ("first person", cues.FIRST_PERSON),
-    ("second person", cues.SECOND_PERSON),
-    ("time", cues.TIME),
-    ("motive", cues.MOTIVE),
-    ("question", re.compile(r"\?")),
-    ("exclamation", re.compile("!")),
-    ("courtesy", re.compile(rf"^{cues.COURTESY.pattern}")),
+from theanine.embeddings.static import DIMENSION
+from theanine.linking.reading import (
+    CUES,
+    MAX_IDF,
+    Features,
+    Reading,
+    embed_words,
+    load_background,
 )
-"""Kinds of cues; a sentence has a bit for each."""
-MAX_IDF = 9.6
-"""Weight of a word that the background texts don't have, about the logarithm of their number."""
-MIN_RAREST, MIN_SHARED, MIN_SHARED_BY_OTHERS = 4.0, 4.4, 11.5
-"""Weights of :func:`may_be_linked`: of the rarest shared word, and of all."""
-_READ = 2_000
-"""Characters of a statement that are read."""
-_READINGS, _WORDS = 10_000, 30_000
-_ATTACHMENT = re.compile(r" \(shares .*\)$", re.DOTALL)
-_LETTERED = re.compile(r"\b(?:speaker|neighbou?r|co-?worker|classmate)s? ([ab])\b")
-_ROLE = re.compile(
-    r"^(?:the )?((?:speaker|neighbou?r|co-?worker|classmate|mentee|mentor|athlete|coach|student|"
-    r"teacher|patient|doctor|employee|boss|parent|child|husband|wife|friend|user|assistant|agent)"
-    r"s?)(?: ([ab])\b)?(?: and (?:the )?(?:\w[\w-]*)? ?([ab])?\b)?"
-)
-_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z]\w+")
-_NUMBER = re.compile(r"\d+")
 
+ReadPair = tuple[Reading, Reading, float | None]
+"""An older and a newer reading, and the days between the two; None if unknown."""
+Column = NDArray[Any]
+"""One entry for each pair, or a row for each."""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Background:
-    """Statistics of conversations other than the user's.
-
-    Attributes:
-        idf: weight of each stem, the logarithm of the inverse share of texts that have it.
-        mean: mean vector of texts, ``(d,)``.
-        weighted: mean of the weighted word vectors of texts, ``(d,)``.
-    """
-
-    idf: dict[str, float]
-    mean: Features
-    weighted: Features
-
-
-@cache
-def load_background() -> Background:
-    """Load the bundled statistics."""
-    with files("theanine.linking").joinpath("background.npz").open("rb") as file:
-        arrays = np.load(file)
-        terms = bytes(arrays["terms"]).decode().split("\n")
-        idf = dict(zip(terms, arrays["idf"].tolist(), strict=True))
-        return Background(idf, arrays["mean"], arrays["weighted"])
-
-
-class Reading:
-    """A statement as the features see it; what takes longer is read when first needed.
-
-    Attributes:
-        text: in lower case, without its attribution and attachment.
-        people: whom it is about, in lower case.
-        mentioned: further people of a statement in the third person.
-        reported: whether it is in the third person, not in the speaker's own words.
-        idf: weight of each of its content stems.
-        total: their sum.
-    """
-
-    def __init__(self, text: str, speakers: tuple[str, ...]) -> None:
-        self._raw = _ATTACHMENT.sub("", without_attribution(text[:_READ]))
-        plain = cues.normal(self._raw)
-        self.people, self.mentioned, self.reported = _people(plain, speakers)
-        self._omitted = {word for speaker in speakers for word in words(speaker)}
-        self.text = _ROLE.sub(" ", _LETTERED.sub(" ", plain)) if not speakers else plain
-        self._words = words(self.text)
-        self._stems: dict[str, str] = {}  # each with its first word
-        for word in self._words:
-            if self._is_content(word):
-                self._stems.setdefault(stem(word), word)
-        known = load_background().idf
-        self.idf = {term: known.get(term, MAX_IDF) for term in self._stems}
-        self.total = sum(self.idf.values()) or 1e-9
-
-    def _is_content(self, word: str) -> bool:
-        return len(word) > 1 and word not in FUNCTION_WORDS and word not in self._omitted
-
-    @cached_property
-    def sentences(self) -> list[tuple[frozenset[str], int]]:
-        """The content stems of each sentence, and the bits of the cues in it."""
-        parts = [self.text[start:end] for start, end in sentences(self.text)]
-        return [
-            (frozenset(stem(w) for w in words(part) if self._is_content(w)), _bits(part))
-            for part in parts
-        ]
-
-    @cached_property
-    def cues(self) -> int:
-        """The bits of all sentences."""
-        return _union(bits for _, bits in self.sentences)
-
-    @cached_property
-    def vectors(self) -> Features:
-        """Vectors of its content words, ``(stems, d)``, unit norm."""
-        if not self._stems:
-            return np.zeros((0, DIMENSION), np.float32)
-        return np.stack([_word_vector(word) for word in self._stems.values()])
-
-    @cached_property
-    def weights(self) -> Features:
-        """``idf`` as an array."""
-        return np.fromiter(self.idf.values(), np.float32, len(self.idf))
-
-    @cached_property
-    def mean(self) -> Features:
-        """Vector of the whole text, unit norm or zero."""
-        return _embedder().vectors([self.text])[0]
-
-    @staticmethod
-    def embed(readings: Iterable[Reading]) -> None:
-        """Embed the texts and words of several readings at once, much faster than one by one."""
-        new = [reading for reading in readings if "mean" not in reading.__dict__]
-        if not new:
-            return
-        missing = {w for r in new for w in r._stems.values()} - _word_vectors.keys()
-        if len(_word_vectors) + len(missing) > _WORDS:
-            _word_vectors.clear()
-        terms = sorted(missing)
-        vectors = _embedder().vectors([*terms, *(reading.text for reading in new)])
-        _word_vectors.update(zip(terms, map(np.copy, vectors), strict=False))
-        for reading, vector in zip(new, vectors[len(terms) :], strict=True):
-            reading.mean = vector.copy()  # a view would keep all vectors of the batch
-
-    @cached_property
-    def weighted(self) -> Features:
-        """Mean of ``vectors`` by ``weights``, unit norm or zero."""
-        return _unit(self.weights @ self.vectors)
-
-    @cached_property
-    def centered(self) -> tuple[Features, Features]:
-        """``mean`` and ``weighted`` without those of other conversations, unit norm."""
-        background = load_background()
-        return _unit(self.mean - background.mean), _unit(self.weighted - background.weighted)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Capitalized words within its sentences."""
-        return frozenset(name.lower() for name in _NAME.findall(self._raw)) - self._omitted
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """Numbers in digits."""
-        return frozenset(_NUMBER.findall(self._raw))
-
-    @cached_property
-    def bigrams(self) -> frozenset[tuple[str, str]]:
-        """Adjacent words."""
-        return frozenset(pairwise(self._words))
-
-
-@lru_cache(maxsize=_READINGS)
-def read_statement(text: str, speakers: tuple[str, ...]) -> Reading:
-    """Return the reading of a memory's text; the latest ones are cached."""
-    return Reading(text, speakers)
-
-
-def may_be_linked(older: Reading, newer: Reading) -> bool:
-    """Whether a pair is worth judging, a fast test that passes nearly all that would be linked.
-
-    Two turns, in their speakers' words, must share a rare word, and several if said by different
-    people. Statements in the third person are shorter and in more uniform words: all pass.
-    """
-    if older.reported or newer.reported:
-        return True
-    shared = older.idf.keys() & newer.idf.keys()
-    if not shared:
-        return False
-    weights = [newer.idf[term] for term in shared]
-    needed = MIN_SHARED if older.people & newer.people else MIN_SHARED_BY_OTHERS
-    return max(weights) >= MIN_RAREST and sum(weights) >= needed
-
-
-def _people(plain: str, speakers: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str], bool]:
-    """Return whom a statement is about, whom else it mentions, and whether it only reports."""
-    if speakers:
-        names = frozenset(speaker.lower() for speaker in speakers)
-        return names, frozenset(), plain.startswith((*names, "both ", "they "))
-    mentioned = frozenset(_LETTERED.findall(plain))
-    if plain.startswith(("both ", "they ")):
-        return frozenset("ab"), mentioned, True
-    match = _ROLE.match(plain)
-    if match is None:
-        return frozenset(_LETTERED.findall(plain[:80])[:1]), mentioned, True
-    letters = frozenset(letter for letter in match.groups()[1:] if letter)
-    return letters or frozenset([match[1].rstrip("s")]), mentioned, True
-
-
-def _bits(sentence: str) -> int:
-    bits = 0
-    for number, (_, pattern) in enumerate(CUES):
-        if pattern.search(sentence):
-            bits |= 1 << number
-    return bits
-
-
-@cache
-def _embedder() -> StaticEmbedder:
-    return StaticEmbedder()
-
-
-_word_vectors: dict[str, Features] = {}
-
-
-def _word_vector(word: str) -> Features:
-    vector = _word_vectors.get(word)
-    if vector is None:
-        vector = _word_vectors[word] = _embedder().vectors([word])[0]
-    return vector
-
-
-_IN_RELATED = tuple(
-    number
-    for number, (name, _) in enumerate(CUES)
-    if name
-    in {
-        "wish", "feeling", "hindrance", "change", "because", "so", "negation", "past", "future",
-        "news", "continued", "trouble", "question", "first person", "second person",
-    }
+_KINDS = {name: 1 << number for number, (name, _) in enumerate(CUES)}
+_IN_RELATED = (
+    "wish", "feeling", "hindrance", "change", "because", "so", "negation", "past", "future",
+    "news", "continued", "trouble", "first person", "second person", "question",
 )  # fmt: skip
 """Cues that count by themselves in the sentences that share content words with the other one."""
+_SAME_WORD = 0.999
+"""Cosine above which two words are the same one."""
+_BLOCK = 256
+"""Pairs whose features are computed at once."""
 
 
+@cache
 def feature_names() -> list[str]:
     """Return the name of each column of :func:`pair_features`."""
-    kinds = [name for name, _ in CUES]
-    related = [kinds[number] for number in _IN_RELATED]
-    return [
-        *_NUMBERS,
-        *(f"older: {name}" for name in kinds),
-        *(f"newer: {name}" for name in kinds),
-        *(f"older, related: {name}" for name in related),
-        *(f"newer, related: {name}" for name in related),
-    ]
+    return list(_columns([]))
 
 
-def pair_features(pairs: Sequence[tuple[Reading, Reading, float | None]]) -> Features:
-    """Return the features of pairs of an older and a newer reading, ``(pairs, features)``.
+def pair_features(pairs: Sequence[ReadPair]) -> Features:
+    """Return the features of pairs, ``(pairs, features)``."""
+    rows = np.empty((len(pairs), len(feature_names())), np.float32)
+    for start in range(0, len(pairs), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        for number, column in enumerate(_columns(pairs[block]).values()):
+            rows[block, number] = column
+    return rows
 
-    The third entry of a pair is the days between the two, None if unknown.
+
+def _columns(pairs: Sequence[ReadPair]) -> dict[str, Column]:
+    """Return the features of pairs by name."""
+
+    def each(feature: Callable[[Reading, Reading], float]) -> Column:
+        return np.array([feature(older, newer) for older, newer, _ in pairs], np.float32)
+
+    older, newer = _tabulate(pairs)
+    background = load_background()
+    cosines = older.word_vectors @ newer.word_vectors.T
+    in_newer, in_older = _compare(older, newer, cosines), _compare(newer, older, cosines.T)
+    shared = np.where(in_older.shared, newer.weights, 0)
+    rarest, weight = _largest(shared, newer.count, 3), newer.sums(shared)
+    share_of_newer, share_of_older = weight / newer.total, weight / older.total
+    matches = _largest(in_older.product, newer.count, 5)
+    alike = _largest(in_older.different, newer.count * older.count, 3)
+    same_bigram = (older.bigrams[:, :, None] == newer.bigrams[:, None, :]).any(1)
+    same_bigram &= newer.bigrams != 0
+    older_words, newer_words = np.log1p(older.count), np.log1p(newer.count)
+    days = np.array([np.nan if days is None else days for *_, days in pairs])
+    return {
+        "cosine": np.vecdot(older.mean, newer.mean),
+        "centered cosine": _centered_cosine(older.mean, newer.mean, background.mean),
+        "weighted cosine": np.vecdot(older.weighted, newer.weighted),
+        "centered weighted cosine": _centered_cosine(
+            older.weighted, newer.weighted, background.weighted
+        ),
+        "shared words": np.minimum(6, newer.sums(in_older.shared)),
+        "rarest shared word": rarest[:, 0] / MAX_IDF,
+        "second rarest": rarest[:, 1] / MAX_IDF,
+        "third rarest": rarest[:, 2] / MAX_IDF,
+        "shared weight": np.minimum(3, weight / MAX_IDF),
+        "share of newer": share_of_newer,
+        "share of older": share_of_older,
+        "share of both": weight / (newer.total + older.total - weight),
+        "larger share": np.maximum(share_of_newer, share_of_older),
+        "smaller share": np.minimum(share_of_newer, share_of_older),
+        "newer in older": newer.sums(in_older.cosine * newer.weights) / newer.total,
+        "older in newer": older.sums(in_newer.cosine * older.weights) / older.total,
+        "best alike": alike[:, 0],
+        "three best alike": alike.sum(1) / np.clip(older.count * newer.count, 1, 3),
+        "best match": matches[:, 0],
+        "second match": matches[:, 1],
+        "third match": matches[:, 2],
+        "five matches": matches.sum(1),
+        "bigrams": np.minimum(5, same_bigram.sum(1)),
+        "content bigrams": np.minimum(3, (same_bigram & (newer.bigrams & 1 > 0)).sum(1)),
+        "names": each(lambda older, newer: min(2, len(older.names & newer.names))),
+        "numbers": each(lambda older, newer: min(2, len(older.numbers & newer.numbers))),
+        "same person": each(_same_person),
+        "same people": each(lambda older, newer: older.people == newer.people),
+        "third mentioned": each(lambda older, newer: bool(newer.mentioned - older.people)),
+        "reported": each(lambda older, _: older.reported),
+        "days": np.where(np.isnan(days), 2.5, np.log1p(np.fmax(0, days))),
+        "undated": np.isnan(days),
+        "older words": older_words,
+        "newer words": newer_words,
+        "fewer words": np.minimum(older_words, newer_words),
+        "more words": np.maximum(older_words, newer_words),
+        "older weight": np.minimum(60, older.total) / 30,
+        "newer weight": np.minimum(60, newer.total) / 30,
+        **_flags("older", older.cues, _KINDS),
+        **_flags("newer", newer.cues, _KINDS),
+        **_flags("older, related", older.cues_of(in_newer.shared), _IN_RELATED),
+        **_flags("newer, related", newer.cues_of(in_older.shared), _IN_RELATED),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Side:
+    """The older or the newer readings of pairs as arrays; terms are those of all pairs in a row.
+
+    Attributes:
+        mean, weighted: the two vectors, ``(pairs, d)``.
+        total: weight of all terms, ``(pairs,)``.
+        cues: bits of the cues, ``(pairs,)``.
+        bigrams: numbers of the bigrams, ``(pairs, bigrams)``, filled up with 0.
+        count, start: number of terms, and position of the first one, ``(pairs,)``.
+        pair: pair of each term, ``(terms,)``.
+        term: a number for each distinct one, ``(terms,)``.
+        weights: weight of each, ``(terms,)``.
+        term_cues: bits of the cues in the sentences that have it, ``(terms,)``.
+        word: row of its word in ``word_vectors``, ``(terms,)``.
+        word_vectors: ``(words, d)``.
     """
-    Reading.embed({id(r): r for o, n, _ in pairs for r in (o, n)}.values())
-    numbers = np.array([_numbers(o, n, days) for o, n, days in pairs], np.float32)
-    bits = np.array(
-        [(o.cues, n.cues, related_cues(o, n), related_cues(n, o)) for o, n, _ in pairs], np.int64
+
+    mean: Features
+    weighted: Features
+    total: Column
+    cues: Column
+    bigrams: Column
+    count: Column
+    start: Column
+    pair: Column
+    term: Column
+    weights: Column
+    term_cues: Column
+    word: Column
+    word_vectors: Features
+
+    def sums(self, values: Column) -> Column:
+        """Return the sum of the terms' values in each pair."""
+        return np.bincount(self.pair, values, len(self.count))
+
+    def cues_of(self, chosen: Column) -> Column:
+        """Return the bits of the cues in the sentences that have any of the chosen terms."""
+        bits = np.zeros(len(self.count), np.int32)
+        np.bitwise_or.at(bits, self.pair[chosen], self.term_cues[chosen])
+        return bits
+
+
+def _tabulate(pairs: Sequence[ReadPair]) -> tuple[_Side, _Side]:
+    """Return the older and the newer readings of pairs."""
+    rows: dict[Reading, int] = {}
+    older = [rows.setdefault(older, len(rows)) for older, _, _ in pairs]
+    newer = [rows.setdefault(newer, len(rows)) for _, newer, _ in pairs]
+    readings = list(rows)
+    Reading.embed(readings)
+    word_vectors, words = embed_words([word for reading in readings for word in reading.words])
+    terms = _join([reading.terms for reading in readings], np.int64)
+    weights = _join([reading.weights for reading in readings], np.float64)
+    term_cues = _join([reading.term_cues for reading in readings], np.int32)
+    vectors = np.array([reading.vectors for reading in readings], np.float32)
+    vectors = vectors.reshape(-1, 2, DIMENSION)
+    totals = np.array([reading.total for reading in readings])
+    cues = np.array([reading.cues for reading in readings], np.int32)
+    counts = np.array([len(reading.idf) for reading in readings], int)
+    starts = np.cumsum(counts) - counts
+    bigrams = _pad([reading.bigrams for reading in readings])
+
+    def side(chosen: Sequence[int]) -> _Side:
+        row = np.array(chosen, int)
+        count = counts[row]
+        at = _ranges(starts[row], count)
+        distinct, word = np.unique(words[at], return_inverse=True)
+        return _Side(
+            mean=vectors[row, 0],
+            weighted=vectors[row, 1],
+            total=totals[row],
+            cues=cues[row],
+            bigrams=bigrams[row],
+            count=count,
+            start=np.cumsum(count) - count,
+            pair=np.repeat(np.arange(len(row)), count),
+            term=terms[at],
+            weights=weights[at],
+            term_cues=term_cues[at],
+            word=word,
+            word_vectors=word_vectors[distinct],
+        )
+
+    return side(older), side(newer)
+
+
+def _join(arrays: Sequence[Column], dtype: DTypeLike) -> Column:
+    return np.concatenate([np.zeros(0, dtype), *arrays])
+
+
+def _pad(arrays: Sequence[Column]) -> Column:
+    """Return arrays as rows, filled up with 0."""
+    count = np.array([len(array) for array in arrays], np.int64)
+    rows = np.zeros((len(count), int(count.max(initial=0))), np.int64)
+    rows[np.arange(rows.shape[1]) < count[:, None]] = _join(arrays, np.int64)
+    return rows
+
+
+def _ranges(starts: Column, counts: Column) -> Column:
+    """Return the numbers of ranges, one after the other."""
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Comparison:
+    """How the terms of one side compare with those of the other side of their pairs.
+
+    Attributes:
+        shared: whether the other one has the term, ``(terms,)``.
+        cosine: highest cosine of its word to a word of the other one, 0 if that has none.
+        product: highest product of cosine and weights, -inf if the other one has no words.
+        different: that product for each two words, 0 if they are the same one; pair by pair.
+    """
+
+    shared: Column
+    cosine: Column
+    product: Column
+    different: Column
+
+
+def _compare(own: _Side, other: _Side, cosines: Features) -> _Comparison:
+    counts = other.count[own.pair]
+    left = np.repeat(np.arange(len(own.pair)), counts)
+    right = _ranges(other.start[own.pair], counts)
+    alike = cosines[own.word[left], other.word[right]]
+    weights = own.weights.astype(np.float32)[left] * other.weights.astype(np.float32)[right]
+    product = alike * (weights / np.float32(MAX_IDF**2))
+    same = own.term[left] == other.term[right]
+    return _Comparison(
+        shared=_reduce(np.logical_or, same, counts, False),
+        cosine=_reduce(np.maximum, alike, counts, 0),
+        product=_reduce(np.maximum, product, counts, -np.inf),
+        different=np.where(alike > _SAME_WORD, 0, product),
     )
-    every, some = np.arange(len(CUES)), np.array(_IN_RELATED)
-    flags = [
-        bits[:, i, None] >> positions & 1 for i, positions in enumerate((every, every, some, some))
-    ]
-    return np.hstack([numbers, *flags]).astype(np.float32)
 
 
-def related_cues(reading: Reading, other: Reading) -> int:
-    """Return the bits of a statement's sentences that share content words with another one."""
-    return _union(bits for stems, bits in reading.sentences if not stems.isdisjoint(other.idf))
+def _reduce(function: np.ufunc, values: Column, counts: Column, empty: float) -> Column:
+    """Reduce runs of values, given their lengths, to one value each."""
+    result = np.full(len(counts), empty, values.dtype)
+    if len(values):
+        starts = np.cumsum(counts) - counts
+        result[counts > 0] = function.reduceat(values, starts[counts > 0])
+    return result
 
 
-def _union(sets: Iterable[int]) -> int:
-    total = 0
-    for bits in sets:
-        total |= bits
-    return total
+def _largest(values: Column, counts: Column, k: int) -> Column:
+    """Return the largest finite values of each run, in descending order, filled up with 0."""
+    values, largest = values.copy(), np.zeros((len(counts), k))
+    run = np.repeat(np.arange(len(counts)), counts)
+    for column in range(k):
+        best = _reduce(np.maximum, values, counts, -np.inf)
+        largest[:, column] = np.where(np.isfinite(best), best, 0)
+        at = np.flatnonzero(values == best[run])
+        _, first = np.unique(run[at], return_index=True)
+        values[at[first]] = -np.inf
+    return largest
 
 
-_NUMBERS = (
-    "cosine", "centered cosine", "weighted cosine", "centered weighted cosine",
-    "shared words", "rarest shared word", "second rarest", "third rarest", "shared weight",
-    "share of newer", "share of older", "share of both", "larger share", "smaller share",
-    "newer in older", "older in newer", "best alike", "three best alike",
-    "best match", "second match", "third match", "five matches",
-    "bigrams", "content bigrams", "names", "numbers",
-    "same person", "same people", "third mentioned", "reported", "days", "undated",
-    "older words", "newer words", "fewer words", "more words", "older weight", "newer weight",
-)  # fmt: skip
+def _centered_cosine(older: Features, newer: Features, mean: Features) -> Column:
+    """Return the cosines of rows after a mean is subtracted."""
+    older, newer = older - mean, newer - mean
+    norms = np.sqrt(np.vecdot(older, older)), np.sqrt(np.vecdot(newer, newer))
+    return np.vecdot(older, newer) / (np.maximum(norms[0], 1e-6) * np.maximum(norms[1], 1e-6))
 
 
-def _numbers(older: Reading, newer: Reading, days: float | None) -> tuple[float, ...]:
-    shared = older.idf.keys() & newer.idf.keys()
-    rarest = sorted((newer.idf[term] for term in shared), reverse=True)
-    weight = sum(rarest)
-    rarest += [0.0, 0.0, 0.0]
-    of_newer, of_older = weight / newer.total, weight / older.total
-    common = older.bigrams & newer.bigrams
-    content = [sum(word not in FUNCTION_WORDS for word in pair) for pair in common]
-    known = bool(older.people and newer.people)
-    before, after = log1p(len(older.idf)), log1p(len(newer.idf))
-    return (
-        float(older.mean @ newer.mean),
-        float(older.centered[0] @ newer.centered[0]),
-        float(older.weighted @ newer.weighted),
-        float(older.centered[1] @ newer.centered[1]),
-        min(6, len(shared)),
-        rarest[0] / MAX_IDF,
-        rarest[1] / MAX_IDF,
-        rarest[2] / MAX_IDF,
-        min(3.0, weight / MAX_IDF),
-        of_newer,
-        of_older,
-        weight / (newer.total + older.total - weight),
-        max(of_newer, of_older),
-        min(of_newer, of_older),
-        *_alignment(older, newer),
-        min(5, sum(count > 0 for count in content)),
-        min(3, sum(count > 1 for count in content)),
-        min(2, len(older.names & newer.names)),
-        min(2, len(older.numbers & newer.numbers)),
-        float(not older.people.isdisjoint(newer.people)) if known else 0.5,
-        float(older.people == newer.people),
-        float(bool(newer.mentioned - older.people)),
-        float(older.reported),
-        2.5 if days is None else log1p(max(0.0, days)),
-        float(days is None),
-        before,
-        after,
-        min(before, after),
-        max(before, after),
-        min(60.0, older.total) / 30,
-        min(60.0, newer.total) / 30,
-    )
+def _flags(where: str, bits: Column, kinds: Iterable[str]) -> dict[str, Column]:
+    flags = bits[:, None] & np.array([_KINDS[kind] for kind in kinds], np.int32) > 0
+    return {f"{where}: {kind}": column for kind, column in zip(kinds, flags.T, strict=True)}
 
 
-def _alignment(older: Reading, newer: Reading) -> tuple[float, ...]:
-    """Return how well the words of each have a similar word in the other."""
-    if not older.idf or not newer.idf:
-        return (0.0,) * 8
-    alike = older.vectors @ newer.vectors.T
-    weights = older.weights[:, None] * newer.weights / MAX_IDF**2
-    to_older, to_newer = alike.max(0), alike.max(1)
-    others = np.where(alike > 0.999, 0, alike * weights).ravel()
-    best = np.partition(others, max(0, len(others) - 3))[-3:]
-    matches = np.sort((alike * weights).max(0))[::-1]
-    padded = [*matches[:3].tolist(), 0.0, 0.0]
-    return (
-        float(to_older @ newer.weights / newer.weights.sum()),
-        float(to_newer @ older.weights / older.weights.sum()),
-        float(best.max()),
-        float(best.mean()),
-        *padded[:3],
-        float(matches[:5].sum()),
-    )
-
-
-def _unit(vector: Features) -> Features:
-    return vector / np.float32(max(sqrt(float(vector @ vector)), 1e-6))
+def _same_person(older: Reading, newer: Reading) -> float:
+    if not (older.people and newer.people):
+        return 0.5
+    return float(not older.people.isdisjoint(newer.people))

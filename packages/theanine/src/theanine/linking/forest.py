@@ -23,23 +23,24 @@ class Forest:
         depth: of the deepest tree.
     """
 
-    roots: NDArray[np.int32]
-    features: NDArray[np.int32]
+    roots: NDArray[np.intp]
+    features: NDArray[np.intp]
     thresholds: NDArray[np.float32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
     values: NDArray[np.float32]
     depth: int
 
     def __call__(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the sums over all trees, ``(n, outputs)``, for rows ``(n, columns)``."""
-        nodes: NDArray[np.int32] = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
+        nodes: NDArray[np.intp] = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
         values: NDArray[np.float32] = np.ascontiguousarray(rows, np.float32).ravel()
-        starts: NDArray[np.int64] = np.arange(len(rows))[:, None] * rows.shape[1]
+        starts: NDArray[np.intp] = np.arange(len(rows))[:, None] * rows.shape[1]
+        children = np.stack([self.right, self.left], 1).ravel()
         for _ in range(self.depth):  # take is much faster than an index of two dimensions
             compared = np.take(values, starts + np.take(self.features, nodes))
             smaller = compared <= np.take(self.thresholds, nodes)
-            nodes = np.where(smaller, np.take(self.left, nodes), np.take(self.right, nodes))
+            nodes = np.take(children, 2 * nodes + smaller)
         return self.values[nodes].sum(1)
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
@@ -58,10 +59,10 @@ class Forest:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Forest:
         """Return the forest of saved arrays."""
-        features = arrays[f"{prefix}_features"].astype(np.int32)
-        own = np.arange(len(features), dtype=np.int32)
+        features = arrays[f"{prefix}_features"].astype(np.intp)
+        own = np.arange(len(features))
         return cls(
-            roots=arrays[f"{prefix}_roots"].astype(np.int32),
+            roots=arrays[f"{prefix}_roots"].astype(np.intp),
             features=features,
             thresholds=arrays[f"{prefix}_thresholds"].astype(np.float32),
             left=own + arrays[f"{prefix}_left"],

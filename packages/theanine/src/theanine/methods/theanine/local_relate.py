@@ -11,16 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.linking.features import (
-    CUES,
-    Reading,
-    feature_names,
-    may_be_linked,
-    pair_features,
-    read_statement,
-    related_cues,
-)
+from theanine.linking.features import feature_names, pair_features
 from theanine.linking.model import LABELS, RELATIONS, load_model
+from theanine.linking.reading import CUES, Reading, may_be_linked, read_statement
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.judgement import Judgement
 from theanine.text import cues
@@ -39,7 +32,6 @@ CUE = 0.2
 SAME, DENIED = 0.75, 0.5
 """Share of both statements' weighted words in common at which they say the same; and at which one
 that denies the other changes it."""
-_SMALLER_SHARE = feature_names().index("smaller share")
 _BITS = {name: 1 << number for number, (name, _) in enumerate(CUES)}
 _CUES: dict[Relation, tuple[str, str]] = {
     Relation.CHANGED: ("change", "a change"),
@@ -70,8 +62,9 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
         return judgements
     rows = pair_features([(older, newer, _days(pairs[n])) for n, older, newer in likely])
     chances, relations = load_model().chances(rows, LINKED)
+    overlaps = rows[:, feature_names().index("smaller share")].tolist()
     for (number, older, newer), chance, shares, overlap in zip(
-        likely, chances.tolist(), relations, rows[:, _SMALLER_SHARE].tolist(), strict=True
+        likely, chances.tolist(), relations, overlaps, strict=True
     ):
         if chance >= LINKED:
             relation, evidence = choose_relation(older, newer, shares, overlap)
@@ -105,7 +98,7 @@ def choose_relation(
         return Relation.SAME_TOPIC, ""
     if connected := _by_connective(older, newer):
         return connected
-    new = related_cues(newer, older) & ~older.cues
+    new = newer.related_cues(older) & ~older.cues
     told = sum(older.idf[term] for term in older.idf.keys() & newer.idf.keys())
     if told >= TOLD * older.total:
         for relation in _PLAIN:
