@@ -10,7 +10,8 @@ from theanine.types import Link
 class Graph:
     """A directed acyclic graph over memory ids; edges run from older to newer memories.
 
-    Weakly connected components are kept in a union-find that also lists each set's members.
+    Weakly connected components are kept in a union-find that also lists each set's members. It is
+    brought up to date when it is asked: most recalls look at neighbors only.
 
     Attributes:
         links: the link of each (older, newer) pair.
@@ -23,6 +24,7 @@ class Graph:
         self.older: dict[int, list[int]] = {}
         self._parent: dict[int, int] = {}
         self._members: dict[int, list[int]] = {}
+        self._waiting: list[tuple[int, int]] = []  # pairs that are not in the union-find yet
         for link in links:
             self.add(link)
 
@@ -34,10 +36,16 @@ class Graph:
         self.links[pair] = link
         self.newer.setdefault(link.older, []).append(link.newer)
         self.older.setdefault(link.newer, []).append(link.older)
-        self._unite(link.older, link.newer)
+        self._waiting.append(pair)
 
     def component(self, memory: int) -> int:
         """Return the id of the memory that represents this one's weakly connected component."""
+        for pair in self._waiting:
+            self._unite(*pair)
+        self._waiting.clear()
+        return self._root(memory)
+
+    def _root(self, memory: int) -> int:
         root = memory
         while (parent := self._parent.get(root, root)) != root:
             root = parent
@@ -50,10 +58,10 @@ class Graph:
         return self._members.get(self.component(memory), [memory])
 
     def _unite(self, a: int, b: int) -> None:
-        large, small = self.component(a), self.component(b)
+        large, small = self._root(a), self._root(b)
         if large == small:
             return
-        if len(self.members(large)) < len(self.members(small)):
+        if len(self._members.get(large, ())) < len(self._members.get(small, ())):
             large, small = small, large
         members = self._members.setdefault(large, [large])
         members.extend(self._members.pop(small, [small]))

@@ -93,8 +93,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with theanine.open(str(path)) as client:
         client.user("ana").log(history(0, TURNS))
         client.user("ana").remember()
-    recall(path)
-    assert len(snapshots(path)) == 1
+    assert len(snapshots(path)) == 1  # without a recall
     return path
 
 
@@ -130,6 +129,17 @@ def test_warming_up_writes_it(path: Path) -> None:
     with theanine.open(str(path)) as client:
         client.user("ana").warm_up()
     assert restored(path) >= TURNS
+
+
+def test_remembering_much_writes_that_of_each_user(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with theanine.open(str(path)) as client:
+        for number, user in enumerate(("ana", "ben", "cleo")):
+            client.user(user).log(history(number, TURNS if user != "cleo" else 40, user=user))
+        client.remember()
+    assert restored(path, "ana") >= TURNS
+    assert restored(path, "ben") >= TURNS
+    assert len(snapshots(path)) == 2
 
 
 def test_forgetting_erases_it(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +25,7 @@ from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.types import Recollection, Scope, Utterance
 
@@ -136,9 +138,20 @@ class Engine:
     async def remember(
         self, scope: Scope | None, *, elsewhere: bool = False, progress: Progress | None = None
     ) -> list[RememberReport]:
-        """Remember the pending sessions of one scope, or of all."""
+        """Remember the pending sessions of one scope, or of all.
+
+        Where that is much, what recall needs of the log is stored for the next process.
+        """
         await self.end_orphaned_sessions(scope, elsewhere=elsewhere)
-        return await self.worker.remember(scope, progress)
+        reports = await self.worker.remember(scope, progress)
+        if self._recalls_from_log:
+            added: Counter[Scope] = Counter()
+            for report in reports:
+                added[report.scope] += report.memories
+            for owner, memories in added.items():
+                if memories >= MIN_LAG:  # as after an import
+                    await self.indexes.store_log(owner, self.embedder)
+        return reports
 
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs."""

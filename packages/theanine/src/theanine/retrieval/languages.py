@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -128,13 +127,11 @@ def guess_language(text: str) -> Language:
         if len(_HAN.findall(text)) * 4 > len(text):
             return "zh"
     plain = text.translate(_ACCENTS)
-    votes = Counter(_votes[word] for word in WORD.findall(plain) if word in _votes)
-    for mark in () if text.isascii() else _UMLAUT_OR_ACCENT.findall(text):
-        votes["de" if mark in "äöüß" else "es"] += 1
-    if not votes:
-        votes.update(_vote_of_everyday_word(word) for word in WORD.findall(text))
-    best = max(("en", "de", "es"), key=lambda language: votes[language])
-    return cast("Language", best)
+    votes = [_votes[word] for word in WORD.findall(plain) if word in _votes]
+    if not text.isascii():
+        votes += ["de" if mark in "äöüß" else "es" for mark in _UMLAUT_OR_ACCENT.findall(text)]
+    languages = votes or [_vote_of_everyday_word(word) for word in WORD.findall(text)]
+    return cast("Language", max(("en", "de", "es"), key=languages.count))
 
 
 def _vote_of_everyday_word(word: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import anyio
 import numpy as np
+from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder
@@ -62,7 +63,7 @@ class LogIndex:
         # Pairs of a memory and one of its source turns, in order of memory.
         self._supported: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._sources: GrowingArray[np.int64] = GrowingArray(np.int64)
-        self._by_turn: dict[int, list[int]] | None = None
+        self._by_turn: NDArray[np.int64] | None = None  # the order of the pairs by turn
         self._read_links = 0
         self._last: dict[str, Any] = {}  # number and hash of the last turn and memory
         self.stored = 0  # candidates in the stored snapshot
@@ -188,11 +189,11 @@ class LogIndex:
     def memories_of_turn(self, turn: int) -> Sequence[int]:
         """Return the ids of the memories that a turn supports."""
         if self._by_turn is None:
-            self._by_turn = {}
-            pairs = (self._supported.values.tolist(), self._sources.values.tolist())
-            for memory, source in zip(*pairs, strict=True):
-                self._by_turn.setdefault(source, []).append(memory)
-        return self._by_turn.get(turn, ())
+            self._by_turn = np.argsort(self._sources.values, kind="stable")
+        sources = self._sources.values
+        first, last = np.searchsorted(sources, [turn, turn + 1], sorter=self._by_turn).tolist()
+        memories: list[int] = self._supported.values[self._by_turn[first:last]].tolist()
+        return memories
 
     async def saying(self, memory: Memory) -> list[RankedCandidate]:
         """Return the candidates that say what a memory says: itself, or passages it quotes."""

@@ -499,6 +499,13 @@ class ScopeCache:
             self._total_size -= self._sizes.pop(dropped)
         return index
 
+    async def store_log(self, scope: Scope, embedder: Embedder) -> None:
+        """Bring the stored index of a scope's log up to date, where the store keeps one."""
+        if self._store.has_sidecars:
+            index = await self.get(scope, memories=False)
+            await index.log(embedder)
+            await self._snapshots.wait()
+
     async def settled(self, scope: Scope) -> ScopeIndex:
         """Return the index of a scope after its approximate index is built."""
         index = await self.get(scope)
@@ -508,7 +515,7 @@ class ScopeCache:
 
     async def close(self) -> None:
         """Stop building indexes, and wait for what is being stored."""
-        await self._snapshots.close()
+        await self._snapshots.wait()
         await self._builder.close()
 
 

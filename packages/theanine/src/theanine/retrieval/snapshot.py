@@ -151,7 +151,7 @@ class SnapshotWriter:
         self._thread = Thread(target=run, name="theanine-snapshot")
         self._thread.start()
 
-    async def close(self) -> None:
+    async def wait(self) -> None:
         """Wait for the current snapshot."""
         if self._thread is not None:
             with anyio.CancelScope(shield=True):

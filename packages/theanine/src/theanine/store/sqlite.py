@@ -221,6 +221,10 @@ class SqliteStore(SqlStore):
     # sidecar files
 
     @property
+    def has_sidecars(self) -> bool:
+        return True
+
+    @property
     def _sidecar_folder(self) -> Path:
         return Path(f"{self.path}.index")
 

@@ -250,6 +250,10 @@ class SqlStore:
         """Erase from the tables; an adapter may also record that the files must follow."""
         return erase.forget(db, scope, session, memory)
 
+    @property
+    def has_sidecars(self) -> bool:
+        return False
+
     async def write_sidecar(
         self, scope: Scope, name: str, epoch: int, parts: Sequence[bytes]
     ) -> bool:
