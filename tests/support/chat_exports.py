@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
-from support.history_samples import Json
+from support.history_samples import Json, save
+
+START = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one side of a chat said, so many minutes after its start."""
+
+    text: str
+    side: Literal["user", "assistant"] = "user"
+    minutes: int = 0
+
+    @property
+    def at(self) -> datetime:
+        return START + timedelta(minutes=self.minutes)
+
+    @property
+    def iso(self) -> str:
+        return self.at.isoformat().replace("+00:00", "Z")
 
 
 def save_zip(path: Path, files: Mapping[str, object]) -> Path:
@@ -45,3 +67,76 @@ def chatgpt_conversation(
         "conversation_id": id,
         "id": id,
     }
+
+
+def _chatgpt(folder: Path, said: Sequence[Said]) -> Path:
+    mapping: Json = {"root": {"parent": None, "message": None}}
+    parent = "root"
+    for i, each in enumerate(said):
+        message: Json = {
+            "author": {"role": each.side},
+            "create_time": each.at.timestamp(),
+            "content": {"content_type": "text", "parts": [each.text]},
+        }
+        mapping[f"n{i}"] = {"parent": parent, "message": message}
+        parent = f"n{i}"
+    talk: Json = {"id": "c-1", "title": "Chat", "mapping": mapping, "current_node": parent}
+    return save_zip(folder / "export.zip", {"conversations.json": [talk]})
+
+
+def _claude(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "uuid": f"m-{i}",
+            "sender": {"user": "human", "assistant": "assistant"}[each.side],
+            "created_at": each.iso,
+            "text": "",
+            "content": [None, {"type": "text", "text": each.text}],
+            "attachments": list[Json](),
+            "files": list[Json](),
+        }
+        for i, each in enumerate(said)
+    ]
+    talk: Json = {
+        "uuid": "c-1",
+        "name": "Chat",
+        "created_at": START.isoformat(),
+        "chat_messages": messages,
+    }
+    files: Json = {"conversations.json": [talk], "users.json": [{"full_name": "Ana"}]}
+    return save_zip(folder / "data.zip", files)
+
+
+def _messages(folder: Path, said: Sequence[Said]) -> Path:
+    parts = [
+        {
+            "role": each.side,
+            "content": [{"type": "text", "text": each.text}],
+            "created_at": each.iso,
+        }
+        for each in said
+    ]
+    return save(folder, "thread.json", parts)
+
+
+def _markdown(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "You", "assistant": "ChatGPT"}
+    turns = [f"#### {names[each.side]} ({each.at:%Y-%m-%d %H:%M})\n\n{each.text}" for each in said]
+    return save(folder, "chat.md", "# A chat\n\n" + "\n\n---\n\n".join(turns) + "\n")
+
+
+def _notes(folder: Path, said: Sequence[Said]) -> Path:
+    for i, each in enumerate(said):
+        save(folder / "notes", f"note-{i:03}.md", f"---\ncreated: {each.iso}\n---\n{each.text}\n")
+    return folder / "notes"
+
+
+Writer = Callable[[Path, Sequence[Said]], Path]
+WRITERS: Mapping[str, Writer] = {
+    "chatgpt": _chatgpt,
+    "claude": _claude,
+    "messages": _messages,
+    "markdown": _markdown,
+    "notes": _notes,
+}
+"""For each format a writer that saves a chat in a folder and returns what to import."""

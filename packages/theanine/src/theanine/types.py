@@ -173,6 +173,9 @@ class Transcript:
         dated: False when the source has no dates: then ``at`` only keeps the order.
         memories: imported memories.
         metadata: the caller's own data about the session, for all of its turns and memories.
+        revised: whether the source may have been edited since an earlier import. Then logged turns
+            stay as they are whatever it says now, and new ones are added at the end; otherwise a
+            difference is an error.
     """
 
     key: str
@@ -181,6 +184,7 @@ class Transcript:
     dated: bool = True
     memories: Sequence[ImportedMemory] = ()
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
+    revised: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -313,6 +313,23 @@ async def test_a_changed_transcript_is_refused_whole(store: Store) -> None:
     assert await export(store) == before
 
 
+async def test_a_revised_transcript_keeps_the_log_and_adds_new_turns_at_the_end(
+    store: Store,
+) -> None:
+    await store.log_transcript(ANA, transcript("s", "one", "two"), METHOD)
+    turns = [
+        utterance_at("zero", -5, key="z"),
+        utterance_at("uno", 3, key="#1"),
+        utterance_at("last", 9, key="l"),
+    ]
+    revised = Transcript(key="s", turns=turns, at=AT, metadata={"title": "new"}, revised=True)
+    assert (await store.log_transcript(ANA, revised, METHOD)).new_turns == 2
+    assert (await store.log_transcript(ANA, revised, METHOD)).new_turns == 0
+    logged = await store.turns(ANA)
+    assert [turn.text for turn in logged] == ["one", "two", "zero", "last"]
+    assert logged[2].at == logged[1].at
+
+
 async def test_undated_transcripts_match_despite_other_times(store: Store) -> None:
     await store.log_transcript(ANA, transcript("s", "one", "two", dated=False), METHOD)
     later = await store.log_transcript(

@@ -1,4 +1,4 @@
-"""A sample of every format: sessions, times, speakers, keys and notes."""
+"""A sample of every format of a data set: sessions, times, speakers, keys and notes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ SAMPLES = {
     "msc": samples.msc(),
     "cc": [samples.cc()],
     "memorybank": samples.memorybank(),
-    "chatgpt": samples.chatgpt(),
     "beam": samples.beam(),
     "longmemeval": samples.longmemeval(),
     "memories": samples.memories(),
@@ -40,7 +39,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_every_format_is_detected_by_its_content(name: str, tmp_path: Path) -> None:
     file = samples.save(tmp_path, "data", SAMPLES[name])
     detected = read_histories(file, memories=FORMATS[name].memories)
@@ -49,7 +48,7 @@ def test_every_format_is_detected_by_its_content(name: str, tmp_path: Path) -> N
     assert detected == named
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_times_never_go_back_and_keys_are_unique(name: str, tmp_path: Path) -> None:
     file = samples.save(tmp_path, "data", SAMPLES[name])
     for history in read_histories(file, memories=FORMATS[name].memories).histories:

@@ -27,6 +27,7 @@ T = TypeVar("T")
 Kind = Literal["lines", "json", "text", "sqlite"]
 """The syntax of a source: a JSON value a line, one JSON value, plain text, or a database."""
 
+_MAX_METADATA = 200
 ZONELESS = "dates without a zone"
 
 
@@ -64,6 +65,7 @@ class Intake:
     Attributes:
         kind: its syntax.
         options: the caller's options.
+        format: the name of the format in which it is read.
         folder: the folder or archive that it is from, or None.
         first: the first JSON object in it (of a list: its first item), or empty; of a large one
             only its beginning.
@@ -76,6 +78,7 @@ class Intake:
     source: Source
     kind: Kind
     options: Options
+    format: str = ""
     folder: Folder | None = None
     first: Mapping[str, object] = field(default_factory=dict[str, object])
     lines: Sequence[str] = ()
@@ -100,9 +103,18 @@ class Intake:
         return (self.options.speaker if role == "user" else None) or SPEAKERS[role]
 
     def part(self, name: str, *transcripts: Transcript) -> History:
-        """Return a part of a history, with the notes since the previous part."""
+        """Return a part of a history that may change until it is exported again.
+
+        Its sessions get the format's name as ``source`` in their metadata. It takes the notes since
+        the previous part.
+        """
         notes, self.notes = self.notes, Counter()
-        return History(name=name, transcripts=transcripts, notes=dict(+notes))
+        source = {"source": self.format}
+        revised = [
+            replace(transcript, revised=True, metadata={**source, **transcript.metadata})
+            for transcript in transcripts
+        ]
+        return History(name=name, transcripts=revised, notes=dict(+notes))
 
     @contextmanager
     def catching(self) -> Generator[None]:
@@ -168,10 +180,15 @@ def each_record(
 
 
 class SessionBuilder:
-    """Builds a session turn by turn and checks each turn."""
+    """Builds a session turn by turn and checks each turn.
 
-    def __init__(self, key: str, notes: Counter[str]) -> None:
+    Attributes:
+        metadata: what is known about the session, such as its ``title``.
+    """
+
+    def __init__(self, key: str, notes: Counter[str], **metadata: str) -> None:
         self.key = key
+        self.metadata = {name: value[:_MAX_METADATA] for name, value in metadata.items() if value}
         self.turns: list[Utterance] = []
         self.memories: list[ImportedMemory] = []
         self._notes = notes
@@ -210,6 +227,13 @@ class SessionBuilder:
         self.turns.append(turn if turn.key else replace(turn, key=key))
         self._by_key[key] = self.turns[-1]
 
+    def append(self, turn: Utterance, where: str) -> None:
+        """Add a turn as :meth:`add`, but move and count one that is older than the turn before."""
+        if self.turns and turn.at < self.turns[-1].at:
+            turn = replace(turn, at=self.turns[-1].at)
+            self._notes["turns moved to keep time order"] += 1
+        self.add(turn, where)
+
     def next_key(self) -> str:
         """Return the key of the next turn if that has none: its position, from 1."""
         return str(len(self.turns) + 1)
@@ -227,6 +251,7 @@ class SessionBuilder:
             at=at or self.turns[0].at,
             dated=dated,
             memories=self.memories,
+            metadata=self.metadata,
         )
 
     def __bool__(self) -> bool:

@@ -57,9 +57,8 @@ def _read(intake: Intake) -> Iterator[History]:
         with intake.catching():
             conversation = check(_Conversation, record, where)
             title = (conversation.title or "").strip() or "untitled"
-            session = SessionBuilder(
-                conversation.conversation_id or conversation.id or title, intake.notes
-            )
+            key = conversation.conversation_id or conversation.id or title
+            session = SessionBuilder(key, intake.notes, title=title)
             _add_turns(intake, session, conversation, where)
             if session:
                 yield intake.part(name, session.build())

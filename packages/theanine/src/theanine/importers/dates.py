@@ -63,6 +63,13 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
     return check_date(at, where)
 
 
+def iso_date_time(text: str, where: str, zone: tzinfo) -> datetime:
+    """Parse a date as :func:`iso_time`; one without a time of day is noon. Raises BadInput."""
+    text = re.sub(r"\s(?=[Z+-])|,|(?<= )at ", "", text)
+    at = iso_time(text, where, zone)
+    return at if ":" in text else datetime.combine(at, NOON, zone)
+
+
 def epoch_time(value: object, where: str) -> datetime:
     """Return seconds since 1970 as an aware datetime in UTC. Raises BadInput."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

@@ -11,7 +11,21 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from theanine.errors import BadInput, SettingsError
-from theanine.importers import beam, cc, chatgpt, jsonl, locomo, longmemeval, memorybank, msc, text
+from theanine.importers import (
+    beam,
+    cc,
+    chatgpt,
+    claude,
+    jsonl,
+    locomo,
+    longmemeval,
+    markdown,
+    memorybank,
+    messages,
+    msc,
+    notes,
+    text,
+)
 from theanine.importers import memories as memories_format
 from theanine.importers.base import Format, Intake, Kind, Options, Rejected
 from theanine.importers.describing import SQLITE_MAGIC, describe, describe_folder
@@ -23,13 +37,14 @@ from theanine.importers.spool import Spool
 from theanine.types import History
 
 _MODULES = (
-    *(jsonl, text, chatgpt, locomo, msc, cc, memorybank, beam, longmemeval),
+    *(jsonl, text, chatgpt, claude, messages, markdown, notes),
+    *(locomo, msc, cc, memorybank, beam, longmemeval),
     memories_format,
 )
 FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in _MODULES}
 """The formats by name."""
 
-_GUESSED = (text.FORMAT,)
+_GUESSED = (notes.FORMAT, text.FORMAT)
 _DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
@@ -106,20 +121,29 @@ def read_histories(
                 "--memories"
             )
         formats.append(chosen.name)
-        parts = 0
+        intake.format = chosen.name
+        before = spool.count
         for part in chosen.read(intake):
             rejected += spool.add(part)
-            parts += 1
-        if not parts and not intake.faults:
-            raise BadInput(f"no conversation in it (read as {chosen.name})", intake.name)
         rejected += intake.faults
+        if spool.count == before and not intake.faults and intake.folder is None:
+            raise BadInput(_nothing(chosen, spool.notes), intake.name)
     if rejected and not keep_going:
         raise _refusal(rejected)
     histories = spool.histories()
+    if not histories and not rejected:
+        chosen = FORMATS[formats[0]] if formats else None
+        raise BadInput(_nothing(chosen, spool.notes), str(source))
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
         format=formats[0], histories=histories, rejected=rejected, notes=dict(notes)
     )
+
+
+def _nothing(format: Format | None, notes: Mapping[str, int]) -> str:
+    read_as = f" (read as {format.name})" if format else ""
+    counted = ", ".join(f"{count} × {note}" for note, count in notes.items())
+    return f"no conversation in it{read_as}{': ' if counted else ''}{counted}"
 
 
 def _intakes(

@@ -76,6 +76,16 @@ class Spool:
             )
         return rejected
 
+    @property
+    def count(self) -> int:
+        """The number of sessions."""
+        return sum(len(sessions) for sessions in self._sessions.values())
+
+    @property
+    def notes(self) -> Counter[str]:
+        """The notes of all histories, also of those without sessions."""
+        return sum(self._notes.values(), Counter[str]())
+
     def histories(self) -> list[History]:
         """Return all histories that have sessions, in the order of their first parts."""
         return [

@@ -22,11 +22,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from theanine.errors import BadInput
 from theanine.importers.base import ZONELESS, Format, Intake, Rejected
-from theanine.importers.dates import NOON, iso_time
+from theanine.importers.dates import iso_date_time
 from theanine.importers.schema import require_storable
 from theanine.importers.source import STANDARD_INPUT
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
@@ -134,10 +133,8 @@ def _dated_sessions(
                     "turns before the first date; start with a line like # 2024-05-08", where
                 )
             date, local = match[0], intake.options.local
-            at = iso_time(re.sub(r"\s(?=[Z+-])", "", date), where, local)
+            at = iso_date_time(date, where, local)
             intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
-            if ":" not in date:
-                at = datetime.combine(at, NOON, at.tzinfo)
             uses[date] += 1
             key = f"{stem}/{date}" + (f" ({uses[date]})" if uses[date] > 1 else "")
             yield UntimedSession(key, _turns(intake, block), where, at)
@@ -145,7 +142,9 @@ def _dated_sessions(
 
 FORMAT = Format(
     name="text",
-    sniff=lambda intake: any(_TURN.fullmatch(line) for line in intake.lines[:5]),
+    sniff=lambda intake: (
+        intake.kind == "text" and any(_TURN.fullmatch(line) for line in intake.lines[:5])
+    ),
     read=_read,
     kind="text",
 )

@@ -281,7 +281,8 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
     else:
         if row.ended_at is None:
             raise BadInput("the session is still open; end it first", where)
-        _check_same_metadata(row, transcript.metadata)
+        if not transcript.revised:
+            _check_same_metadata(row, transcript.metadata)
         session = int(row.id)
         tombstones = Tombstones(db, scope_id, session)
         turns = [turn for turn in turns if not tombstones.has_turn(turn.key or "")]
@@ -290,7 +291,7 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
             for position, memory in imported.items()
             if not tombstones.has_memory(memory.text)
         }
-        new = _select_new_turns(db, row, turns, where)
+        new = _select_new_turns(db, row, turns, where, revised=transcript.revised)
     _insert_turns(db, scope_id, session, new, transcript.metadata)
     new_memories = _insert_imported(db, scope_id, session, imported, where)
     if row is not None and new:
@@ -310,11 +311,17 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
 
 
 def _select_new_turns(
-    db: sa.Connection, session: sa.Row[Any], turns: Sequence[Utterance], where: str
+    db: sa.Connection,
+    session: sa.Row[Any],
+    turns: Sequence[Utterance],
+    where: str,
+    *,
+    revised: bool,
 ) -> list[Utterance]:
-    """Return the turns after all logged ones.
+    """Return the turns after all logged ones; of a revised source, all that aren't logged.
 
-    Raises BadInput if a logged turn differs, or if a new turn comes before a logged one.
+    Raises BadInput if a logged turn differs, or if a new turn comes before a logged one, unless
+    the source is revised.
     """
     dated = bool(session.dated)
     logged = _load_keyed_turns(db, session.scope, session.id, turns)
@@ -323,6 +330,8 @@ def _select_new_turns(
         old = logged.get(turn.key or "")
         if old is None:
             new.append(turn)
+            continue
+        if revised:
             continue
         if new:
             raise BadInput(
@@ -338,7 +347,7 @@ def _select_new_turns(
             )
     row = _load_last_turn(db, session.scope, session.id)
     last = None if row is None else local_time(row.at, row.zone)
-    if not dated and last is not None:  # such times only keep the order
+    if (revised or not dated) and last is not None:  # undated times only keep the order
         new = [replace(turn, at=max(turn.at, last)) for turn in new]
     _check_order(new, last, where)
     return new

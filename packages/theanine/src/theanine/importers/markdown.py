@@ -1,0 +1,144 @@
+"""Chats in Markdown, as browser extensions and scripts save them: a heading or bold name a turn.
+
+::
+
+    # Ferry to Cres
+
+    ### User (2024-05-08 13:56:00)
+    I booked the ferry.
+
+    **Assistant:** How do you feel about it?
+
+The user is called User, You, Human, Me, Prompt or Q, the assistant Assistant, AI, Response, A or
+by the name of a well-known model, in any case, also as ``You said:``. A file is a session, named
+after it. A time in the headings or a date in the front matter dates it; else it only keeps the
+order. Names inside fenced code are words.
+
+Sources of the layouts: pionxzh/chatgpt-exporter (``#### You:``), basicmachines-co/basic-memory
+``src/basic_memory/importers/chatgpt_importer.py`` (``### User (time)``), rashidazarang/
+chatgpt-chat-exporter, phquathi/chatgpt-export-to-markdown (``## Q:``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from theanine.importers.base import ZONELESS, Format, Intake, SessionBuilder
+from theanine.importers.dates import Calendar, iso_date_time, positions
+from theanine.importers.front_matter import ISO_DATE, front_matter_date, split_front_matter
+from theanine.importers.schema import require_storable
+from theanine.importers.timestamps import SYNTHETIC
+from theanine.types import History, Role, Utterance
+
+_USERS = "user|you|human|me|prompt|question|q"
+_ASSISTANTS = (
+    r"assistant|ai|response|answer|a|bot|model|chatgpt|gpt(?:[- ][\w.]+)?|claude|gemini|copilot|"
+    r"perplexity|deepseek|grok|mistral|le chat|llama|qwen|kimi"
+)
+_NAME = rf"(?:(?P<user>{_USERS})|(?P<assistant>{_ASSISTANTS}))(?: said)?"
+_STAMP = r"(?P<stamp>(?:\s*[-–—|,]?\s*[(\[_*]*\d{4}-\d\d-\d\d[^\n]{0,40}?[)\]_*]*)?)"
+_HEADING = re.compile(rf"#{{1,6}}\s+[^\w\n#]*{_NAME}\W*?{_STAMP}\W*", re.IGNORECASE)
+_BOLD = re.compile(
+    rf"(?:[^\w\n*#>`|-]{{0,4}})\*\*\s*{_NAME}\s*(?::\s*\*\*|\*\*\s*:){_STAMP}\s*(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_BOLD_LINE = re.compile(rf"\*\*\s*{_NAME}\s*\*\*{_STAMP}\s*", re.IGNORECASE)
+_RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
+
+
+@dataclass(slots=True)
+class _Turn:
+    role: Role
+    stamp: str
+    line: int
+    lines: list[str] = field(default_factory=list[str])
+
+
+def is_chat(lines: Sequence[str]) -> bool:
+    """Return whether at least two of a file's first lines name a side of a chat."""
+    return sum(1 for line in lines if _match(line)) >= 2
+
+
+def _match(line: str) -> re.Match[str] | None:
+    return _HEADING.fullmatch(line) or _BOLD.fullmatch(line) or _BOLD_LINE.fullmatch(line)
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    lines = intake.source.text().split("\n")
+    fields, start = split_front_matter([line.removesuffix("\r") for line in lines])
+    turns = list(_turns(lines, start))
+    texts = ["\n".join(turn.lines).strip() for turn in turns]
+    intake.notes["empty turns left out"] += sum(not text for text in texts)
+    said = [(turn, text) for turn, text in zip(turns, texts, strict=True) if text]
+    if said:
+        name = intake.own_name
+        title = fields.get("title") or _title(lines[start:])
+        session = SessionBuilder(intake.source.name.removesuffix(".md"), intake.notes, title=title)
+        times, dated = _times(intake, [turn for turn, _ in said], front_matter_date(fields))
+        for (turn, text), at in zip(said, times, strict=True):
+            where = f"{intake.name}, line {turn.line}"
+            with intake.catching():
+                utterance = Utterance(
+                    text=require_storable(text, where),
+                    speaker=intake.speaker_of(turn.role),
+                    at=at,
+                    role=turn.role,
+                )
+                session.append(utterance, where)
+        if session:
+            yield intake.part("markdown" if intake.folder else name, session.build(dated=dated))
+    yield intake.part("markdown" if intake.folder else intake.own_name)
+
+
+def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:
+    turn: _Turn | None = None
+    fence = ""
+    for number, raw in enumerate(lines[start:], start + 1):
+        line = raw.removesuffix("\r")
+        stripped = line.lstrip()
+        if stripped.startswith(("```", "~~~")):
+            fence = "" if fence and stripped.startswith(fence) else fence or stripped[:3]
+        match = None if fence else _match(line)
+        if match:
+            if turn:
+                yield turn
+            turn = _Turn("user" if match["user"] else "assistant", match["stamp"], number)
+            rest = match.groupdict().get("rest")
+            turn.lines += [rest] if rest else []
+        elif turn and (fence or not _RULE.fullmatch(line)):
+            turn.lines.append(line)
+    if turn:
+        yield turn
+
+
+def _title(lines: Sequence[str]) -> str:
+    heading = next((line for line in lines if line.startswith("# ") and not _match(line)), "")
+    return heading.lstrip("# ").strip()
+
+
+def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[datetime], bool]:
+    """Return the turns' times and whether they are real: from headings, or the front matter."""
+    stamps = [match[0] if (match := ISO_DATE.search(turn.stamp)) else "" for turn in turns]
+    local = intake.options.local
+    if all(":" in stamp for stamp in stamps):
+        times = [iso_date_time(stamp, intake.name, local) for stamp in stamps]
+        intake.notes[ZONELESS] += intake.options.zone is None and times[0].tzinfo is local
+        return times, True
+    if date := date or next(filter(None, stamps), ""):
+        at = iso_date_time(date, intake.name, local)
+        intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
+        return positions(at, len(turns)), True
+    calendar = Calendar(intake.options.start)
+    intake.notes[SYNTHETIC] += not calendar.dated
+    return calendar.place(len(turns), None, intake.name), calendar.dated
+
+
+FORMAT = Format(
+    name="markdown",
+    sniff=lambda intake: intake.kind == "text" and is_chat(intake.lines),
+    read=_read,
+    kind="text",
+)

@@ -1,0 +1,96 @@
+"""Exports of services and programs: each is recognized, and no word of it is lost."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from contextlib import suppress
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.chat_exports import WRITERS, Said
+from theanine.errors import BadInput
+from theanine.importers import FORMATS, read_histories
+
+DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "memories"}
+OURS = {"jsonl", "text"}
+LINES = {"markdown", "notes"}
+"""Formats in which a line can also be a heading or a name; their texts here have none."""
+
+TALK = [
+    Said("I booked the ferry to Cres.", "user", 0),
+    Said("How do you feel about it?", "assistant", 1),
+    Said("It is my first one since the storm.\nStill afraid.", "user", 2),
+]
+
+
+def test_every_format_has_a_writer() -> None:
+    assert set(WRITERS) == set(FORMATS) - DATA_SETS - OURS
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_export_is_recognized_and_dated(name: str, tmp_path: Path) -> None:
+    file = WRITERS[name](tmp_path, TALK)
+    reading = read_histories(file)
+    assert reading.format == name
+    assert reading == read_histories(file, format=name)
+    turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+    assert [t.text for t in turns] == [said.text for said in TALK]
+    assert [t.at for t in turns] == [said.at for said in TALK]
+    for history in reading.histories:
+        for session in history.transcripts:
+            assert session.metadata["source"] == name
+            assert len({t.key for t in session.turns}) == len(session.turns)
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30)
+any_text = (words | st.lists(words, max_size=4).map("\n".join)).filter(str.strip)
+plain = st.text(
+    st.characters(categories=["L", "Nd", "Zs"], include_characters=".,!?'"), max_size=30
+)
+plain_text = st.lists(plain, min_size=1, max_size=4).map("\n".join).filter(str.strip)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_no_word_is_lost(name: str, data: st.DataObject) -> None:
+    texts = data.draw(st.lists(plain_text if name in LINES else any_text, min_size=1, max_size=6))
+    said = [Said(text.strip(), ("user", "assistant")[i % 2], i) for i, text in enumerate(texts)]
+    with tempfile.TemporaryDirectory() as folder:
+        reading = read_histories(WRITERS[name](Path(folder), said), format=name)
+    turns = [t for h in reading.histories for s in h.transcripts for t in s.turns]
+    assert [_normal(t.text) for t in turns] == [_normal(each.text) for each in said]
+
+
+def _normal(text: str) -> list[str]:
+    """Return lines without the blanks at their ends and between paragraphs."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), noise=st.binary(max_size=40))
+def test_damaged_exports_are_read_or_bad_input(name: str, seed: int, noise: bytes) -> None:
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = WRITERS[name](Path(folder), TALK)
+        for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
+            content = bytearray(file.read_bytes())
+            at = rng.randrange(len(content) + 1)
+            content[at : at + rng.randrange(20)] = noise
+            file.write_bytes(content)
+        with suppress(BadInput):
+            read_histories(path, keep_going=rng.random() < 0.5)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=80), keep_going=st.booleans())
+def test_any_bytes_are_read_or_bad_input(name: str, data: bytes, keep_going: bool) -> None:
+    with suppress(BadInput):
+        read_histories(TextIOWrapper(BytesIO(data)), format=name, keep_going=keep_going)
