@@ -285,10 +285,10 @@ class LinkTarget(ClientTarget):
         new = turns[position[newer]]
         text = new.full_text
         vector = StaticEmbedder().vectors([text])[0]
-        scores = ranking.association_scores(text, vector, (new.speaker,))
-        earlier = np.array([turn.session < new.session for turn in turns])
-        best = np.argsort(-np.where(earlier, scores, -np.inf), kind="stable")
-        best = best[: min(int(earlier.sum()), 3 * max(KEPT))].tolist()
+        positions, scores = ranking.associations(text, vector, (new.speaker,))
+        earlier = np.array([turn.session < new.session for turn in turns])[positions]
+        order = np.argsort(-np.where(earlier, scores, -np.inf), kind="stable")
+        best = positions[order[: min(int(earlier.sum()), 3 * max(KEPT))]].tolist()
         chosen = [best[at] for at in spread(best, max(KEPT))]
         return next(
             (n for n, at in enumerate(chosen) if abs(at - position[older]) <= ADJACENT), None

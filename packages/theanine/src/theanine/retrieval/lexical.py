@@ -116,15 +116,25 @@ class BM25Index:
             )
         return saturations, np.array([posting.idf for posting in postings], np.float32)
 
-    def postings(self, terms: Iterable[str]) -> list[Posting]:
-        """Return the postings of indexed terms: the :data:`MAX_TERMS` rarest, rarest first."""
+    def postings(self, terms: Iterable[str], limit: int | None = None) -> list[Posting]:
+        """Return the postings of indexed terms: the :data:`MAX_TERMS` rarest, rarest first.
+
+        With a limit, those that have at most so many entries together, and at least the latest
+        entries of the first one.
+        """
         indexed = [term for term in set(terms) if term in self._postings]
         indexed.sort(key=lambda term: (len(self._postings[term][0]), term))
-        # Copied, since an array that exports its buffer can't grow when a document is added.
-        return [
-            Posting(np.array(documents), np.array(counts), self._idf(len(documents)))
-            for documents, counts in map(self._postings.__getitem__, indexed[:MAX_TERMS])
-        ]
+        result: list[Posting] = []
+        for documents, counts in map(self._postings.__getitem__, indexed[:MAX_TERMS]):
+            idf = self._idf(len(documents))
+            if limit is not None:
+                if result and len(documents) > limit:
+                    break
+                documents, counts = documents[-limit:], counts[-limit:]
+                limit -= len(documents)
+            # Copied, since an array that exports its buffer can't grow when a document is added.
+            result.append(Posting(np.array(documents), np.array(counts), idf))
+        return result
 
     def tf_saturation(
         self, documents: NDArray[np.int32], counts: NDArray[np.int32]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import e
+from math import e, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,11 @@ class Evidence:
 
 
 ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.8
-"""Weights of :meth:`Ranking.association_scores`; a unit's substance counts 1."""
+"""Weights of :meth:`Ranking.associations`; a unit's substance counts 1."""
+ASSOCIATION_EXACT_UPTO = 2_000
+"""Units up to which :meth:`Ranking.associations` scores all of them."""
+ASSOCIATION_CANDIDATES = 400
+"""Units that it scores where there are more: about those that share the rarest terms."""
 
 
 class Ranking:
@@ -217,27 +221,40 @@ class Ranking:
             idf=idf,
         )
 
-    def association_scores(self, text: str, vector: Vectors, speakers: tuple[str, ...]) -> Scores:
-        """Score every unit as an earlier mention of what a new one tells; higher is better.
+    def associations(
+        self, text: str, vector: Vectors, speakers: tuple[str, ...]
+    ) -> tuple[Positions, Scores]:
+        """Score units as earlier mentions of what a new one tells; higher is better.
+
+        Returns the positions of the units, ascending, and their scores, without a fixed scale. In a
+        large index, these are only units that share one of the rarest terms.
 
         Terms count by the square of their idf: two texts that share one rare word are more often
         about the same matter than two that share several common ones.
         """
+        n, rows = len(self), self.vectors.values
+        exact = n <= ASSOCIATION_EXACT_UPTO
         terms = tokenize(self._names.remove_from(text))
-        lexical = np.zeros(len(self), np.float32)
-        if postings := self.lexical.postings(terms):
-            documents = np.concatenate([posting.documents for posting in postings])
-            counts = np.concatenate([posting.counts for posting in postings])
-            sizes = [len(posting.documents) for posting in postings]
-            squares = np.repeat([posting.idf**2 for posting in postings], sizes)
-            weights = squares * self.lexical.tf_saturation(documents, counts)
-            lexical = np.bincount(documents, weights, len(self)).astype(np.float32)
-        total = ASSOCIATION_DENSE * standardize(self.dense.scores(vector))
-        total += ASSOCIATION_LEXICAL * standardize(lexical)
-        total += self._substance.values
+        postings = self.lexical.postings(terms, None if exact else ASSOCIATION_CANDIDATES)
+        documents = np.concatenate([np.zeros(0, np.int32), *(p.documents for p in postings)])
+        counts = np.concatenate([np.zeros(0, np.int32), *(p.counts for p in postings)])
+        squares = np.repeat([p.idf**2 for p in postings], [len(p.documents) for p in postings])
+        weights = squares * self.lexical.tf_saturation(documents, counts)
+        if exact:
+            positions: Positions = np.arange(n)
+            lexical, dense = np.bincount(documents, weights, n), self.dense.scores(vector)
+            sample = dense
+        else:
+            positions, unit = np.unique(documents.astype(np.int64), return_inverse=True)
+            lexical = np.bincount(unit, weights, len(positions))
+            dense = self.dense.score_rows(vector, rows[positions])
+            sample = self.dense.score_rows(vector, rows[-ASSOCIATION_CANDIDATES:])
+        total = self._substance.values[positions]
+        total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
+        total += ASSOCIATION_LEXICAL * lexical / _deviation(lexical, n)
         if (group := self._speaker_groups.get(speakers)) is not None:
-            total += ASSOCIATION_SPEAKER * (self._group_numbers.values == group)
-        return total
+            total += ASSOCIATION_SPEAKER * (self._group_numbers.values[positions] == group)
+        return positions, total
 
     def combine(
         self,
@@ -328,3 +345,15 @@ class Ranking:
             distance = np.maximum((start - days) / DAYS_BEFORE, (days - end) / DAYS_AFTER)
             scores = np.fmax(scores, np.exp(-np.maximum(distance, 0)))
         return scores
+
+
+def _deviation(scores: NDArray[Any], count: int) -> float:
+    """Return the standard deviation of ``count`` scores, of which all others are 0.
+
+    Infinite if they don't differ, so that they count nothing when they are divided by it.
+    """
+    if not count:
+        return inf
+    mean, squares = float(scores.sum()) / count, float(np.vecdot(scores, scores)) / count
+    variance = squares - mean**2
+    return sqrt(variance) if variance > 1e-12 * squares else inf

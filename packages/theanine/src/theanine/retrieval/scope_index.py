@@ -82,6 +82,7 @@ class ScopeIndex:
         self._positions: dict[int, int] = {}
         self._ids: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._session_ids: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._session_starts: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._times: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._kind_codes: dict[str, int] = {}
         self._kinds: GrowingArray[np.int16] = GrowingArray(np.int16)
@@ -146,6 +147,10 @@ class ScopeIndex:
         self._lazy_ranking.dense.extend(np.asarray(vectors, np.float32))
         self._ids.extend([memory.id for memory in memories])
         self._session_ids.extend([memory.session for memory in memories])
+        sessions = [self.sessions.get(memory.session) for memory in memories]
+        self._session_starts.extend([
+            micros(session.started_at) if session else maxsize for session in sessions
+        ])  # fmt: skip
         self._times.extend([micros(memory.at) for memory in memories])
         metadata = [(memory.id, memory.metadata) for memory in memories]
         self._metadata.extend(metadata, memories[-1].id)
@@ -196,10 +201,11 @@ class ScopeIndex:
         """Sort key of memory ids by time."""
         return self[memory].order
 
-    @property
-    def session_of(self) -> NDArray[np.int64]:
-        """Session number of each memory."""
-        return self._session_ids.values
+    def before(self, session: Session) -> Mask:
+        """Return the mask of the memories of earlier sessions."""
+        started, number = micros(session.started_at), self._session_ids.values
+        starts: NDArray[np.int64] = self._session_starts.values
+        return (starts < started) | ((starts == started) & (number < session.id))
 
     @property
     def times(self) -> NDArray[np.int64]:
@@ -321,13 +327,12 @@ class ScopeIndex:
         Each with the cosine of its vector; ``vector`` is the new memory's, ``(d,)``.
         """
         self._check_mask(among)
-        scores = self._ranking.association_scores(text, vector, speakers)
-        ranked = self._top(np.where(among, scores, -np.inf), k)
-        positions = [self._positions[memory.id] for memory, _ in ranked]
-        cosines = inner_products(self._ranking.vectors.values[positions], vector)
-        return [
-            (memory, float(cosine)) for (memory, _), cosine in zip(ranked, cosines, strict=True)
-        ]
+        positions, scores = self._ranking.associations(text, vector, speakers)
+        allowed = among[positions]
+        ranked = self._top(scores[allowed], k, positions[allowed])
+        rows = self._ranking.vectors.values[[self._positions[memory.id] for memory, _ in ranked]]
+        cosines: list[float] = inner_products(rows, vector).tolist()
+        return [(memory, cosine) for (memory, _), cosine in zip(ranked, cosines, strict=True)]
 
     def _check_mask(self, mask: Mask | None) -> None:
         if mask is not None and mask.shape[-1] != len(self):
@@ -341,7 +346,8 @@ class ScopeIndex:
     ) -> list[tuple[Memory, float]]:
         """Return the best memories. ``positions`` of the scored memories; None for all."""
         ids = self._ids.values if positions is None else self._ids.values[positions]
-        best = [i for i in top_k(scores, ids, k) if np.isfinite(scores[i])]
+        best = top_k(scores, ids, k)
+        best = best[np.isfinite(scores[best])]
         found = best if positions is None else positions[best]
         return [(self.memories[at], float(scores[i])) for at, i in zip(found, best, strict=True)]
 

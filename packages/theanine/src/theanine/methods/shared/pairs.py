@@ -53,8 +53,7 @@ def pair_with_earlier(
     """
     if not memories:
         return []
-    earlier = [other.id for other in index.sessions.values() if other.order < session.order]
-    mask = np.isin(index.session_of, earlier) & (index.session_of != session.id)
+    mask = index.before(session)
     if kinds:
         mask &= index.live_mask(*kinds)
     times = np.array([micros(memory.at) for memory in memories], np.int64)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from theanine.clock import micros
 from theanine.embeddings.base import Vectors
 from theanine.methods.shared.pairs import Pair
@@ -31,14 +29,15 @@ def find_associates(
     Memories later than the new one are excluded (sessions may overlap), so that links always run
     forward in time.
     """
-    earlier = [other.id for other in index.sessions.values() if other.order < session.order]
-    mask = np.isin(index.session_of, earlier) & (index.session_of != session.id)
-    if not mask.any():
+    earlier = index.before(session)
+    if not earlier.any():
         return []
+    latest = index.times[earlier].max()
     pairs: list[Pair] = []
     for position, (memory, vector) in enumerate(zip(memories, vectors, strict=True)):
-        before = mask & (index.times <= micros(memory.at))
-        ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=before)
+        at = micros(memory.at)
+        among = earlier if latest <= at else earlier & (index.times <= at)
+        ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=among)
         firsts = [older.source_turns[0] if older.source_turns else None for older, _ in ranked]
         pairs += [Pair(ranked[at][0], position, memory, ranked[at][1]) for at in spread(firsts, k)]
     return pairs
