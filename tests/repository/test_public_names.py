@@ -24,6 +24,7 @@ PUBLIC = [
     "Mark",
     "Memory",
     "ModelError",
+    "ModelSettings",
     "OpenOptions",
     "Part",
     "RebuildEstimate",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from theanine.types import LOCAL_MODEL
 
@@ -21,6 +22,9 @@ class RunConfig:
         model: the target's language model, or ``local`` for none.
         budget: maximum tokens of a recollection, or None.
         judge: the judging model, or ``local`` for none.
+        model_settings: settings of ``model`` by name, or None for its defaults.
+        memory_model, memory_base_url, memory_settings: of the model that remembers, as in
+            :class:`theanine.OpenOptions`; None is ``model``.
     """
 
     method: str = "theanine"
@@ -32,3 +36,19 @@ class RunConfig:
     judge: str = LOCAL_MODEL
     judge_base_url: str | None = None
     seed: int = 0
+    model_settings: Mapping[str, object] | None = None
+    memory_model: str | None = None
+    memory_base_url: str | None = None
+    memory_settings: Mapping[str, object] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings as saved with a run, without those of models that are not set.
+
+        A run of an earlier release, which did not know these, is then still found and resumed.
+        """
+        record = asdict(self)
+        unset = {name for name in _LATER if record[name] is None}
+        return {name: value for name, value in record.items() if name not in unset}
+
+
+_LATER = ("model_settings", "memory_model", "memory_base_url", "memory_settings")

@@ -25,7 +25,7 @@ from theanine.llm.limits import Limits
 from theanine.llm.prompt import PromptTemplate
 from theanine.testing.answers import answer
 from theanine.testing.scripted import ScriptedModel, task_of
-from theanine.types import History, Transcript, Utterance
+from theanine.types import LOCAL_MODEL, History, Transcript, Utterance
 from theanine_bench.cli.execution import show_summary
 from theanine_bench.config import RunConfig
 from theanine_bench.runs.cost_limit import CostLimit
@@ -34,7 +34,7 @@ from theanine_bench.runs.lock import lock_folder
 from theanine_bench.runs.replay import replay
 from theanine_bench.runs.runner import Progress, RunLimits, Runner, default_folder, run_task
 from theanine_bench.runs.summary import summarize_run
-from theanine_bench.runs.task import RunModels, Task, run_settings
+from theanine_bench.runs.task import RunModels, Task, open_models, run_settings
 from theanine_bench.samples import (
     ANSWER,
     Group,
@@ -135,6 +135,39 @@ def test_runs_of_as_many_but_other_cases_have_folders_of_their_own() -> None:
 
     assert len({place("a", "b"), place("a", "c"), place("b", "a")}) == 3
     assert place("a", "b") == place("a", "b")
+
+
+def test_runs_of_earlier_releases_are_found_and_other_models_have_folders_of_their_own() -> None:
+    def settings(config: RunConfig) -> dict[str, Any]:
+        return run_settings(plan("a"), config, open_models(config))
+
+    url = "http://127.0.0.1:9/v1"
+    before = RunConfig(model="large", base_url=url)
+    assert "memory_model" not in settings(before)["config"]
+    assert "memory" not in settings(before)["models"]
+    several = [
+        before,
+        replace(before, model_settings={"temperature": 0.7}),
+        replace(before, memory_model="small"),
+        replace(before, memory_model=LOCAL_MODEL),
+        replace(before, memory_settings={"temperature": 0.7}),
+    ]
+    assert len({default_folder("toy", "theanine", settings(one)).path for one in several}) == 5
+    small = settings(several[2])["models"]["memory"]
+    assert (small["name"], small["settings"]["temperature"]) == ("openai:small", 0.0)
+
+
+async def test_another_model_remembers(tmp_path: Path) -> None:
+    memory = ScriptedModel(talk, "small")
+    with_ = replace(models(), memory=memory)
+    asked = plan("a")
+    runner = running(tmp_path / "r", with_, asked)
+    items = await runner.run()
+    assert all(item.complete for item in items)
+    assert {task_of(prompt) for prompt in memory.prompts} == {"summarize", "relate"}
+    assert isinstance(with_.agent, ScriptedModel)
+    assert {task_of(prompt) for prompt in with_.agent.prompts} == {"respond"}
+    assert (await replay(asked, SETUP, runner.folder)).different == []
 
 
 # One call at a time: timelines are refined concurrently, and how many is up to the scheduler.

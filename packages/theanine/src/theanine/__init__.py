@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
     from theanine.llm.limits import Limits
+    from theanine.llm.settings import ModelSettings
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
@@ -66,6 +67,7 @@ __all__ = [
     "Mark",
     "Memory",
     "ModelError",
+    "ModelSettings",
     "OpenOptions",
     "Part",
     "RebuildEstimate",
@@ -95,6 +97,7 @@ _HOMES = {
     "OpenOptions UserMemory aopen open",
     "errors": "ModelError RememberingFailed TheanineError UserError",
     "llm.limits": "Limits",
+    "llm.settings": "ModelSettings",
     "methods.base": "Estimate Reply",
     "methods.theanine.config": "TheanineConfig",
     "remembering": "RebuildEstimate RebuildReport RememberReport",

@@ -64,6 +64,30 @@ def test_a_model_replies(run: Terminal) -> None:
 
 
 @pytest.mark.slow
+def test_another_model_remembers(run: Terminal) -> None:
+    with ScriptedServer(answer) as replying, ScriptedServer(answer) as remembering:
+        ran = run.typed(
+            *["chat", "--user", "ana", "--model", "large", "--base-url", replying.base_url],
+            *["--model-set", "temperature=0.5", "--memory-model", "small"],
+            *["--memory-base-url", remembering.base_url, "--memory-set", "max_tokens=900"],
+            text="I sold the boat because the engine died.\n",
+        )
+    assert ran.code == 0, ran.err
+    assert {request["model"] for request in replying.requests} == {"large"}
+    assert {request["temperature"] for request in replying.requests} == {0.5}
+    (request,) = remembering.requests
+    assert (request["model"], request["max_tokens"]) == ("small", 900)
+
+
+def test_a_wrong_setting_of_a_model_is_named(run: Terminal) -> None:
+    ran = run("chat", "--user", "ana", "--model", "x", "--model-set", "heat=1", fine=False)
+    assert ran.code == 2
+    assert "no setting heat" in ran.err
+    ran = run("chat", "--user", "ana", "--memory-set", "heat", fine=False)
+    assert "--memory-set heat: write NAME=VALUE, such as temperature=0.7" in ran.err
+
+
+@pytest.mark.slow
 def test_a_silence_ends_the_session_while_input_is_awaited(run: Terminal) -> None:
     arguments = ["chat", "--user", "ana", "--pause", "0.01", "--store", str(run.store)]
     with Python(START, *arguments) as process:

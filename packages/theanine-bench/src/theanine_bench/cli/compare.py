@@ -12,9 +12,7 @@ import typer
 
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
-    BaseUrlOption,
     EmbedderOption,
-    ModelOption,
     RerankedOption,
     RerankerOption,
     notify_if_local,
@@ -33,6 +31,7 @@ from theanine_bench.cli.run_options import (
     BudgetOption,
     CostOption,
     ReplayOption,
+    TargetModelOptions,
     TemporaryOutOption,
     run_command,
 )
@@ -100,8 +99,8 @@ def compare(
             help="Setting of all methods, such as paper=true, or of one: theanine.retrieved=5.",
         ),
     ] = None,
-    model: ModelOption = "local",
-    base_url: BaseUrlOption = None,
+    *,
+    models: TargetModelOptions,
     embedder: EmbedderOption = "local",
     reranker: RerankerOption = None,
     rerank_depth: RerankedOption = None,
@@ -134,7 +133,7 @@ def compare(
     compared = _parse_methods(methods, settings or [])
     config = compare_config(
         compared, reranker=reranker, rerank_depth=rerank_depth,
-        model=model, base_url=base_url, embedder=embedder, budget=budget,
+        **models.model_config(), embedder=embedder, budget=budget,
     )  # fmt: skip
     for file in filter(None, (html, json)):
         check_writable(file)
@@ -142,9 +141,10 @@ def compare(
     if replay:
         replay_and_show(task, config, None if out is None else RunFolder(out))
         return
-    notify_if_local(model, base_url)
+    if not models.asks_model:
+        notify_if_local("local")
     limits = RunLimits(concurrency=1, max_cost=max_cost)  # one at a time, to measure recall times
-    with kept_or_temporary(out, keep=model != "local" or base_url is not None) as folder:
+    with kept_or_temporary(out, keep=models.asks_model) as folder:
         kept = folder is None or out is not None
         folder, summary = execute(task, config, folder, limits)
         run = anyio.run(read_run, folder.path, "" if out else data.name)

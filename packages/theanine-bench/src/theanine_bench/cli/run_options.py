@@ -6,7 +6,7 @@ import inspect
 import shlex
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -17,11 +17,17 @@ from theanine.cli.options import (
     BaseUrlOption,
     EmbedderOption,
     JsonOption,
+    MemoryBaseUrlOption,
+    MemoryModelOption,
+    MemorySettingsOption,
     ModelOption,
+    ModelSettingsOption,
     SettingsOption,
     expand_options,
+    parse_settings,
 )
 from theanine.errors import SettingsError
+from theanine.llm.settings import ModelSettings
 from theanine_bench.datasets.registry import resolve_data_path
 
 DataArgument = Annotated[
@@ -87,7 +93,45 @@ BudgetOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetOptions:
+class TargetModelOptions:
+    """Options of the models of a target that remembers."""
+
+    model: ModelOption = "local"
+    base_url: BaseUrlOption = None
+    model_settings: ModelSettingsOption = None
+    memory_model: MemoryModelOption = None
+    memory_base_url: MemoryBaseUrlOption = None
+    memory_settings: MemorySettingsOption = None
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a language model is named."""
+        urls = self.base_url, self.memory_base_url
+        return any(urls) or {self.model, self.memory_model or "local"} != {"local"}
+
+    def model_config(self) -> dict[str, Any]:
+        """Return the fields of a run's configuration. Raises SettingsError."""
+        return {
+            "model": self.model,
+            "base_url": self.base_url,
+            "model_settings": _parse_model_settings(self.model_settings, "--model-set"),
+            "memory_model": self.memory_model,
+            "memory_base_url": self.memory_base_url,
+            "memory_settings": _parse_model_settings(self.memory_settings, "--memory-set"),
+        }
+
+
+def _parse_model_settings(settings: list[str] | None, option: str) -> dict[str, Any] | None:
+    """Return the settings with their types, so that equal ones are equal in a run's record."""
+    values = parse_settings(settings or [], option)
+    if values is None:
+        return None
+    parsed = asdict(ModelSettings.parse(values))
+    return {name: parsed[name] for name in sorted(values)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(TargetModelOptions):
     """Options of the target of a run."""
 
     method: Annotated[
@@ -100,8 +144,6 @@ class TargetOptions:
         ),
     ] = "theanine"
     settings: SettingsOption = None
-    model: ModelOption = "local"
-    base_url: BaseUrlOption = None
     embedder: EmbedderOption = "local"
     budget: BudgetOption = None
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the method.")] = 0

@@ -70,6 +70,7 @@ class Judge:
             prompt.step,
             source_sessions=(),  # the judge's own scope has no sessions
             check=lambda reply: prompt.check(result, reply),
+            bounds=None,
             **prompt.values(result),
         )
         record = {**verdict.model_dump(), "model": judge.model, "prompt": prompt.step.label}

@@ -53,11 +53,18 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     shown = {**config["settings"], **({"methods": " ".join(methods)} if methods else {})}
     own = ", ".join(f"{name}={value}" for name, value in shown.items())
     model = _model(config["model"], config["base_url"], "none: local versions")
+    model += _settings(config.get("model_settings"))
+    memory = ""
+    if (remembering := settings["models"].get("memory")) or config.get("memory_model"):
+        name = remembering["name"] if remembering else LOCAL_MODEL
+        memory = _model(name, config.get("memory_base_url") or "", "none: local versions")
+        memory += _settings(config.get("memory_settings"))
     return [
         ("Bench", settings["bench"]),
         ("Method", config["method"] if has_target else ""),
         ("Settings", own),
         ("Model", model if has_target else ""),
+        ("Model for remembering", memory),
         ("Judge", _model(config["judge"], config["judge_base_url"], "none")),
         ("Embedder", config["embedder"] if has_target else ""),
         ("Tokens of a recollection", "" if config["budget"] is None else f"{config['budget']:,}"),
@@ -71,6 +78,11 @@ def _model(name: str, base_url: str | None, none: str) -> str:
     if name == LOCAL_MODEL and not base_url:
         return none
     return f"{name} at {base_url}" if base_url else name
+
+
+def _settings(settings: Mapping[str, Any] | None) -> str:
+    own = ", ".join(f"{name}={value}" for name, value in (settings or {}).items())
+    return f" ({own})" if own else ""
 
 
 def _item(result: SampleResult, seconds: float | None, rows: SharedRows) -> dict[str, Any]:

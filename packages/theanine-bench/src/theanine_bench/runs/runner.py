@@ -93,7 +93,7 @@ async def run_task(
         raise SettingsError(f"{judges[0]} needs a judging model: name one with --judge")
     models = open_models(config)
     cost_limit = CostLimit(limits.max_cost)
-    cost_limit.check(models.agent, models.judge)
+    cost_limit.check(models.agent, models.memory, models.judge)
     settings = run_settings(task, config, models)
     folder = folder or default_folder(task.bench, config.method, settings)
     runner = Runner(
@@ -159,6 +159,7 @@ class Runner:
                 store=self._store,
                 folder=self.folder.path,
                 model=self.models.agent,
+                memory_model=self.models.memory,
                 limits=self.limits,
                 meter=self.cost_limit.wrap,
             )
@@ -170,7 +171,7 @@ class Runner:
         self._results, self._facts = self.folder.results_for(set(order)), self.folder.facts()
         target = target or self.make_target()
         async with AsyncExitStack() as stack:
-            if self.task.uses_store or self.models.agent or self.models.judge:
+            if self.task.uses_store or self.models != RunModels(agent=None, judge=None):
                 await self._store.open()
                 stack.push_async_callback(self._store.close)
                 await self.cost_limit.load(self._store)

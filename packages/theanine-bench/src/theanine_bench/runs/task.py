@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import theanine
 from theanine.llm.base import ChatModel
-from theanine.llm.open import open_chat
+from theanine.llm.open import open_chat, open_chats
 from theanine.types import Scope
 from theanine_bench.config import RunConfig
 from theanine_bench.metrics.base import CorpusMetric, Metric
@@ -46,24 +46,42 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunModels:
-    """The chat models of a run; None where there is none."""
+    """The chat models of a run; None where there is none.
+
+    Attributes:
+        memory: the model that remembers, if it isn't ``agent``.
+    """
 
     agent: ChatModel | None
     judge: ChatModel | None
+    memory: ChatModel | None = None
 
 
 def open_models(config: RunConfig) -> RunModels:
     """Open the models of a configuration. Raises like :func:`theanine.llm.open.open_chat`."""
+    agent, memory = open_chats(
+        config.model,
+        config.memory_model,
+        base_url=config.base_url,
+        memory_base_url=config.memory_base_url,
+        model_settings=config.model_settings,
+        memory_settings=config.memory_settings,
+    )
     return RunModels(
-        agent=open_chat(config.model, base_url=config.base_url),
+        agent=agent,
         judge=open_chat(config.judge, base_url=config.judge_base_url),
+        memory=None if memory is agent else memory,
     )
 
 
 def recorded_models(settings: Mapping[str, Any]) -> RunModels:
     """Return models with the names of a run's own that only its journal can answer for."""
     models = settings["models"]
-    return RunModels(agent=_recorded(models["agent"]), judge=_recorded(models["judge"]))
+    return RunModels(
+        agent=_recorded(models["agent"]),
+        judge=_recorded(models["judge"]),
+        memory=_recorded(models.get("memory")),
+    )
 
 
 def run_settings(task: Task, config: RunConfig, models: RunModels) -> dict[str, Any]:
@@ -71,6 +89,7 @@ def run_settings(task: Task, config: RunConfig, models: RunModels) -> dict[str, 
 
     ``sample_hash`` tells apart runs of equally many, but other samples of the same data.
     """
+    memory = {"memory": _identity(models.memory)} if models.memory else {}
     ids = "\n".join(sample.id for group in task.groups for sample in group.samples)
     return {
         "bench": task.bench,
@@ -79,8 +98,8 @@ def run_settings(task: Task, config: RunConfig, models: RunModels) -> dict[str, 
         "samples": count_samples(task.groups),
         "sample_hash": hashlib.sha256(ids.encode()).hexdigest()[:12],
         "metrics": [metric.name for metric in (*task.metrics, *task.corpus_metrics)],
-        "config": asdict(config),
-        "models": {"agent": _identity(models.agent), "judge": _identity(models.judge)},
+        "config": config.record(),
+        "models": {"agent": _identity(models.agent), "judge": _identity(models.judge), **memory},
     }
 
 

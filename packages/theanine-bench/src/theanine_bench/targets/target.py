@@ -59,6 +59,7 @@ class TargetContext:
         store: the run's store, which holds the journal.
         folder: the run's folder, for files of the target's own.
         model: the target's language model, or None.
+        memory_model: the one with which it remembers, if it isn't ``model``.
         meter: wraps a model so that its cost counts towards the run's limit.
     """
 
@@ -66,6 +67,7 @@ class TargetContext:
     store: Store
     folder: Path
     model: ChatModel | None = None
+    memory_model: ChatModel | None = None
     limits: Limits = field(default_factory=Limits)
     meter: Callable[[ChatModel], ChatModel] = lambda model: model
 
@@ -77,10 +79,21 @@ class TargetContext:
             method=config.method,
             config=dict(config.settings) or None,
             embedder=config.embedder,
-            model=self.meter(self.model) if self.model else LOCAL_MODEL,
+            model=self.metered_model(),
+            memory_model=self.metered_memory_model(),
             limits=self.limits,
             seed=config.seed,
         )
+
+    def metered_model(self) -> ChatModel | str:
+        """Return the client's model, whose cost counts towards the run's limit."""
+        return self.meter(self.model) if self.model else LOCAL_MODEL
+
+    def metered_memory_model(self) -> ChatModel | str | None:
+        """Return the client's model for remembering; None if it is that of its replies."""
+        if self.memory_model:
+            return self.meter(self.memory_model)
+        return LOCAL_MODEL if self.config.memory_model == LOCAL_MODEL else None
 
     def open_log(self) -> AsyncClient:
         """Return a client that only logs sessions, for a target with a memory of its own."""

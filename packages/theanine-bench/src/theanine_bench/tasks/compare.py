@@ -23,7 +23,7 @@ import theanine
 from theanine.client.client import AsyncClient
 from theanine.methods.registry import open_method
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
-from theanine.types import LOCAL_MODEL, History, Transcript, Turn, Usage
+from theanine.types import History, Transcript, Turn, Usage
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.labels import find_turns
 from theanine_bench.datasets.questions import UserQuestion
@@ -201,13 +201,20 @@ class CompareTarget(Target):
         config = context.config
         settings: dict[str, Any] = dict(config.settings)
         self._context, self._labels = context, labels
-        self._model = context.meter(context.model) if context.model else None
+        self._models = {
+            "model": context.metered_model(),
+            "memory_model": context.metered_memory_model(),
+        }
+        shared = {
+            option: _SharedModel(model) if isinstance(model, ModelWrapper) else model
+            for option, model in self._models.items()
+        }
         self._open = {
             one["label"]: partial(
                 theanine.aopen,
                 method=one["method"],
                 config=one["settings"] or None,
-                model=_SharedModel(self._model) if self._model else LOCAL_MODEL,
+                **shared,
                 embedder=config.embedder,
                 reranker=settings.get("reranker"),
                 reranked=settings.get("rerank_depth", DEFAULT_RERANK_DEPTH),
@@ -242,8 +249,9 @@ class CompareTarget(Target):
         trace: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
-        if isinstance(self._model, ModelWrapper):
-            await self._model.close()
+        for model in self._models.values():
+            if isinstance(model, ModelWrapper):
+                await model.close()
 
     async def remember(self, user: str, histories: Sequence[History]) -> str | None:
         """Log and remember session by session; a session that fails is tried once more."""

@@ -12,7 +12,7 @@ import typer
 
 from theanine import LiveSession, UserMemory
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
-from theanine.cli.options import RecallOptions, SelectionOptions, UserOption, expand_options
+from theanine.cli.options import ChatOptions, SelectionOptions, UserOption, expand_options
 from theanine.cli.rendering import console, pluralize, show_recollection
 from theanine.client.options import RecallArguments
 from theanine.errors import ModelError, RememberingFailed
@@ -23,7 +23,7 @@ PAUSE_MINUTES = 30.0
 @expand_options
 def chat(
     user: UserOption,
-    options: RecallOptions,
+    options: ChatOptions,
     selection: SelectionOptions,
     pause: Annotated[
         float, typer.Option(min=0.01, metavar="MINUTES", help="Silence that ends a session.")

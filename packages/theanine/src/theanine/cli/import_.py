@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import typer
 
 from theanine import Client, History
-from theanine.cli.options import ModelOptions, expand_options
+from theanine.cli.options import RememberOptions, expand_options
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize, visible
 from theanine.errors import BadInput, SettingsError
@@ -32,7 +32,7 @@ def import_(
             metavar="FILE…", help="Files, zip archives or folders; `-` is standard input."
         ),
     ],
-    options: ModelOptions,
+    options: RememberOptions,
     user: Annotated[
         str | None,
         typer.Option(

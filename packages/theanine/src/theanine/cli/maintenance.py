@@ -12,7 +12,7 @@ from theanine.cli.options import (
     EachUser,
     EmbedderOption,
     JsonOption,
-    ModelOptions,
+    RememberOptions,
     StoreOption,
     UserOption,
     YesOption,
@@ -26,7 +26,7 @@ from theanine.cli.text import pluralize, visible
 
 @expand_options
 def remember(
-    options: ModelOptions,
+    options: RememberOptions,
     user: EachUser = None,
     elsewhere: Annotated[
         bool,

@@ -55,6 +55,40 @@ BaseUrlOption = Annotated[
         help="OpenAI-compatible server, such as Ollama, vLLM or LM Studio.",
     ),
 ]
+ModelSettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-set",
+        metavar="NAME=VALUE",
+        help="Setting of the model, such as temperature=0.7 or max_tokens=400; repeatable.",
+    ),
+]
+MemoryModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-model",
+        envvar="THEANINE_MEMORY_MODEL",
+        metavar="NAME",
+        help="Chat model that remembers, if not --model; `local` remembers without one.",
+    ),
+]
+MemoryBaseUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-base-url",
+        envvar="THEANINE_MEMORY_BASE_URL",
+        metavar="URL",
+        help="Server of the model that remembers (default: that of --base-url).",
+    ),
+]
+MemorySettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--memory-set",
+        metavar="NAME=VALUE",
+        help="Setting of the model that remembers (default: --model-set if it is --model).",
+    ),
+]
 EmbedderOption = Annotated[
     str,
     typer.Option(
@@ -119,13 +153,14 @@ class StoreOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """Options of a command that remembers."""
+    """Options of a command that may ask a model."""
 
     store: StoreOption = ""
     method: MethodOption = None
     settings: SettingsOption = None
     model: ModelOption = "local"
     base_url: BaseUrlOption = None
+    model_settings: ModelSettingsOption = None
     embedder: EmbedderOption = "local"
 
     def open(self, *, create: bool = False) -> Client:
@@ -140,12 +175,35 @@ class ModelOptions:
             config=parse_settings(self.settings or []),
             model=self.model,
             base_url=self.base_url,
+            model_settings=parse_settings(self.model_settings or [], "--model-set"),
             embedder=self.embedder,
         )
 
     def notify_if_local(self) -> None:
         """Print a notice on standard error if no language model was named."""
         notify_if_local(self.model, self.base_url)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RememberOptions(ModelOptions):
+    """Options of a command that remembers."""
+
+    memory_model: MemoryModelOption = None
+    memory_base_url: MemoryBaseUrlOption = None
+    memory_settings: MemorySettingsOption = None
+
+    def open_options(self) -> OpenOptions:
+        """Return the client's options."""
+        return replace(
+            super().open_options(),
+            memory_model=self.memory_model,
+            memory_base_url=self.memory_base_url,
+            memory_settings=parse_settings(self.memory_settings or [], "--memory-set"),
+        )
+
+    def notify_if_local(self) -> None:
+        """Print a notice on standard error if no language model was named."""
+        notify_if_local(self.memory_model or self.model, self.memory_base_url or self.base_url)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +220,11 @@ class RecallOptions(ModelOptions):
             reranker=self.reranker,
             reranked=self.rerank_depth or DEFAULT_RERANK_DEPTH,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(RecallOptions, RememberOptions):
+    """Options of a command that recalls, replies and remembers."""
 
 
 BudgetOption = Annotated[
@@ -322,8 +385,9 @@ def notify_if_local(model: str, base_url: str | None = None) -> None:
         )
 
 
-def parse_settings(settings: list[str]) -> dict[str, str] | None:
+def parse_settings(settings: list[str], option: str = "--set") -> dict[str, str] | None:
     """Return ``NAME=VALUE`` settings as a mapping, None for none. Raises SettingsError."""
     if wrong := [setting for setting in settings if "=" not in setting]:
-        raise SettingsError(f"--set {wrong[0]}: write NAME=VALUE, such as retrieved=5")
+        example = "retrieved=5" if option == "--set" else "temperature=0.7"
+        raise SettingsError(f"{option} {wrong[0]}: write NAME=VALUE, such as {example}")
     return dict(setting.split("=", 1) for setting in settings) or None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.options import EachUser, ModelOptions, YesOption, expand_options, user_or_all
+from theanine.cli.options import EachUser, RememberOptions, YesOption, expand_options, user_or_all
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
@@ -15,7 +15,7 @@ from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
 @expand_options
 def rebuild(
-    options: ModelOptions,
+    options: RememberOptions,
     user: EachUser = None,
     instead: Annotated[
         bool,

@@ -65,6 +65,12 @@ class AsyncClient(ScopedOperations):
         return self._engine.chat.model.name if self._engine.chat else LOCAL_MODEL
 
     @property
+    def memory_model_name(self) -> str:
+        """The name of the chat model that remembers; ``local`` when there is none."""
+        chat = self._engine.memory_chat
+        return chat.model.name if chat else LOCAL_MODEL
+
+    @property
     def embedder_name(self) -> str:
         """The embedder's name."""
         return self._engine.embedder.name

@@ -14,9 +14,9 @@ import anyio
 from theanine.client.options import OpenOptions
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import NotFound, SettingsError, TheanineError
-from theanine.llm.base import Closable
+from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
-from theanine.llm.open import open_chat
+from theanine.llm.open import open_chats
 from theanine.methods.base import Context, Method, RecallOptions, Reply
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.remembering.rebuild import Rebuilder
@@ -33,10 +33,10 @@ DEFAULT_OPTIONS = RecallOptions()
 
 
 class Engine:
-    """One store, method and embedder, with an optional chat model and reranker."""
+    """One store, method and embedder, with optional chat models and an optional reranker."""
 
     def __init__(self, options: OpenOptions) -> None:
-        location, method, model = options.location, options.method, options.model
+        location, method = options.location, options.method
         embedder, reranker = options.embedder, options.reranker
         self.options = options
         self.clock = options.clock
@@ -46,13 +46,23 @@ class Engine:
         elif method and options.config is not None:
             raise SettingsError("config belongs to a method's name; configure the object itself")
         self.embedder = open_embedder(embedder) if isinstance(embedder, str) else embedder
-        if isinstance(model, str):
-            model = open_chat(model, base_url=options.base_url)
-        self.chat = Chat(model, self.store, self.clock, options.limits) if model else None
+        replying, remembering = open_chats(
+            options.model,
+            options.memory_model,
+            base_url=options.base_url,
+            memory_base_url=options.memory_base_url,
+            model_settings=options.model_settings,
+            memory_settings=options.memory_settings,
+        )
+        self.chat = self._chat(replying)
+        self.memory_chat = self.chat if remembering is replying else self._chat(remembering)
         if isinstance(reranker, str):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
         self._use(method or open_method(DEFAULT))  # open() looks up the store's default
+
+    def _chat(self, model: ChatModel | None) -> Chat | None:
+        return Chat(model, self.store, self.clock, self.options.limits) if model else None
 
     def _use(self, method: Method) -> None:
         self.method = method
@@ -64,7 +74,7 @@ class Engine:
             self.store,
             method,
             self.embedder,
-            self.chat,
+            self.memory_chat,
             self.indexes,
             self.clock,
             self.options.seed,
@@ -89,7 +99,7 @@ class Engine:
         """Close the store and all connections, even when the caller is cancelled."""
         with anyio.CancelScope(shield=True):
             await self.indexes.close()
-            for part in (self.chat, self.embedder):
+            for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
                 if isinstance(part, Closable):
                     await part.close()
             await self.store.close()
@@ -163,7 +173,9 @@ class Engine:
 
     def rebuilder(self, *, again: bool) -> Rebuilder:
         """Return the rebuilder for this method; see :class:`Rebuilder`."""
-        return Rebuilder(self.store, self.method, self.chat, self.indexes, self.worker, again=again)
+        return Rebuilder(
+            self.store, self.method, self.memory_chat, self.indexes, self.worker, again=again
+        )
 
     async def end_orphaned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
         """End sessions left open by a dead process; with ``elsewhere``, by any other machine."""

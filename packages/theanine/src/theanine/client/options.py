@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, date, datetime, time
 from functools import wraps
 from inspect import cleandoc, signature
-from typing import ParamSpec, TypedDict, TypeVar, cast
+from typing import Any, ParamSpec, TypedDict, TypeVar, cast
 
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
@@ -15,6 +15,7 @@ from theanine.errors import SettingsError
 from theanine.filters import Filter, Where
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
+from theanine.llm.settings import ModelSettings
 from theanine.methods.base import Method, RecallOptions
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
@@ -38,6 +39,13 @@ class OpenOptions:
         reranker: a cross-encoder such as ``cross-encoder:PATH``, which reorders the best memories
             by reading each with the question; None for no reranking.
         base_url: the URL of an OpenAI-compatible server for the model.
+        model_settings: how the model writes, a :class:`ModelSettings` or a mapping such as
+            ``{"temperature": 0.7, "max_tokens": 400}``.
+        memory_model: the chat model that remembers sessions, where ``model`` should only recall
+            and reply; None is ``model``.
+        memory_base_url: the URL of its server; None is ``base_url``.
+        memory_settings: how it writes; None is ``model_settings`` if it is the same model at the
+            same server, or else the defaults.
         limits: retries, time-outs and budgets of the model.
         config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
         ranking: weights of the kinds of evidence in ``hybrid`` retrieval.
@@ -56,6 +64,10 @@ class OpenOptions:
     embedder: str | Embedder = "local"
     reranker: str | Reranker | None = None
     base_url: str | None = None
+    model_settings: ModelSettings | Mapping[str, Any] | None = None
+    memory_model: str | ChatModel | None = None
+    memory_base_url: str | None = None
+    memory_settings: ModelSettings | Mapping[str, Any] | None = None
     limits: Limits | None = None
     config: object = None
     ranking: RankingConfig | None = None
@@ -66,11 +78,12 @@ class OpenOptions:
     def __post_init__(self) -> None:
         for option, attribute in _ATTRIBUTES.items():
             value = getattr(self, option)
-            if not isinstance(value, str) and not hasattr(value, attribute):
+            optional = value is None and option == "memory_model"
+            if not (optional or isinstance(value, str) or hasattr(value, attribute)):
                 raise SettingsError(f"{option} must be a string, not {type(value).__name__}")
 
 
-_ATTRIBUTES = {"location": "location", "model": "name", "embedder": "name"}
+_ATTRIBUTES = {"location": "location", "model": "name", "memory_model": "name", "embedder": "name"}
 """An attribute of the objects that may stand in for a name."""
 
 

@@ -151,6 +151,9 @@ class Client(_Operations):
     location = property(lambda self: str(self.inner.location), doc="The location of the store.")
     method_name = property(lambda self: str(self.inner.method_name), doc="The method's id.")
     model_name = property(lambda self: str(self.inner.model_name), doc="The model, or `local`.")
+    memory_model_name = property(
+        lambda self: str(self.inner.memory_model_name), doc="The model that remembers, or `local`."
+    )
     embedder_name = property(lambda self: str(self.inner.embedder_name), doc="The embedder.")
     reranker_name = property(lambda self: str(self.inner.reranker_name), doc="Empty for none.")
 

@@ -41,6 +41,43 @@ def open_chat(
     return PydanticAIChatModel(name, base_url, settings)
 
 
+def open_chats(
+    model: str | ChatModel,
+    memory_model: str | ChatModel | None = None,
+    *,
+    base_url: str | None = None,
+    memory_base_url: str | None = None,
+    model_settings: ModelSettings | Mapping[str, Any] | None = None,
+    memory_settings: ModelSettings | Mapping[str, Any] | None = None,
+) -> tuple[ChatModel | None, ChatModel | None]:
+    """Open the model that replies and the one that remembers; one object where they don't differ.
+
+    Raises like :func:`open_chat`, and SettingsError for an address or settings of an object.
+    """
+    replying = _open_or_keep("model", model, base_url, model_settings)
+    if memory_model is None and memory_base_url is None and memory_settings is None:
+        return replying, replying
+    if memory_base_url is None and memory_model != LOCAL_MODEL:
+        memory_base_url = base_url if isinstance(memory_model or model, str) else None
+    name = model if memory_model is None else memory_model
+    return replying, _open_or_keep("memory_model", name, memory_base_url, memory_settings)
+
+
+def _open_or_keep(
+    option: str,
+    model: str | ChatModel,
+    base_url: str | None,
+    settings: ModelSettings | Mapping[str, Any] | None,
+) -> ChatModel | None:
+    if isinstance(model, str):
+        return open_chat(model, base_url=base_url, settings=settings)
+    if base_url is not None or settings is not None:
+        raise SettingsError(
+            f"{option} is an object: an address and settings belong to a model's name"
+        )
+    return model
+
+
 def check_model_name(name: str, base_url: str | None, purpose: str) -> None:
     """Raise SettingsError for an invalid name or URL, MissingExtra without the extra ``models``."""
     provider, colon, model = name.partition(":")

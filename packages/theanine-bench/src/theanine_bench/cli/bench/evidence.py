@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from theanine.cli.options import BaseUrlOption, EmbedderOption, JsonOption, ModelOption, show_json
+from theanine.cli.options import EmbedderOption, JsonOption, show_json
 from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
@@ -15,6 +15,7 @@ from theanine_bench.cli.execution import execute, exit_unless_complete, kept_or_
 from theanine_bench.cli.run_options import (
     CostOption,
     DataSetsArgument,
+    TargetModelOptions,
     TemporaryOutOption,
     resolve_data,
     run_command,
@@ -64,8 +65,8 @@ def evidence(
             min=1, metavar="N", help="Use at most N questions of a data set, evenly spaced."
         ),
     ] = None,
-    model: ModelOption = "local",
-    base_url: BaseUrlOption = None,
+    *,
+    models: TargetModelOptions,
     embedder: EmbedderOption = "local",
     out: TemporaryOutOption = None,
     max_cost: CostOption = None,
@@ -86,7 +87,7 @@ def evidence(
     at = category_budget or limits_of_tokens[len(limits_of_tokens) // 2]
     if at not in limits_of_tokens:
         raise SettingsError(f"--category-budget {at}: name one of --budgets {budgets}")
-    config = compare_config(compared, model=model, base_url=base_url, embedder=embedder)
+    config = compare_config(compared, **models.model_config(), embedder=embedder)
     task = evidence_task(
         resolve_data(data),
         [one.label for one in compared],
@@ -94,7 +95,7 @@ def evidence(
         limit=limit,
     )
     limits = RunLimits(concurrency=1, max_cost=max_cost)  # one at a time, to measure recall times
-    with kept_or_temporary(out, keep=model != "local" or base_url is not None) as folder:
+    with kept_or_temporary(out, keep=models.asks_model) as folder:
         folder, summary = execute(task, config, folder, limits)
         run = anyio.run(read_run, folder.path)
     if as_json:
