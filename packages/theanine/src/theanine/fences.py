@@ -21,8 +21,9 @@ def one_line(text: str, limit: int | None = None) -> str:
 
     A text longer than ``limit`` characters is cut and ends with ``…``.
     """
-    flat = _BREAKS.sub(" ", text).strip()
-    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), flat)
+    if not text.isprintable() or "  " in text:
+        text = _BREAKS.sub(" ", text)
+    flat = _MARKER.sub(lambda m: ("‹" if m[0][0] == "<" else "›") * len(m[0]), text.strip())
     return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 

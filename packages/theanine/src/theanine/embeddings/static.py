@@ -62,17 +62,14 @@ class StaticEmbedder:
         return np.concatenate([normalize_rows(_sum_vectors(block)) for block in blocks])
 
 
-def word_vectors(words: Sequence[str]) -> Vectors:
-    """Return the vectors of single words, ``(n, 256)``, unit norm or all zeros."""
-    return normalize_rows(_sum_vectors(words))
+def word_vectors(words: Sequence[str]) -> tuple[Vectors, NDArray[np.float32]]:
+    """Return the vectors of single words, ``(n, 256)``, unit norm or all zeros, and their weights.
 
-
-def word_weights(words: Sequence[str]) -> NDArray[np.float32]:
-    """Return the lengths of words' vectors, ``(n,)``: large for rare and telling words.
-
-    Unlike an inverse document frequency they do not depend on what was said.
+    The weights are the lengths of the words' sums of token vectors, ``(n,)``: large for rare and
+    telling words. Unlike an inverse document frequency they do not depend on what was said.
     """
-    return np.asarray(np.linalg.norm(_sum_vectors(words), axis=1), np.float32)
+    sums = _sum_vectors(words)
+    return normalize_rows(sums), np.asarray(np.linalg.norm(sums, axis=1), np.float32)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.static import word_vectors, word_weights
+from theanine.embeddings.static import word_vectors
 from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.kinds import KINDS, kinds_asked, kinds_met
@@ -105,13 +105,15 @@ _typical_columns = [_COMPARED.index(name) for name in ("cosine", "words matched"
 def _mean_word() -> NDArray[np.float32]:
     """Return the mean of common words' vectors, ``(256,)``: what all words have in common."""
     common = "time day year people way work home friend family thing life week place good new go"
-    return np.mean(word_vectors(common.split()), axis=0)
+    return np.mean(word_vectors(common.split())[0], axis=0)
 
 
-def _centered_words(words: Sequence[str]) -> Matrix:
-    rows = word_vectors(words) - _mean_word()
+def _centered_words(words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
+    """Return the vectors of words without that mean, unit norm, and the words' weights."""
+    vectors, weights = word_vectors(words)
+    rows = vectors - _mean_word()
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(norms, 1e-6), np.float32)
+    return np.asarray(rows / np.maximum(norms, 1e-6), np.float32), weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +171,7 @@ class UnitFeatures:
         self._kinds.extend(kinds)
         self._fixed.extend(fixed)
         if len(self._words) > known:
-            self._vectors.extend(_centered_words(self._words[known:]))
+            self._vectors.extend(_centered_words(self._words[known:])[0])
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
@@ -200,14 +202,14 @@ class UnitFeatures:
         weights = np.array([index.idf(term) for term in terms], np.float32)
         whole = max(sum(index.idf(term) for term in set(terms)), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
-        (before, inside, after), back = self._soft_matches(words, at)
+        vectors, general = _centered_words(words)
+        (before, inside, after), back = self._soft_matches(vectors, at)
         around, same = self._around(at)
         saturations = np.where(same, evidence.saturations[:, around], 0)
         own = np.einsum("t,tdm->dm", evidence.idf, saturations)
         matched = saturations[:, 1] > 0
         language = guess_language(query.cue)
         asks = _question_patterns | cue_words.QUESTION_CUES.get(language, {})
-        general = word_weights(words)
         part = general / general.sum() if len(words) else general
         asked = kinds_asked([*terms, *map(stem, WORD.findall(query.text.casefold()))])
         kinds = np.array([bit for bit in KINDS if asked & bit], np.int64)
@@ -281,15 +283,16 @@ class UnitFeatures:
         sessions = self._sessions.values
         return inside, (around == inside) & (sessions[inside] == sessions[at])
 
-    def _soft_matches(self, words: Sequence[str], at: Positions) -> tuple[Matrix, Matrix]:
+    def _soft_matches(self, words: Matrix, at: Positions) -> tuple[Matrix, Matrix]:
         """Return how well each query word matches the units before, at and after each position.
 
-        That is the highest cosine to one of the unit's words, at least 0: ``(3, words, m)``. The
-        second result is the mean over the words of the unit at each position, ``(m,)``.
+        ``words`` are their centered vectors. A match is the highest cosine to one of the unit's
+        words, at least 0: ``(3, words, m)``. The second result is the mean over the words of the
+        unit at each position, ``(m,)``.
         """
         matches = np.zeros((3, len(words), len(at)), np.float32)
         back = np.zeros(len(at), np.float32)
-        if not words:
+        if not len(words):
             return matches, back
         around, same = self._around(at)
         units, places = np.unique(around[same], return_inverse=True)
@@ -307,9 +310,9 @@ class UnitFeatures:
         columns[words_at] = 1
         numbers = np.flatnonzero(columns)
         columns[numbers] = np.arange(len(numbers))
-        rows = self._vectors.values[numbers]
+        rows = self._vectors.values.take(numbers, axis=0)
         # One row at a time: a matrix product would wait for busy cores.
-        cosines = np.stack([inner_products(rows, word) for word in _centered_words(words)])
+        cosines = np.stack([inner_products(rows, word) for word in words])
         cosines = np.maximum(cosines, 0)
         best = np.zeros((len(words), len(units)), np.float32)
         best[:, filled] = np.maximum.reduceat(cosines[:, columns[words_at]], offsets, axis=1)

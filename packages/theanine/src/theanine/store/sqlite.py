@@ -168,13 +168,13 @@ class SqliteStore(SqlStore):
             db.commit()
 
     async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        # In WAL mode readers never wait, and a few rows take less time than a change of thread. A
-        # single select needs no BEGIN to see one state of the database.
+        # In WAL mode readers never wait, and a few rows take less time than a change of thread.
         def run() -> T:
             with self._quick_lock:
                 if self._quick_connection is None:
                     self._quick_connection = self.engine.connect()
                 try:
+                    self._quick_connection.exec_driver_sql("BEGIN")
                     return work(self._quick_connection, *args, **kwargs)
                 finally:
                     self._quick_connection.rollback()

@@ -22,7 +22,7 @@ from sqlalchemy import exc
 from theanine.clock import micros, moment
 from theanine.errors import BadInput
 from theanine.store.sql import schema as t
-from theanine.store.sql.memories import load_by_memory
+from theanine.store.sql.memories import group_by_memory, select_by_memory
 from theanine.store.sql.remembering import init_default_method, load_default_method
 from theanine.store.sql.rows import (
     SCOPE_NAMES,
@@ -137,7 +137,8 @@ def _export_rows(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[
     provenance: dict[str, dict[int, tuple[int, ...]]] = {}
     if table is t.memory:
         for name, column in (("sources", t.source.c.turn), ("origins", t.origin.c.origin)):
-            provenance[name] = load_by_memory(db, column, scope_id, lambda _: sa.true())
+            select = select_by_memory(column, scope_id, lambda _: sa.true())
+            provenance[name] = group_by_memory(db.execute(select))
     for row in db.execute(query).mappings():
         lists = {name: list(numbers.get(row["id"], ())) for name, numbers in provenance.items()}
         yield {**_encode_row(row), **lists}

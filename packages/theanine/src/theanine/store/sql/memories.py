@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
 from typing import Any
@@ -60,14 +60,14 @@ def load_memories(
     ids: Sequence[int] | None = None,
 ) -> list[Memory]:
     """Return memories numbered above ``after``, up to ``upto``, and of ``ids`` if given."""
-    scope_id = find_scope(db, scope)
     if ids is None:
-        return _load(db, scope_id, method, lambda number: numbered(number, after, upto))
+        selects = _select_memories(lambda number: numbered(number, after, upto))
+        return _load(db, selects, scope_params(scope), method)
     numbers = sorted({id for id in ids if after < id and (upto is None or id <= upto)})
     return [
         memory
         for some in chunks(numbers)
-        for memory in _load(db, scope_id, method, lambda number, some=some: number.in_(some))
+        for memory in _load(db, _BY_ID, {**scope_params(scope), "numbers": some}, method)
     ]
 
 
@@ -75,13 +75,43 @@ _Filter = Callable[[sa.Column[int]], sa.ColumnElement[bool]]
 """A condition on a column with memory numbers."""
 
 
-def _load(db: sa.Connection, scope_id: int, method: str | None, where: _Filter) -> list[Memory]:
-    m = t.memory.c
-    query = SELECT_MEMORIES.where(m.scope == scope_id, where(m.id)).order_by(m.id)
+def select_by_memory(
+    column: sa.Column[int], scope: int | sa.ScalarSelect[int], where: _Filter
+) -> sa.Select[int, int]:
+    """Select the numbers in a column of ``source`` or ``origin``, in order, for each memory."""
+    c = column.table.c
+    query = sa.select(c.memory, column).where(c.scope == scope, where(c.memory))
+    return query.order_by(c.memory, column)
+
+
+_Selects = tuple[sa.Select[Any], sa.Select[int, int], sa.Select[int, int]]
+
+
+def _select_memories(where: _Filter) -> _Selects:
+    """Select memories of a scope, and the pairs of them with source turns and with origins."""
+    m, scope = t.memory.c, SELECT_SCOPE_ID.scalar_subquery()
+    return (
+        SELECT_MEMORIES.where(m.scope == scope, where(m.id)).order_by(m.id),
+        select_by_memory(t.source.c.turn, scope, where),
+        select_by_memory(t.origin.c.origin, scope, where),
+    )
+
+
+# Built once: recall reads memories by number, and building the selects takes longer than that.
+_BY_ID = _select_memories(lambda number: number.in_(sa.bindparam("numbers", expanding=True)))
+
+
+def _load(
+    db: sa.Connection,
+    selects: _Selects,
+    params: Mapping[str, Any],
+    method: str | None,
+) -> list[Memory]:
+    memories, of_sources, of_origins = selects
     if method is not None:
-        query = query.where(m.method == method)
-    sources = load_by_memory(db, t.source.c.turn, scope_id, where)
-    origins = load_by_memory(db, t.origin.c.origin, scope_id, where)
+        memories = memories.where(t.memory.c.method == method)
+    sources = group_by_memory(db.execute(of_sources, params))
+    origins = group_by_memory(db.execute(of_origins, params))
     return [
         Memory(
             id=row.id,
@@ -99,17 +129,12 @@ def _load(db: sa.Connection, scope_id: int, method: str | None, where: _Filter) 
             dated=bool(row.dated),
             metadata=read_metadata(row.metadata),
         )
-        for row in db.execute(query)
+        for row in db.execute(memories, params)
     ]
 
 
-def load_by_memory(
-    db: sa.Connection, column: sa.Column[int], scope_id: int, where: _Filter
-) -> dict[int, tuple[int, ...]]:
-    """Return the numbers in a column of ``source`` or ``origin``, ascending, for each memory."""
-    c = column.table.c
-    query = sa.select(c.memory, column).where(c.scope == scope_id, where(c.memory))
-    rows = db.execute(query.order_by(c.memory, column))
+def group_by_memory(rows: Iterable[sa.Row[int, int]]) -> dict[int, tuple[int, ...]]:
+    """Return the numbers of :func:`select_by_memory`, ascending, for each memory."""
     return {
         memory: tuple(number for _, number in pairs)
         for memory, pairs in groupby(rows, key=lambda row: row.memory)

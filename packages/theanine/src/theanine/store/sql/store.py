@@ -34,7 +34,7 @@ from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import vectors as vector_rows
 from theanine.store.values import ForgetReport, ScopeVersion
-from theanine.types import Scope, Turn
+from theanine.types import Memory, Scope, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class SqlStore:
         return await anyio.to_thread.run_sync(self._run, run)
 
     async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Read a few rows with one select; an adapter may do so in the calling thread."""
+        """Read a few rows; an adapter may do so in the calling thread."""
         return await self.read(work, *args, **kwargs)
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -210,7 +210,21 @@ class SqlStore:
 
     # memories
 
-    memories = _reading(memory_rows.load_memories)
+    async def memories(
+        self,
+        scope: Scope,
+        *,
+        method: str | None = None,
+        after: int = 0,
+        upto: int | None = None,
+        ids: Sequence[int] | None = None,
+    ) -> list[Memory]:
+        quick = ids is not None and len(ids) <= _QUICK_IDS
+        read = self._read_quickly if quick else self.read
+        return await read(
+            memory_rows.load_memories, scope, method=method, after=after, upto=upto, ids=ids
+        )
+
     vectors = _reading(vector_rows.load_vectors)
     links = _reading(memory_rows.load_links)
     marks = _reading(memory_rows.load_marks)
