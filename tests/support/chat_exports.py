@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Literal
 
@@ -131,6 +134,78 @@ def _notes(folder: Path, said: Sequence[Said]) -> Path:
     return folder / "notes"
 
 
+def _whatsapp(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "Ana", "assistant": "Bo"}
+    notice = "Messages and calls are end-to-end encrypted. Tap to learn more."
+    lines = [f"08/05/2024, 13:50 - {notice}"]
+    lines += [f"{each.at:%d/%m/%Y, %H:%M} - {names[each.side]}: {each.text}" for each in said]
+    lines.append("25/12/2024, 10:00 - Bo added Cy")
+    files: Json = {"WhatsApp Chat with Bo.txt": "\n".join(lines) + "\n", "IMG-1.jpg": b"x"}
+    return save_zip(folder / "WhatsApp Chat with Bo.zip", files)
+
+
+def _telegram(folder: Path, said: Sequence[Said]) -> Path:
+    names = {"user": "Ana H", "assistant": "Bo"}
+    messages: list[Json] = [
+        {
+            "id": i,
+            "type": "message",
+            "date_unixtime": f"{each.at.timestamp():.0f}",
+            "from": names[each.side],
+            "text": each.text
+            if i % 2
+            else [each.text[:3], {"type": "bold", "text": each.text[3:]}],
+        }
+        for i, each in enumerate(said, 1)
+    ]
+    chat: Json = {"name": "Bo", "type": "personal_chat", "id": 7, "messages": messages}
+    owner: Json = {"user_id": 1, "first_name": "Ana", "last_name": "H"}
+    account: Json = {"personal_information": owner, "chats": {"about": "", "list": [chat]}}
+    return save(folder, "export/result.json", account).parent
+
+
+def _slack(folder: Path, said: Sequence[Said]) -> Path:
+    users: list[Json] = [
+        {"id": "U1", "name": "ana", "profile": {"display_name": "Ana"}},
+        {"id": "U2", "name": "bo", "profile": {"display_name": "", "real_name": "Bo"}},
+    ]
+    ids = {"user": "U1", "assistant": "U2"}
+    escapes = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+    messages: list[Json] = [
+        {
+            "type": "message",
+            "user": ids[each.side],
+            "text": each.text.translate(escapes),
+            "ts": f"{each.at.timestamp():.6f}",
+        }
+        for each in said
+    ]
+    files: Json = {
+        "users.json": users,
+        "channels.json": [{"id": "C1", "name": "general", "members": ["U1", "U2"]}],
+        "general/2024-05-08.json": messages,
+    }
+    return save_zip(folder / "workspace.zip", files)
+
+
+def _mail(folder: Path, said: Sequence[Said]) -> Path:
+    addresses = {"user": "Ana <ana@example.org>", "assistant": "Bo <bo@example.org>"}
+    mails: list[bytes] = []
+    for i, each in enumerate(said):
+        mail = EmailMessage()
+        mail["From"], mail["Date"] = addresses[each.side], format_datetime(each.at)
+        mail["Message-ID"] = f"<m{i}@example.org>"
+        mail["Delivered-To"] = "ana@example.org"
+        if i:
+            mail["References"] = "<m0@example.org>"
+        mail.set_content(each.text)
+        body = re.sub(rb"^(>*From )", rb">\1", mail.as_bytes(), flags=re.MULTILINE)
+        mails.append(b"From bo@example.org Wed May  8 13:56:00 2024\n" + body + b"\n")
+    file = folder / "all.mbox"
+    file.write_bytes(b"".join(mails))
+    return file
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -138,5 +213,9 @@ WRITERS: Mapping[str, Writer] = {
     "messages": _messages,
     "markdown": _markdown,
     "notes": _notes,
+    "whatsapp": _whatsapp,
+    "telegram": _telegram,
+    "slack": _slack,
+    "mail": _mail,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

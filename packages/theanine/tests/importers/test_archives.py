@@ -47,7 +47,7 @@ def test_a_chatgpt_export_as_it_comes(tmp_path: Path) -> None:
     )
     reading = read_histories(export, speaker="Ana")
     (history,) = reading.histories
-    assert (reading.format, history.name) == ("chatgpt", "chatgpt")
+    assert (reading.format, history.name) == ("chatgpt", "Ana")
     assert [(t.key, [(u.speaker, u.text) for u in t.turns]) for t in history.transcripts] == [
         ("b", [("Ana", "Bye."), ("Assistant", "See you.")]),
         ("a", [("Ana", "Hello."), ("Assistant", "Hi.")]),

@@ -6,6 +6,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from theanine.importers import read_histories
 from theanine.types import History
 
 
-def only(path: Path, **options: str) -> History:
+def only(path: Path, **options: Any) -> History:
     (history,) = read_histories(path, **options).histories
     return history
 

@@ -18,8 +18,8 @@ from theanine.importers import FORMATS, read_histories
 
 DATA_SETS = {"locomo", "msc", "cc", "memorybank", "beam", "longmemeval", "memories"}
 OURS = {"jsonl", "text"}
-LINES = {"markdown", "notes"}
-"""Formats in which a line can also be a heading or a name; their texts here have none."""
+LINES = {"markdown", "notes", "whatsapp", "mail"}
+"""Formats in which a line can also be a heading, a name or a quote; their texts here have none."""
 
 TALK = [
     Said("I booked the ferry to Cres.", "user", 0),

@@ -98,6 +98,13 @@ class Intake:
             return self.options.name
         return "stdin" if self.source.name == STANDARD_INPUT else self.source.stem
 
+    def user_name(self, found: str = "") -> str:
+        """Return whose history it is: as the caller says, as found in the source, or the format's.
+
+        ``found`` is the name of the account's owner, or empty.
+        """
+        return self.options.name or self.options.speaker or found or self.format
+
     def speaker_of(self, role: Role) -> str:
         """Return the speaker of a turn in a chat that has only roles."""
         return (self.options.speaker if role == "user" else None) or SPEAKERS[role]

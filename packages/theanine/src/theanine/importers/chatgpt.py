@@ -52,7 +52,7 @@ class _Conversation(Item):
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    name = intake.options.name or "chatgpt"
+    name = intake.user_name()
     for where, record in intake.records():
         with intake.catching():
             conversation = check(_Conversation, record, where)

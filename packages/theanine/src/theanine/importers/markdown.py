@@ -67,6 +67,7 @@ def _match(line: str) -> re.Match[str] | None:
 
 
 def _read(intake: Intake) -> Iterator[History]:
+    name = intake.user_name("" if intake.folder else intake.own_name)
     lines = intake.source.text().split("\n")
     fields, start = split_front_matter([line.removesuffix("\r") for line in lines])
     turns = list(_turns(lines, start))
@@ -74,7 +75,6 @@ def _read(intake: Intake) -> Iterator[History]:
     intake.notes["empty turns left out"] += sum(not text for text in texts)
     said = [(turn, text) for turn, text in zip(turns, texts, strict=True) if text]
     if said:
-        name = intake.own_name
         title = fields.get("title") or _title(lines[start:])
         session = SessionBuilder(intake.source.name.removesuffix(".md"), intake.notes, title=title)
         times, dated = _times(intake, [turn for turn, _ in said], front_matter_date(fields))
@@ -89,8 +89,8 @@ def _read(intake: Intake) -> Iterator[History]:
                 )
                 session.append(utterance, where)
         if session:
-            yield intake.part("markdown" if intake.folder else name, session.build(dated=dated))
-    yield intake.part("markdown" if intake.folder else intake.own_name)
+            yield intake.part(name, session.build(dated=dated))
+    yield intake.part(name)
 
 
 def _turns(lines: Sequence[str], start: int) -> Iterator[_Turn]:

@@ -72,7 +72,7 @@ def _is_conversation(record: Mapping[str, object], field: str) -> bool:
 
 def _read(intake: Intake) -> Iterator[History]:
     calendar = Calendar(intake.options.start)
-    name = intake.own_name
+    name = intake.user_name(intake.own_name)
     loose: list[tuple[str, Object]] = []
     number = 0
     for where, record in intake.records():
@@ -82,13 +82,15 @@ def _read(intake: Intake) -> Iterator[History]:
             continue
         with intake.catching():
             number += 1
-            key = next((str(record[id]) for id in _IDS if record.get(id)), f"{name}/{number}")
+            key = next(
+                (str(record[id]) for id in _IDS if record.get(id)), f"{intake.own_name}/{number}"
+            )
             at_list = f"{where}.{field}"
             items = enumerate(check(list[object], record[field], at_list))
             messages = ((f"{at_list}[{i}]", as_object(item, at_list)) for i, item in items)
             yield from _session(intake, require_storable(key, where), messages, calendar)
     if loose:
-        yield from _session(intake, name, loose, calendar)
+        yield from _session(intake, intake.own_name, loose, calendar)
     yield intake.part(name)
 
 
@@ -123,7 +125,9 @@ def _session(
             )
             session.append(turn, message.where)
     if session:
-        yield intake.part(intake.own_name, session.build(dated=dated or calendar.dated))
+        yield intake.part(
+            intake.user_name(intake.own_name), session.build(dated=dated or calendar.dated)
+        )
 
 
 def _message(intake: Intake, record: Object, where: str) -> Iterator[_Message]:

@@ -33,7 +33,7 @@ _LONG = 1_200
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    name = intake.options.speaker or ("notes" if intake.folder else intake.own_name)
+    name = intake.user_name("" if intake.folder else intake.own_name)
     lines = [line.removesuffix("\r") for line in intake.source.text().split("\n")]
     fields, start = split_front_matter(lines)
     title = fields.get("title", "")

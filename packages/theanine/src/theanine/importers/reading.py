@@ -19,12 +19,16 @@ from theanine.importers import (
     jsonl,
     locomo,
     longmemeval,
+    mail,
     markdown,
     memorybank,
     messages,
     msc,
     notes,
+    slack,
+    telegram,
     text,
+    whatsapp,
 )
 from theanine.importers import memories as memories_format
 from theanine.importers.base import Format, Intake, Kind, Options, Rejected
@@ -38,6 +42,7 @@ from theanine.types import History
 
 _MODULES = (
     *(jsonl, text, chatgpt, claude, messages, markdown, notes),
+    *(whatsapp, telegram, slack, mail),
     *(locomo, msc, cc, memorybank, beam, longmemeval),
     memories_format,
 )
@@ -134,6 +139,9 @@ def read_histories(
     if not histories and not rejected:
         chosen = FORMATS[formats[0]] if formats else None
         raise BadInput(_nothing(chosen, spool.notes), str(source))
+    if histories and speaker and speaker not in spool.speakers:
+        speakers = ", ".join(name for name, _ in spool.speakers.most_common(_MAX_LISTED))
+        raise BadInput(f'no turn by "{speaker}"; the speakers are {speakers}', str(source))
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
         format=formats[0], histories=histories, rejected=rejected, notes=dict(notes)

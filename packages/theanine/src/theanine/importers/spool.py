@@ -45,6 +45,9 @@ class _Blobs:
 class Spool:
     """Collects histories: merges those of the same name and keeps the first session of each key.
 
+    Attributes:
+        speakers: the speakers and the numbers of their turns.
+
     The files of an export overlap. Sessions with the same key but other turns are rejected; their
     times may differ.
     """
@@ -53,6 +56,7 @@ class Spool:
         self._blobs = _Blobs()
         self._sessions: dict[str, dict[str, _Entry]] = {}
         self._notes: dict[str, Counter[str]] = {}
+        self.speakers = Counter[str]()
 
     def add(self, history: History) -> list[Rejected]:
         """Add a history, or a part of one, and return what was rejected of it."""
@@ -65,6 +69,7 @@ class Spool:
             if first is None:
                 position = self._blobs.add(transcript)
                 sessions[transcript.key] = _Entry(transcript.at, position, digest)
+                self.speakers.update(turn.speaker for turn in transcript.turns)
                 has_new = True
             elif first.digest != digest:
                 where = f"{history.name}, session {transcript.key}"

@@ -1,0 +1,256 @@
+"""WhatsApp, Telegram and Slack: layouts and languages, who speaks, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from support.chat_exports import WRITERS, Said, save_zip
+from support.history_samples import Json, save
+from theanine.errors import BadInput
+from theanine.importers import read_histories
+from theanine.types import History, Utterance
+
+ZAGREB = ZoneInfo("Europe/Zagreb")
+
+
+def only(path: Path, **options: Any) -> History:
+    (history,) = read_histories(path, **options).histories
+    return history
+
+
+def turns(history: History) -> list[Utterance]:
+    return [turn for session in history.transcripts for turn in session.turns]
+
+
+def said(history: History) -> list[tuple[str, str]]:
+    return [(turn.speaker, turn.full_text.strip()) for turn in turns(history)]
+
+
+NIGHT = datetime(2024, 5, 13, 21, 56, tzinfo=ZAGREB)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "13/05/2024, 21:56 - ",
+        "13/05/24, 9:56 pm - ",
+        "5/13/24, 9:56\u202fPM - ",
+        "13.05.24, 21:56 - ",
+        "2024-05-13, 21:56 - ",
+        "13-05-2024 21:56 - ",
+        "2024/5/13 下午9:56 - ",
+        "2024. 5. 13. 오후 9:56 - ",
+        "13/5/2024, 9:56 p.\u00a0m. - ",
+        "2024. 05. 13. 21:56 - ",
+        "13/5/2567, 21:56 - ",
+        "[13/05/2024, 21:56:00] ",
+        "[13.05.24, 21:56:00] ",
+        "[13.5.2024 klo 21.56.00] ",
+        "[5/13/24, 9:56:00\u202fPM] ",
+        "[2024/05/13 21:56:00] ",
+        "\u200e[13/05/2024, 9:56:00\u202fpm] ",
+        "\u200f١٣/٠٥/٢٠٢٤، ٩:٥٦ م - ",
+        "[13/05/2024 à 21:56:00] ",
+    ],
+)
+def test_layouts_and_languages_of_whatsapp(header: str, tmp_path: Path) -> None:
+    chat = f"{header}Ana: The ferry: at noon?\nOr later.\n\nTell me.\n{header}Bo: Noon.\n"
+    reading = read_histories(save(tmp_path, "WhatsApp-Chat mit Bo.txt", chat), zone=ZAGREB)
+    (history,) = reading.histories
+    assert reading.format == "whatsapp"
+    assert history.name == "Ana"
+    assert said(history) == [("Ana", "The ferry: at noon?\nOr later.\n\nTell me."), ("Bo", "Noon.")]
+    assert [turn.at for turn in turns(history)] == [NIGHT, NIGHT]
+    assert history.transcripts[0].metadata == {"source": "whatsapp", "title": "Bo"}
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (["01/02/2024", "13/02/2024"], ["2024-02-01", "2024-02-13"]),
+        (["01/02/2024", "02/13/2024"], ["2024-01-02", "2024-02-13"]),
+        (["11/01/2024", "12/01/2024", "01/02/2024"], ["2024-01-11", "2024-01-12", "2024-02-01"]),
+        (["01/11/2024", "01/12/2024", "02/01/2024"], ["2024-01-11", "2024-01-12", "2024-02-01"]),
+    ],
+)
+def test_day_and_month_are_told_apart_over_the_whole_file(
+    dates: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    chat = "".join(f"{date}, 12:00 - Ana: Hello.\n" for date in dates)
+    history = only(save(tmp_path, "WhatsApp Chat with Bo.txt", chat), zone=ZAGREB)
+    assert [f"{turn.at:%F}" for turn in turns(history)] == expected
+    assert history.notes == {}
+
+
+def test_dates_that_cannot_be_told_apart_are_noted(tmp_path: Path) -> None:
+    chat = "01/02/2024, 12:00 - Ana: Hello.\n"
+    history = only(save(tmp_path, "WhatsApp Chat with Bo.txt", chat), zone=ZAGREB)
+    assert f"{turns(history)[0].at:%F}" == "2024-02-01"
+    assert "files whose dates could also have month and day the other way round" in history.notes
+
+
+def test_media_deleted_and_system_lines_of_whatsapp(tmp_path: Path) -> None:
+    lines = [
+        "13/05/2024, 21:50 - Messages and calls are end-to-end encrypted.",
+        '13/05/2024, 21:50 - Ana changed the group name from "a: b" to "c: d"',
+        "13/05/2024, 21:51 - Ana: <Media omitted>",
+        "13/05/2024, 21:52 - Ana: IMG-20240513-WA0001.jpg (file attached)",
+        "The harbor.",
+        "13/05/2024, 21:53 - Bo: This message was deleted",
+        "13/05/2024, 21:54 - Bo: Nice! <This message was edited>",
+        "13/05/2024, 21:55 - Bo: I mean <3 and a < b > c",
+    ]
+    history = only(save(tmp_path, "WhatsApp Chat with Boats.txt", "\n".join(lines)), zone=ZAGREB)
+    assert said(history) == [
+        ("Ana", "[shares a picture, a video or a recording]"),
+        ("Ana", "The harbor. [shares a picture]"),
+        ("Bo", "Nice!"),
+        ("Bo", "I mean <3 and a < b > c"),
+    ]
+    assert history.notes == {
+        "system lines left out": 2,
+        "deleted and system messages left out": 1,
+    }
+
+
+def test_media_and_notes_of_whatsapp_on_ios(tmp_path: Path) -> None:
+    chat = "\r\n".join(
+        [
+            "[13.05.24, 21:50:00] Boats: \u200eMessages and calls are end-to-end encrypted.",
+            "\u200e[13.05.24, 21:51:00] Ana: \u200eimage omitted",
+            "\u200e[13.05.24, 21:52:00] Ana: \u200e<attached: 00000012-AUDIO-2024-05-13.opus>",
+            "[13.05.24, 21:53:00] ~\u202fCy: Who is this?",
+            "\u200e[13.05.24, 21:54:00] Bo: plan.pdf • \u200e2 pages \u200edocument omitted",
+            "\u200e[13.05.24, 21:55:00] Bo: \u200eMissed voice call",
+        ]
+    )
+    export = save_zip(tmp_path / "WhatsApp Chat - Boats.zip", {"_chat.txt": chat})
+    history = only(export, zone=ZAGREB)
+    assert said(history) == [
+        ("Ana", "[shares a picture]"),
+        ("Ana", "[shares a recording]"),
+        ("Cy", "Who is this?"),
+        ("Bo", '[shares the file "plan.pdf"]'),
+    ]
+    assert (history.name, history.transcripts[0].metadata["title"]) == ("whatsapp", "Boats")
+
+
+def test_a_pause_starts_a_session_and_a_later_export_continues_it(tmp_path: Path) -> None:
+    talk = [Said(f"Text {i}.", ("user", "assistant")[i % 2], m) for i, m in enumerate([0, 9, 300])]
+    later = [*talk, Said("More.", "user", 310), Said("Bye.", "assistant", 900)]
+    first, second = (
+        only(WRITERS["whatsapp"](tmp_path, each)).transcripts for each in (talk, later)
+    )
+    assert [len(session.turns) for session in first] == [2, 1]
+    assert [len(session.turns) for session in second] == [2, 2, 1]
+    assert [s.key for s in second][:2] == [s.key for s in first]
+    assert second[1].turns[0] == first[1].turns[0]
+
+
+def test_a_chat_without_pauses_is_cut(tmp_path: Path) -> None:
+    talk = [Said(f"Text {i}.", ("user", "assistant")[i % 2], i) for i in range(1_100)]
+    history = only(WRITERS["telegram"](tmp_path, talk))
+    assert [len(session.turns) for session in history.transcripts] == [500, 500, 100]
+    assert len({session.key for session in history.transcripts}) == 3
+
+
+def test_an_unknown_speaker_is_an_error(tmp_path: Path) -> None:
+    file = WRITERS["telegram"](tmp_path, [Said("Hello.")])
+    assert only(file, speaker="Ana H").name == "Ana H"
+    with pytest.raises(BadInput, match='no turn by "Anna"; the speakers are Ana H'):
+        read_histories(file, speaker="Anna")
+
+
+def telegram(id: int, **fields: object) -> Json:
+    at = {"date": "2024-05-13T21:56:00", "date_unixtime": str(1_715_630_160 + id)}
+    return {"id": id, "type": "message", "from": "Bo", **at, "text": "", **fields}
+
+
+def test_one_chat_of_telegram_with_media_and_services(tmp_path: Path) -> None:
+    messages = [
+        telegram(1, type="service", action="pin_message"),
+        telegram(2, text=["See ", {"type": "link", "text": "https://cres.hr"}, "!"]),
+        telegram(3, photo="(File not included.)"),
+        telegram(4, media_type="voice_message", file="x"),
+        telegram(5, media_type="sticker", sticker_emoji="😏", file="x"),
+        telegram(6, file="x", file_name="plan.pdf", text="The plan."),
+        telegram(7, text="Old news.", forwarded_from="Cy"),
+        telegram(8, text="Hi.", **{"from": None}),
+    ]
+    chat: Json = {"name": "Bo", "type": "personal_chat", "id": 1, "messages": messages}
+    reading = read_histories(save(tmp_path, "result.json", chat))
+    (history,) = reading.histories
+    assert (reading.format, history.name) == ("telegram", "telegram")
+    assert said(history) == [
+        ("Bo", "See https://cres.hr!"),
+        ("Bo", "[shares a picture]"),
+        ("Bo", "[shares a recording]"),
+        ("Bo", "[shares a sticker 😏]"),
+        ("Bo", 'The plan. [shares the file "plan.pdf"]'),
+        ("Bo", "Old news. [shares a message forwarded from Cy]"),
+        ("Deleted account", "Hi."),
+    ]
+    assert history.notes == {"service messages left out": 1}
+
+
+def test_all_chats_of_a_telegram_account(tmp_path: Path) -> None:
+    chats: list[Json] = [
+        {"name": name, "type": "personal_chat", "id": i, "messages": [telegram(i, text="Hi.")]}
+        for i, name in enumerate(["Bo", None, "Cy"], 1)
+    ]
+    owner: Json = {"first_name": "Ana", "last_name": "H"}
+    account: Json = {"personal_information": owner, "chats": {"list": chats}}
+    history = only(save(tmp_path, "result.json", account))
+    assert history.name == "Ana H"
+    assert [s.metadata["title"] for s in history.transcripts] == ["Bo", "chat 2", "Cy"]
+
+
+def test_slack_mentions_links_threads_and_apps(tmp_path: Path) -> None:
+    users: list[Json] = [{"id": "U1", "name": "ana", "profile": {"display_name": "Ana"}}]
+    common: Json = {"type": "message", "user": "U1"}
+    day: list[Json] = [
+        {**common, "ts": "1715630160.0001", "subtype": "channel_join", "text": "joined"},
+        {**common, "ts": "1715630161.0001", "text": "<@U1> &amp; <#C1|boats>: <http://a.b|here>"},
+        {**common, "ts": "1715630162.0001", "subtype": "bot_message", "text": "beep"},
+        {**common, "ts": "1715630163.0001", "thread_ts": "1715630161.0001", "text": "In a thread."},
+        {**common, "ts": "1715630164.0001", "text": "", "files": [{"name": "plan.pdf"}]},
+        {**common, "ts": "1715630165.0001", "user": "U9", "user_profile": {"real_name": "Cy"},
+         "text": "Guest."},
+    ]  # fmt: skip
+    dm: list[Json] = [{**common, "ts": "1715630166.0001", "text": "Only us."}]
+    export = save_zip(
+        tmp_path / "export.zip",
+        {
+            "workspace/users.json": users,
+            "workspace/channels.json": [{"id": "C1", "name": "boats"}],
+            "workspace/dms.json": [{"id": "D1", "members": ["U1", "U2"]}],
+            "workspace/boats/2024-05-13.json": day,
+            "workspace/boats/canvas_in_the_conversation.json": {"no": "messages"},
+            "workspace/D1/2024-05-13.json": dm,
+        },
+    )
+    reading = read_histories(export, speaker="Ana")
+    (history,) = reading.histories
+    assert (reading.format, history.name) == ("slack", "Ana")
+    assert said(history) == [
+        ("Ana", "@Ana & #boats: here"),
+        ("Ana", "In a thread."),
+        ("Ana", '[shares the file "plan.pdf"]'),
+        ("Cy", "Guest."),
+        ("Ana", "Only us."),
+    ]
+    titles = [session.metadata["title"] for session in history.transcripts]
+    assert titles == ["#boats", "Ana and U2"]
+    assert history.notes == {"service messages left out": 1, "messages of apps left out": 1}
+
+
+def test_a_part_of_a_slack_export_alone_is_an_error(tmp_path: Path) -> None:
+    file = save(tmp_path, "users.json", json.dumps([{"id": "U1"}]))
+    with pytest.raises(BadInput, match="zip archive or a folder"):
+        read_histories(file, format="slack")
