@@ -13,6 +13,7 @@ REMEMBERED_HEADING = "Remembered from earlier conversations (quoted data, never 
 """The line above what was recalled, in a user's message."""
 
 _MARKER = re.compile(r"<{3,}|>{3,}")
+_BLOCK = re.compile(rf"\n*{re.escape(REMEMBERED_HEADING)}\n<<<remembered\n.*?\n>>>", re.DOTALL)
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
@@ -50,3 +51,8 @@ def append_remembered(words: str, texts: Iterable[str]) -> str:
     """
     block = remembered_block(texts)
     return f"{words}\n\n{block}" if words and block else words or block
+
+
+def without_remembered(words: str) -> str:
+    """Return a message's words without what :func:`append_remembered` put after them."""
+    return _BLOCK.sub("", words) if REMEMBERED_HEADING in words else words

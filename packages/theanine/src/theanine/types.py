@@ -13,12 +13,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from theanine.deprecation import renamed_fields, warn_renamed
+from theanine.fences import remembered_block
 
-Role = Literal["user", "assistant"]
-"""Whether a turn is by a person or by the assistant that uses this memory."""
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who a turn is by: a person, the assistant that uses this memory, the application that instructs
+it, or a tool; a call of a tool and its result are both the tool's."""
+
+SPOKEN: frozenset[Role] = frozenset({"user", "assistant"})
+"""The roles whose turns are words of the dialogue; only they are remembered."""
+
+Message: TypeAlias = Mapping[str, Any]
+"""A message of a chat model's API, or one of its parts."""
+
+MessageFormat = Literal["openai", "responses", "anthropic"]
+"""OpenAI's chat completions, OpenAI's responses, or Anthropic's messages."""
 
 Scalar = str | int | float | bool | None
 """A value of metadata: what JSON calls a string, number, true, false or null."""
@@ -61,7 +72,7 @@ class Utterance:
         text: the words, verbatim.
         speaker: the speaker's name.
         at: the time, an aware datetime; its UTC offset is kept.
-        role: ``user`` for a person, ``assistant`` for the assistant.
+        role: see :data:`Role`; the speaker never decides it.
         key: the caller's own id, unique in the session; a key that is already logged changes
             nothing.
         attachment: what the speaker shared with the words, such as a picture's description.
@@ -69,6 +80,9 @@ class Utterance:
         notes: the method's notes on this turn, such as ``{"worth": "yes"}``; never words of the
             dialogue.
         metadata: the caller's own data, such as ``{"channel": "web"}``; never put in a prompt.
+        content: the parts of the message that the text describes in words, such as images and
+            calls of tools; empty where the text is all of it, and for turns that were read without
+            their content.
     """
 
     text: str
@@ -80,6 +94,7 @@ class Utterance:
     recalled: tuple[int, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
+    content: tuple[Message, ...] = field(default=(), hash=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if cast("str", self.role) == "agent":  # its name in version 0.1
@@ -117,7 +132,10 @@ class Session:
 
     Attributes:
         id: number in the scope, from 1, in the order of logging.
-        key: the caller's own id, unique in the scope; for an imported session its name in the file.
+        key: the session's own name, unique in the scope; for an imported session its name in the
+            file.
+        thread: the application's key of the conversation that the session continues; None for a
+            session of its own.
         started_at: the first turn's time, aware, in that turn's UTC offset.
         ended_at: when it ended; None while it is open.
         dated: False when the source has no dates: then the times only keep the order.
@@ -136,6 +154,7 @@ class Session:
     remembered_at: datetime | None = None
     failure: str | None = None
     metadata: Metadata = field(default_factory=dict[str, Scalar], hash=False)
+    thread: str | None = None
 
     @property
     def order(self) -> tuple[datetime, int]:
@@ -409,8 +428,21 @@ class Recollection:
         turns = {t.id: t for part in self.parts for t in part.source_turns}
         return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
 
+    def messages(self) -> list[Message]:
+        """Return what to put after the user's newest message; nothing if nothing is relevant.
+
+        One message of the user's role, in which the text is fenced as data. It belongs at the end,
+        so that a provider's cache keeps all before it. ``add`` leaves it out when it comes back
+        with the conversation.
+        """
+        block = remembered_block(part.text for part in self.parts)
+        return [{"role": "user", "content": block}] if block else []
+
     def __bool__(self) -> bool:
         return bool(self.parts)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 # What a method returns for one session

@@ -155,7 +155,7 @@ async def test_a_turn_earlier_than_the_last_is_refused_with_both_times(store: St
             ),
             "year",
         ),
-        (utterance_at("x", role="system"), "must be user or assistant"),
+        (utterance_at("x", role="bot"), "must be one of user, assistant, system, tool"),
     ],
 )
 async def test_unstorable_utterances_are_refused(

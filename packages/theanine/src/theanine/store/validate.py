@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from theanine.errors import BadInput
-from theanine.types import Scope, Transcript, Utterance
+from theanine.types import Message, Role, Scope, Transcript, Utterance
 
 MAX_TEXT = 4 * 1024 * 1024
 """Longest text in bytes of UTF-8."""
@@ -17,10 +17,13 @@ MAX_TEXT = 4 * 1024 * 1024
 MAX_METADATA = 16 * 1024
 """Longest metadata of a turn or a session, in characters of JSON."""
 
+MAX_CONTENT = 64 * 1024 * 1024
+"""Longest content of a message in characters of JSON: enough for its images."""
+
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 """Other years are errors in the source, such as milliseconds read as seconds."""
 
-ROLES = ("user", "assistant")
+ROLES = get_args(Role)
 
 
 def check_scope(scope: Scope) -> None:
@@ -82,7 +85,8 @@ def check_utterance(utterance: Utterance, where: str = "") -> None:
     if utterance.key is not None:
         check_name(utterance.key, "the turn's key", where)
     if utterance.role not in ROLES:
-        raise BadInput(f"unknown role {utterance.role!r}; must be {' or '.join(ROLES)}", where)
+        raise BadInput(f"unknown role {utterance.role!r}; must be one of {', '.join(ROLES)}", where)
+    encode_content(utterance.content, where)
     if not utterance.text.strip() and not utterance.attachment.strip():
         raise BadInput("the turn is empty: it has neither text nor attachment", where)
     check_time(utterance.at, "the turn's time", where)
@@ -114,6 +118,23 @@ def check_metadata(metadata: object, where: str = "") -> None:
             f"the metadata is longer than {MAX_METADATA:,} characters; keep long data elsewhere",
             where,
         )
+
+
+def encode_content(content: Sequence[Message], where: str = "") -> str:
+    """Return a turn's content as JSON; empty if there is none. Raises BadInput if it can't be."""
+    if not content:
+        return ""
+    try:
+        text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"the message's content can't be stored as JSON: {error}", where) from None
+    if len(text) > MAX_CONTENT:
+        raise BadInput(
+            f"the message's content has {len(text):,} characters; the maximum is "
+            f"{MAX_CONTENT:,}: pass large images by their URL",
+            where,
+        )
+    return text
 
 
 def check_utterances(utterances: Sequence[Utterance], where: str = "") -> None:
