@@ -10,6 +10,7 @@ import theanine
 from support.tree import PACKAGES
 
 PUBLIC = [
+    "AddReport",
     "AsyncClient",
     "AsyncLiveSession",
     "AsyncUserMemory",
@@ -32,6 +33,7 @@ PUBLIC = [
     "Recollection",
     "Relation",
     "RememberReport",
+    "Remembering",
     "RememberingFailed",
     "Reply",
     "Scope",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from theanine.client import (
+        AddReport,
         AsyncClient,
         AsyncLiveSession,
         AsyncUserMemory,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ImportReport,
         LiveSession,
         OpenOptions,
+        Remembering,
         UserMemory,
         aopen,
         open,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0.dev0"
 
 __all__ = [
+    "AddReport",
     "AsyncClient",
     "AsyncLiveSession",
     "AsyncUserMemory",
@@ -75,6 +78,7 @@ __all__ = [
     "Recollection",
     "Relation",
     "RememberReport",
+    "Remembering",
     "RememberingFailed",
     "Reply",
     "Scope",
@@ -93,8 +97,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client": "AsyncClient AsyncLiveSession AsyncUserMemory Client ImportReport LiveSession "
-    "OpenOptions UserMemory aopen open",
+    "client": "AddReport AsyncClient AsyncLiveSession AsyncUserMemory Client ImportReport "
+    "LiveSession OpenOptions Remembering UserMemory aopen open",
     "errors": "ModelError RememberingFailed TheanineError UserError",
     "llm.limits": "Limits",
     "llm.settings": "ModelSettings",

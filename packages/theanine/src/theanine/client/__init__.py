@@ -1,12 +1,14 @@
 """The client: open a store, and hear, recall, remember and forget for each of its users."""
 
+from theanine.client.background import Remembering
 from theanine.client.client import AsyncClient, aopen
 from theanine.client.options import OpenOptions
-from theanine.client.session import AsyncLiveSession
+from theanine.client.session import AddReport, AsyncLiveSession
 from theanine.client.sync import Client, LiveSession, UserMemory, open
 from theanine.client.user import AsyncUserMemory, ImportReport
 
 __all__ = [
+    "AddReport",
     "AsyncClient",
     "AsyncLiveSession",
     "AsyncUserMemory",
@@ -14,6 +16,7 @@ __all__ = [
     "ImportReport",
     "LiveSession",
     "OpenOptions",
+    "Remembering",
     "UserMemory",
     "aopen",
     "open",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -11,9 +11,10 @@ from sys import maxsize
 
 import anyio
 
-from theanine.client.options import OpenOptions
+from theanine.client.background import Background, Remembering
+from theanine.client.options import OpenOptions, RememberWhen
 from theanine.embeddings.open import open_embedder, open_reranker
-from theanine.errors import NotFound, SettingsError, TheanineError
+from theanine.errors import NotFound, RememberingFailed, SettingsError, TheanineError
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
@@ -27,7 +28,7 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
-from theanine.types import Recollection, Scope, Utterance
+from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 
 DEFAULT_OPTIONS = RecallOptions()
 
@@ -59,6 +60,9 @@ class Engine:
         if isinstance(reranker, str):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
+        self.background = Background(
+            lambda scope, progress: self.remember(scope, progress=progress)
+        )
         self._use(method or open_method(DEFAULT))  # open() looks up the store's default
 
     def _chat(self, model: ChatModel | None) -> Chat | None:
@@ -96,7 +100,17 @@ class Engine:
                 raise
 
     async def close(self) -> None:
-        """Close the store and all connections, even when the caller is cancelled."""
+        """Close the store and all connections, even when the caller is cancelled.
+
+        What is being remembered in the background is finished first, unless the caller is
+        cancelled: then the next run continues it.
+        """
+        try:
+            await self.background.finish()
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
         with anyio.CancelScope(shield=True):
             await self.indexes.close()
             for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
@@ -118,7 +132,11 @@ class Engine:
                 f"the method {method.name} doesn't estimate relevance with these settings, so "
                 "min_relevance can't be used: leave it out, or use theanine with its defaults"
             )
-        recollection = await method.recall(dialogue, context)
+        context = replace(
+            context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
+        )
+        spoken = [turn for turn in dialogue if turn.role in SPOKEN]
+        recollection = await method.recall(spoken, context)
         parts = recollection.parts
         if bounds := options.bounds:  # a merged statement may also tell what was before
             parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
@@ -152,7 +170,7 @@ class Engine:
 
         Where that is much, what recall needs of the log is stored for the next process.
         """
-        await self.end_orphaned_sessions(scope, elsewhere=elsewhere)
+        await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
         reports = await self.worker.remember(scope, progress)
         if self._recalls_from_log:
             added: Counter[Scope] = Counter()
@@ -162,6 +180,35 @@ class Engine:
                 if memories >= MIN_LAG:  # as after an import
                     await self.indexes.store_log(owner, self.embedder)
         return reports
+
+    async def remember_ended(
+        self, scope: Scope, when: bool | RememberWhen | None
+    ) -> list[RememberReport]:
+        """Remember what ended in a scope, when the caller or else the options say so.
+
+        Raises RememberingFailed if it is to be remembered now, and fails.
+        """
+        if when is None:
+            when = self.options.remembering
+        if when in (False, "later"):
+            return []
+        if when == "background":
+            self.start_remembering(scope)
+            return []
+        reports = await self.remember(scope)
+        if failed := [report for report in reports if report.failure]:
+            reason = str(failed[0].failure).rstrip(".")
+            raise RememberingFailed(
+                f"session {failed[0].session} of {scope} is safe in the log but not "
+                f"remembered yet: {reason}. `theanine remember` or client.remember() tries again"
+            )
+        return reports
+
+    def start_remembering(
+        self, scope: Scope | None, then: Callable[[RememberReport], object] | None = None
+    ) -> Remembering:
+        """Remember what is pending in the background."""
+        return self.background.start(scope, then or self.options.on_remembered)
 
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs."""
@@ -177,14 +224,15 @@ class Engine:
             self.store, self.method, self.memory_chat, self.indexes, self.worker, again=again
         )
 
-    async def end_orphaned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
-        """End sessions left open by a dead process; with ``elsewhere``, by any other machine."""
+    async def end_abandoned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:
+        """End sessions that have paused, and those left open by a dead process.
+
+        With ``elsewhere``, also those left open by any other machine.
+        """
+        await self.store.end_idle_sessions(scope, self.clock(), self.method.name)
         for owner, session in await self.store.orphaned_sessions(scope, remote=elsewhere):
             with suppress(NotFound):  # another process ended it at the same time
-                # The store takes the last turn's time where that is later.
-                await self.store.end_session(
-                    owner, session.id, session.started_at, self.method.name
-                )
+                await self.store.end_session(owner, session.id, None, self.method.name)
 
     async def require(self, scope: Scope) -> None:
         """Raise NotFound for a scope that holds nothing."""

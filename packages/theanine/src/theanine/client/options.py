@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
 from inspect import cleandoc, signature
-from typing import Any, ParamSpec, TypedDict, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_args
 
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
@@ -17,9 +17,13 @@ from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
 from theanine.llm.settings import ModelSettings
 from theanine.methods.base import Method, RecallOptions
+from theanine.remembering.remember import RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.store.base import Store
+
+RememberWhen = Literal["now", "background", "later"]
+"""When a session that ended is remembered."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,6 +56,11 @@ class OpenOptions:
         reranked: how many of the best memories the reranker reads.
         seed: seed of the method's random choices; the same seed gives the same recollection.
         clock: returns the present time.
+        pause: a session with a key is over when nothing was said for so long; None for never.
+        remembering: when a session that ends is remembered: ``now``, before the call that ends it
+            returns; in the ``background`` of this client; or ``later``, by ``theanine remember`` or
+            ``client.remember()``.
+        on_remembered: called with the report of each session that was remembered in the background.
 
     Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
     when the store is opened, NotAStore for a file that isn't a store.
@@ -74,8 +83,17 @@ class OpenOptions:
     reranked: int = DEFAULT_RERANK_DEPTH
     seed: int = 0
     clock: Clock = system_clock
+    pause: timedelta | None = timedelta(minutes=30)
+    remembering: RememberWhen = "now"
+    on_remembered: Callable[[RememberReport], object] | None = None
 
     def __post_init__(self) -> None:
+        if self.pause is not None and self.pause <= timedelta(0):
+            raise SettingsError(f"the pause must be longer than 0, not {self.pause}")
+        if self.remembering not in get_args(RememberWhen):
+            raise SettingsError(
+                f"remembering must be {', '.join(get_args(RememberWhen))}, not {self.remembering!r}"
+            )
         for option, attribute in _ATTRIBUTES.items():
             value = getattr(self, option)
             optional = value is None and option == "memory_model"

@@ -1,54 +1,286 @@
-"""A live session: hear, recall, reply; its end starts remembering."""
+"""A live session: hear, say, recall, reply; its end starts remembering."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self, Unpack
+from typing import Self, TypeVar, Unpack, cast
 
 import anyio
 
 from theanine.client.engine import Engine
-from theanine.client.options import RecallArguments, recall_options
-from theanine.errors import RememberingFailed, Stale
+from theanine.client.options import RecallArguments, RememberWhen, recall_options
+from theanine.errors import BadInput, Stale
+from theanine.messages import read_messages, write_messages
 from theanine.methods.base import RecallOptions, Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
-from theanine.store.validate import check_time, check_utterance
-from theanine.types import Recollection, Scope, Turn, Utterance
+from theanine.store.resent import logged_turn, select_new
+from theanine.store.validate import check_name, check_text, check_time, check_utterances
+from theanine.types import (
+    Message,
+    MessageFormat,
+    Metadata,
+    Recollection,
+    Role,
+    Scope,
+    Turn,
+    Utterance,
+)
+
+T = TypeVar("T")
 
 MAX_REPLIES = 3
 """How often a reply is generated when something is forgotten meanwhile."""
 
+Words = str | Sequence[Message]
+"""A text, or the parts of a message's content: texts, images and more."""
 
-class AsyncLiveSession:
-    """A session with a user. Leaving its ``with`` block ends and remembers it.
 
-    The session is logged with its first turn. Hearing something after its end starts another one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddReport:
+    """The result of adding messages.
+
+    Attributes:
+        session: number of the session that they are in; None if a key has no session yet.
+        turns: the turns that were logged; a message with calls of tools can be several.
+        known: how many turns were left out because the session, or one before it under the same
+            key, has them already.
     """
 
-    def __init__(self, engine: Engine, scope: Scope, speaker: str) -> None:
-        self._engine, self._scope, self._speaker = engine, scope, speaker
+    session: int | None
+    turns: tuple[Turn, ...]
+    known: int = 0
+
+
+class AsyncLiveSession:
+    """A session with a user, whose calls are logged one after the other.
+
+    Without a key, it belongs to this object: it is logged with its first turn, and leaving the
+    ``with`` block ends and remembers it. With a key, it belongs to the application: any object with
+    this key continues it, in any process, and it ends by :meth:`end` or by a pause. Hearing
+    something after the end starts another session, under the same key.
+
+    Attributes:
+        key: the application's key, or None.
+        id: number of the session; None before its first turn and after its end.
+    """
+
+    def __init__(self, engine: Engine, scope: Scope, speaker: str, key: str | None = None) -> None:
+        if key is not None:
+            check_name(key, "the session's key", "")
+        self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
         self._turns: list[Turn] = []
+        self._recalled: tuple[int, ...] = ()
+        self._lock = anyio.Lock()
         self.id: int | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        await self.end(remember=kind is None)
+        if self.key is None:
+            await self.end(remember=None if kind is None else "later")
+
+    # what is said
 
     async def hear(
-        self, text: str, *, speaker: str | None = None, at: datetime | None = None
+        self,
+        words: Words,
+        *,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
     ) -> Turn:
-        """Log what the user, or another ``speaker``, says. It is on disk when this returns."""
-        return await self._log(
-            Utterance(text=text, speaker=speaker or self._speaker, at=at or self._now())
+        """Log what the user, or another ``speaker``, says. It is on disk when this returns.
+
+        ``metadata`` is the application's own data about the turn.
+        """
+        return await self._log_one("user", words, speaker or self._speaker, at, metadata)
+
+    async def say(
+        self,
+        words: Words,
+        *,
+        recalled: Recollection | None = None,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> Turn:
+        """Log what the assistant says, however its words were made.
+
+        ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
+        last turn: what only repeats it is not remembered again.
+        """
+        shown = self._recalled if recalled is None else _ids(recalled)
+        speaker = assistant_name(self._scope)
+        return await self._log_one("assistant", words, speaker, at, metadata, shown)
+
+    async def add(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
+        resent = isinstance(messages, Sequence) and not isinstance(messages, str)
+        utterances = self._read(messages, at, metadata)
+        return await self._log(utterances, resent=resent, arriving=at is None)
+
+    async def add_alone(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log messages as a whole session, in one step, and remember it as the options say."""
+        utterances = self._read(messages, at, metadata)
+        check_utterances(utterances)
+        if not utterances:
+            return AddReport(session=None, turns=())
+        result = await _shielded(
+            self._engine.store.continue_thread(
+                self._scope, None, utterances, method=self._engine.method.name, end=True
+            )
         )
+        await self._engine.remember_ended(self._scope, None)
+        return AddReport(session=result.session, turns=result.turns)
+
+    def _read(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        at: datetime | None,
+        metadata: Metadata | None,
+    ) -> list[Utterance]:
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        listed = messages if isinstance(messages, Sequence) else [messages]
+        names = speakers(self._scope, self._speaker)
+        return read_messages(listed, names, at or self._now(), metadata or {})
+
+    async def _log_one(
+        self,
+        role: Role,
+        words: Words,
+        speaker: str,
+        at: datetime | None,
+        metadata: Metadata | None,
+        recalled: tuple[int, ...] = (),
+    ) -> Turn:
+        if isinstance(words, str | bytes) or not isinstance(cast("object", words), Sequence):
+            check_text(words, "the text")
+        message = {"role": role, "content": words}
+        names: dict[Role, str] = {**speakers(self._scope), role: speaker}
+        read = read_messages([message], names, at or self._now(), metadata or {})
+        if len(read) != 1 or read[0].role != role:
+            raise BadInput(
+                "the turn is empty: it has neither text nor attachment"
+                if not read
+                else f"the parts must be one turn of the {role}; pass calls of tools and their "
+                "results to add()"
+            )
+        report = await self._log([replace(read[0], recalled=recalled)], arriving=at is None)
+        return report.turns[0]
+
+    async def _log(
+        self,
+        utterances: Sequence[Utterance],
+        epoch: int | None = None,
+        *,
+        resent: bool = False,
+        arriving: bool = False,
+    ) -> AddReport:
+        check_utterances(utterances)  # before a session is started for them
+        async with self._lock:
+            log = self._log_own if self.key is None else self._log_keyed
+            work = log(utterances, epoch, resent=resent, arriving=arriving)
+            report = await _shielded(work)  # keep this object in step with the log
+            self._recalled = ()
+        return report
+
+    async def _log_keyed(
+        self, utterances: Sequence[Utterance], epoch: int | None, *, resent: bool, arriving: bool
+    ) -> AddReport:
+        result = await self._engine.store.continue_thread(
+            self._scope,
+            self.key,
+            utterances,
+            method=self._engine.method.name,
+            pause=self._engine.options.pause,
+            resent=resent,
+            arriving=arriving,
+            epoch=epoch,
+        )
+        self.id = result.session
+        return AddReport(session=result.session, turns=result.turns, known=result.known)
+
+    async def _log_own(
+        self, utterances: Sequence[Utterance], epoch: int | None, *, resent: bool, arriving: bool
+    ) -> AddReport:
+        """Append to the session of this object, starting it if need be."""
+        store, new = self._engine.store, utterances
+        if resent and self._turns:
+            known = {turn.key for turn in self._turns if turn.key is not None}
+            logged = [logged_turn(turn) for turn in self._turns]
+            new = select_new(logged, utterances, known, complete=True)
+        if arriving and self._turns:  # another call may have logged a later one meanwhile
+            last = self._turns[-1].at
+            new = [replace(utterance, at=max(utterance.at, last)) for utterance in new]
+        turns: list[Turn] = []
+        if new:
+            if self.id is None:
+                self.id = await store.start_session(self._scope, new[0].at, holder=process_holder())
+            turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
+            self._turns += turns
+        return AddReport(session=self.id, turns=tuple(turns), known=len(utterances) - len(turns))
+
+    # what was said
+
+    async def turns(self) -> Sequence[Turn]:
+        """Return the session's turns so far, by whatever process they were logged.
+
+        Empty before the first turn, after the end, and after a pause.
+        """
+        if self.key is None:
+            return self._turns
+        session = await self._engine.store.open_session(self._scope, self.key, self._now())
+        if session is None or (self._turns and self._turns[-1].session != session):
+            self._turns = []
+        self.id = session
+        if session is not None:
+            after = self._turns[-1].id if self._turns else 0
+            self._turns += await self._engine.store.turns(self._scope, session=session, after=after)
+        return self._turns
+
+    async def messages(
+        self, format: MessageFormat = "openai", *, last: int | None = None
+    ) -> list[Message]:
+        """Return the session's turns, or the ``last`` n of them, as messages for a chat model.
+
+        Args:
+            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``. A part
+                that a format doesn't know is put in words.
+        """
+        turns = await self.turns()
+        if not turns:
+            return []
+        ids = [turn.id for turn in (turns if last is None else turns[len(turns) - last :])]
+        full = await self._engine.store.turns(self._scope, ids=ids, with_content=True)
+        return write_messages(full, format)
 
     async def recall(self, **options: Unpack[RecallArguments]) -> Recollection:
-        """Return what matters for the dialogue so far; options as in ``user.recall``."""
-        return await self._engine.recall(self._turns, self._scope, recall_options(**options))
+        """Return what matters for the session so far; options as in ``user.recall``.
+
+        For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model.
+        """
+        recollection = await self._engine.recall(
+            await self.turns(), self._scope, recall_options(**options)
+        )
+        self._recalled = _ids(recollection)
+        return recollection
 
     async def reply(
         self, *, at: datetime | None = None, **options: Unpack[RecallArguments]
@@ -71,57 +303,48 @@ class AsyncLiveSession:
 
     async def _reply(self, at: datetime | None, options: RecallOptions) -> Reply:
         name = assistant_name(self._scope)
-        reply, epoch = await self._engine.reply(self._turns, self._scope, name, options)
-        await self._log(
-            Utterance(
-                text=reply.text,
-                speaker=name,
-                at=at or self._now(),
-                role="assistant",
-                recalled=tuple(memory.id for memory in reply.recollection.memories),
-                notes=reply.notes,
-            ),
-            epoch,
+        reply, epoch = await self._engine.reply(await self.turns(), self._scope, name, options)
+        said = Utterance(
+            text=reply.text,
+            speaker=name,
+            at=at or self._now(),
+            role="assistant",
+            recalled=_ids(reply.recollection),
+            notes=reply.notes,
         )
+        await self._log([said], epoch, arriving=at is None)
         return reply
 
+    # the end
+
     async def end(
-        self, *, remember: bool = True, at: datetime | None = None
+        self, *, remember: bool | RememberWhen | None = None, at: datetime | None = None
     ) -> list[RememberReport]:
-        """End the session and remember it.
+        """End the session, and remember it.
 
-        Raises RememberingFailed if remembering fails; the turns are safe in the log, and the next
-        ``client.remember()`` tries again.
+        Args:
+            remember: ``now``, in the ``background`` or ``later``, by ``theanine remember`` or
+                ``client.remember()``; the default is the client's ``remembering``. True is now,
+                False is later.
+            at: when it ended; the default is its last turn's time.
+
+        Returns the reports of what was remembered now. Raises RememberingFailed if that fails; the
+        turns are safe in the log, and the next ``client.remember()`` tries again.
         """
-        if self.id is None:
+        if not await _shielded(self._end(at)):  # nobody else ends it while this process lives
             return []
-        last = self._turns[-1].at if self._turns else self._engine.clock()
-        with anyio.CancelScope(shield=True):  # nobody else ends it while this process lives
-            await self._engine.store.end_session(
-                self._scope, self.id, at or last, self._engine.method.name
-            )
-        self.id, self._turns = None, []
-        if not remember:
-            return []
-        reports = await self._engine.remember(self._scope)
-        if failed := [report for report in reports if report.failure]:
-            reason = str(failed[0].failure).rstrip(".")
-            raise RememberingFailed(
-                f"session {failed[0].session} of {self._scope} is safe in the log but not "
-                f"remembered yet: {reason}. `theanine remember` or client.remember() tries again"
-            )
-        return reports
+        return await self._engine.remember_ended(self._scope, remember)
 
-    async def _log(self, utterance: Utterance, epoch: int | None = None) -> Turn:
-        check_utterance(utterance)  # before a session is started for it
+    async def _end(self, at: datetime | None) -> bool:
         store = self._engine.store
-        with anyio.CancelScope(shield=True):  # keep _turns in step with the log
-            if self.id is None:
-                self.id = await store.start_session(
-                    self._scope, utterance.at, holder=process_holder()
-                )
-            self._turns += await store.append_turns(self._scope, self.id, [utterance], epoch=epoch)
-        return self._turns[-1]
+        async with self._lock:
+            session = self.id
+            if self.key is not None:
+                session = await store.open_session(self._scope, self.key)
+            if session is not None:
+                await store.end_session(self._scope, session, at, self._engine.method.name)
+            self.id, self._turns, self._recalled = None, [], ()
+        return session is not None
 
     def _now(self) -> datetime:
         """Return the present, but never before the last turn: clocks can be set back."""
@@ -129,6 +352,28 @@ class AsyncLiveSession:
         return max(now, self._turns[-1].at) if self._turns else now
 
 
+async def _shielded(work: Awaitable[T]) -> T:
+    """Return the result of what must not be cancelled halfway."""
+    results: list[T] = []
+    with anyio.CancelScope(shield=True):
+        results.append(await work)
+    return results[0]
+
+
+def speakers(scope: Scope, user: str = "") -> dict[Role, str]:
+    """Return who speaks in each role where a message doesn't say."""
+    return {
+        "user": user or scope.user,
+        "assistant": assistant_name(scope),
+        "system": "system",
+        "tool": "tool",
+    }
+
+
 def assistant_name(scope: Scope) -> str:
     """Return how the scope's agent is called in its turns."""
     return scope.agent if scope.agent != "default" else "assistant"
+
+
+def _ids(recollection: Recollection) -> tuple[int, ...]:
+    return tuple(memory.id for memory in recollection.memories)

@@ -41,6 +41,18 @@ def _run(method: Callable[Concatenate[Any, P], Awaitable[R]]) -> Callable[Concat
     return run
 
 
+def _call(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Return the form of a method that must be called in the event loop."""
+
+    @wraps(method)
+    def call(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> R:
+        # In a tuple, because the portal would await what can be awaited.
+        [result] = self.portal.call(lambda: (method(self.inner, *args, **kwargs),))
+        return result
+
+    return call
+
+
 def _iterate(
     method: Callable[Concatenate[Any, P], AsyncIterator[R]],
 ) -> Callable[Concatenate[Any, P], Iterator[R]]:
@@ -60,6 +72,7 @@ def _iterate(
 
 class _Operations(_Sync):
     remember = _run(ScopedOperations.remember)
+    start_remembering = _call(ScopedOperations.start_remembering)
     estimate = _run(ScopedOperations.estimate)
     rebuild = _run(ScopedOperations.rebuild)
     pending = _run(ScopedOperations.pending)
@@ -78,14 +91,23 @@ class _Handle(_Sync):
 
 
 class LiveSession(_Handle):
-    """A session with a user. Leaving its ``with`` block ends and remembers it."""
+    """A session with a user; see :class:`AsyncLiveSession`."""
 
     @property
     def id(self) -> int | None:
         """The session's id; None before the first turn and after its end."""
         return self.inner.id
 
+    @property
+    def key(self) -> str | None:
+        """The application's key; None for a session of this object's own."""
+        return self.inner.key
+
     hear = _run(AsyncLiveSession.hear)
+    say = _run(AsyncLiveSession.say)
+    add = _run(AsyncLiveSession.add)
+    turns = _run(AsyncLiveSession.turns)
+    messages = _run(AsyncLiveSession.messages)
     recall = _run(AsyncLiveSession.recall)
     reply = _run(AsyncLiveSession.reply)
     end = _run(AsyncLiveSession.end)
@@ -93,8 +115,8 @@ class LiveSession(_Handle):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        self.end(remember=kind is None)
+    def __exit__(self, *exception: Any) -> None:
+        self.portal.call(self.inner.__aexit__, *exception)
 
 
 class UserMemory(_Handle, _Operations):
@@ -108,10 +130,11 @@ class UserMemory(_Handle, _Operations):
         """The user, agent and tenant."""
         return self.inner.scope
 
-    def session(self, *, speaker: str = "") -> LiveSession:
-        """Return a session with the user, whose turns are by ``speaker`` (default: the user)."""
-        return LiveSession(self.inner.session(speaker=speaker), self._client)
+    def session(self, key: str | None = None, *, speaker: str = "") -> LiveSession:
+        """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
+        return LiveSession(self.inner.session(key, speaker=speaker), self._client)
 
+    add = _run(AsyncUserMemory.add)
     recall = _run(AsyncUserMemory.recall)
     reply = _run(AsyncUserMemory.reply)
     log = _run(AsyncUserMemory.log)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Unpack, cast
 
+from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments, recall_options
-from theanine.client.session import AsyncLiveSession, assistant_name
+from theanine.client.session import AddReport, AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput, NotFound
 from theanine.methods.base import Reply
@@ -22,6 +24,8 @@ from theanine.types import (
     Link,
     Mark,
     Memory,
+    Message,
+    Metadata,
     Recollection,
     Scope,
     Session,
@@ -63,11 +67,21 @@ class ScopedOperations:
     ) -> list[RememberReport]:
         """Remember every session that has ended and is pending; one report each.
 
-        Sessions left open by a dead process are ended first. With ``elsewhere``, so are those left
+        Sessions with a key that have paused are ended first, and those left open by a dead process.
+        With ``elsewhere``, so are those left
         open on other machines, such as a container that is gone: use it only when none of them is
         still talking. A session that fails stays pending; its report says why.
         """
         return await self._engine.remember(self._scope, elsewhere=elsewhere, progress=progress)
+
+    def start_remembering(
+        self, then: Callable[[RememberReport], object] | None = None
+    ) -> Remembering:
+        """Remember in the background what :meth:`remember` would; await the result, or don't.
+
+        ``then`` is called after each session, in the client's event loop, with its report.
+        """
+        return self._engine.start_remembering(self._scope, then)
 
     async def estimate(self, *, again: bool = False, instead: bool = False) -> RebuildEstimate:
         """Estimate calls, tokens, cost and time of :meth:`rebuild`, without calling a model.
@@ -92,7 +106,7 @@ class ScopedOperations:
         """
         if self._scope:
             await self._engine.require(self._scope)
-        await self._engine.end_orphaned_sessions(self._scope)
+        await self._engine.end_abandoned_sessions(self._scope)
         rebuilder = self._engine.rebuilder(again=again)
         return await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
 
@@ -122,9 +136,47 @@ class AsyncUserMemory(ScopedOperations):
 
     # the path: turn → log → session ends → remember; query → recall → reply
 
-    def session(self, *, speaker: str = "") -> AsyncLiveSession:
-        """Return a session with the user, whose turns are by ``speaker`` (default: the user)."""
-        return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user)
+    def session(self, key: str | None = None, *, speaker: str = "") -> AsyncLiveSession:
+        """Return a session with the user, whose turns are by ``speaker`` (default: the user).
+
+        With a ``key``, such as the id of a conversation in the application, it is continued
+        wherever it was left: by this or any other process, in any number of requests at once.
+        """
+        return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user, key)
+
+    async def add(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        session: str | None = None,
+        speaker: str = "",
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log what was said: the user's words, a message, or a list of messages.
+
+        Messages are those of OpenAI (chat completions and responses) and Anthropic, also with
+        several parts, images, calls of tools and their results: the log has them as they are,
+        memory sees them in words. Only what the user and the assistant say is remembered.
+
+        Args:
+            messages: in the order in which they were said.
+            session: the key of the session that they continue; without one, they are a session of
+                their own that ends at once, and is remembered when the options say so. A message
+                whose ``id`` is known under the key is left out, and so are messages at the start of
+                a list that are there already: applications may send the whole history again. A
+                single text or message without an ``id`` is always new.
+            speaker: the user's name in this conversation; a message's ``name`` goes before it.
+            at: when it was said; the default is now.
+            metadata: the application's own data about the messages.
+
+        Raises:
+            BadInput: a message can't be read, or is earlier than the session's last one.
+            RememberingFailed: the session was logged, but not remembered yet.
+        """
+        live = AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user, session)
+        add = live.add_alone if session is None else live.add
+        return await add(messages, at=at, metadata=metadata)
 
     async def recall(
         self, dialogue: str | Sequence[Utterance], **options: Unpack[RecallArguments]

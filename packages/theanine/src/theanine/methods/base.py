@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
@@ -17,9 +17,11 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import (
     LOCAL_MODEL,
+    SPOKEN,
     ImportedMemory,
     MemoryBatch,
     Recollection,
+    Role,
     Scope,
     Session,
     Turn,
@@ -83,6 +85,8 @@ class Context:
         options: what this recall may return.
         reranking: reorders search results; None keeps their order.
         query_vectors: vectors of the queries embedded so far, by text.
+        current: ids of the dialogue's turns that are in the log, of tools as well: they are in the
+            prompt anyway.
     """
 
     scope: Scope
@@ -93,6 +97,7 @@ class Context:
     options: RecallOptions = RecallOptions()
     reranking: RerankConfig | None = None
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
+    current: frozenset[int] = frozenset()
 
     @property
     def budget(self) -> int | None:
@@ -136,8 +141,17 @@ Estimate = Usage
 """Expected usage, as a method predicts it: calls and tokens; cost and time depend on the model."""
 
 
+def remembered_turns(method: Method, turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns that a method remembers, by their roles."""
+    roles: Collection[Role] = getattr(method, "remembered_roles", SPOKEN)
+    return [turn for turn in turns if turn.role in roles]
+
+
 class Method(Protocol):
     """A memory method. It uses no clock, and no randomness but ``context.rng``.
+
+    It is given what the user and the assistant said. One that remembers other turns, such as what
+    tools returned, has an attribute ``remembered_roles``, a set of roles.
 
     One whose parts have a calibrated ``relevance``, and which honors ``min_relevance``, has an
     attribute ``estimates_relevance`` that is true; ``min_relevance`` is refused for all others. The

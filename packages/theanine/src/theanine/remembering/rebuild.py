@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
-from theanine.methods.base import Estimate, Method
+from theanine.methods.base import Estimate, Method, remembered_turns
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
@@ -98,7 +98,7 @@ class Rebuilder:
             )
             turn_count += len(turns)
             if self._chat:
-                total += self._method.estimate(turns)
+                total += self._method.estimate(remembered_turns(self._method, turns))
         return RebuildEstimate(
             method=self._name,
             model=self._chat.model.name if self._chat else LOCAL_MODEL,

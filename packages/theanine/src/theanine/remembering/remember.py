@@ -21,7 +21,7 @@ from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
 from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
 from theanine.llm.chat import Chat, ScopedChat
-from theanine.methods.base import Context, Method
+from theanine.methods.base import Context, Method, remembered_turns
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
@@ -186,7 +186,10 @@ class RememberWorker:
         context = Context(
             scope=scope, chat=chat, embedder=self._embedder, index=index, rng=Random(self._seed)
         )
-        batch = await self._method.remember(sessions[0], turns, imported, context)
+        remembered = remembered_turns(self._method, turns)
+        batch = MemoryBatch()
+        if remembered or imported:
+            batch = await self._method.remember(sessions[0], remembered, imported, context)
         committed = await self._store.commit_batch(
             scope,
             session,

@@ -355,6 +355,8 @@ _Entry = tuple[Turn | Memory, Span, Unit, PassagePlace]
 
 
 def _turn_candidates(turn: Turn) -> list[_Entry]:
+    if turn.role == "system":  # the application's instructions are nothing that was said
+        return []
     text = turn.full_text
     spans = split_passages(text) if text.strip() else []
     entries: list[_Entry] = []

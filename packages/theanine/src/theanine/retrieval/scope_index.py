@@ -30,7 +30,7 @@ from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
 from theanine.store.values import ScopeVersion
-from theanine.types import LOCAL_MODEL, Mark, Memory, Scope, Session, Turn
+from theanine.types import LOCAL_MODEL, SPOKEN, Mark, Memory, Scope, Session, Turn
 
 RetrievalMode = Literal["hybrid", "dense", "lexical"]
 """All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, or BM25 alone."""
@@ -382,19 +382,22 @@ class ScopeIndex:
             column.extend([row for row in rows if row[0] > column.last], max(upto, column.last))
 
     async def all_turns(self) -> list[Turn]:
-        """Return every turn of the scope, in order of id."""
-        return await self._store.turns(self.scope)
+        """Return every turn of the user and the assistant in the scope, in order of id."""
+        return [turn for turn in await self._store.turns(self.scope) if turn.role in SPOKEN]
 
     async def session_turns(self, session: int) -> list[Turn]:
-        """Return all turns of a session, in order."""
-        return await self._store.turns(self.scope, session=session)
+        """Return all turns of the user and the assistant in a session, in order."""
+        turns = await self._store.turns(self.scope, session=session)
+        return [turn for turn in turns if turn.role in SPOKEN]
 
     async def turns_with_neighbors(self, ids: Sequence[int]) -> list[Turn]:
         """Return turns and the turns before and after each in its session, in order."""
         centers = await self.turns(ids)
         nearby = await self.turns(sorted({n + d for n in ids for d in (-1, 0, 1) if n + d > 0}))
         wanted = {(turn.session, turn.id + d) for turn in centers for d in (-1, 0, 1)}
-        return [turn for turn in nearby if (turn.session, turn.id) in wanted]
+        return [
+            turn for turn in nearby if (turn.session, turn.id) in wanted and turn.role in SPOKEN
+        ]
 
     # Recalls
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from theanine.store.values import (
+    Continued,
     CostLine,
     ForgetReport,
     JournalEntry,
@@ -92,10 +93,13 @@ class Store(Protocol):
         """
         ...
 
-    async def end_session(self, scope: Scope, session: int, at: datetime, method: str) -> bool:
+    async def end_session(
+        self, scope: Scope, session: int, at: datetime | None, method: str
+    ) -> bool:
         """End the session and mark it as pending for ``method``; False if it had ended before.
 
-        A session without turns is deleted instead.
+        It ends at the last turn's time, or at ``at`` if that is later. A session without turns is
+        deleted instead.
         """
         ...
 
@@ -104,6 +108,52 @@ class Store(Protocol):
 
         A remembered session that gains turns becomes pending again, for its new turns only.
         """
+        ...
+
+    async def continue_thread(
+        self,
+        scope: Scope,
+        thread: str | None,
+        utterances: Sequence[Utterance],
+        *,
+        method: str,
+        pause: timedelta | None = None,
+        resent: bool = False,
+        arriving: bool = False,
+        end: bool = False,
+        epoch: int | None = None,
+    ) -> Continued:
+        """Append to a thread's open session, or to a new one, durably.
+
+        A thread is named by the application's own key; any process may append to it. Its session
+        belongs to no process. An utterance whose key the thread has is not added again.
+
+        Args:
+            thread: None for a session of its own.
+            method: sessions that end are pending for it.
+            pause: how long a session without turns stays open; the next turn starts a new one.
+            resent: the utterances may begin with what the thread has; see ``store.resent``.
+            arriving: the utterances were given their times when they arrived: they are put after
+                the session's last turn where another process was faster.
+            end: end the session after the turns.
+            epoch: as in :meth:`append_turns`.
+
+        Raises:
+            BadInput: a turn is earlier than the one before it.
+            Stale: something was erased since ``epoch``.
+        """
+        ...
+
+    async def open_session(
+        self, scope: Scope, thread: str, at: datetime | None = None
+    ) -> int | None:
+        """Return the number of the thread's open session; None if it has paused at a time."""
+        ...
+
+    async def end_idle_sessions(
+        self, scope: Scope | None, at: datetime, method: str
+    ) -> list[tuple[Scope, int]]:
+        """End the sessions of threads that have paused at a time, at their last turns."""
         ...
 
     async def orphaned_sessions(
@@ -137,10 +187,12 @@ class Store(Protocol):
         last: int | None = None,
         after: int = 0,
         upto: int | None = None,
+        with_content: bool = False,
     ) -> list[Turn]:
         """Return turns by number: of one session, of given ids, or the ``last`` n of those.
 
-        Without ``ids``, only those numbered above ``after`` and up to ``upto``.
+        Without ``ids``, only those numbered above ``after`` and up to ``upto``. The ``content`` of
+        messages, which can be large, is read on request only.
         """
         ...
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from theanine.deprecation import renamed_fields
-from theanine.types import Scope, Usage
+from theanine.types import Scope, Turn, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,23 @@ class Logged:
     new_memories: int = 0
     new: bool
     forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continued:
+    """The result of appending to a thread, or of logging messages in a session of their own.
+
+    Attributes:
+        session: number of the session that the thread has now; None if there is none.
+        turns: the turns that were logged.
+        known: how many messages were in the thread already.
+        ended: number of the session that a pause had ended before; None if none was.
+    """
+
+    session: int | None
+    turns: tuple[Turn, ...] = ()
+    known: int = 0
+    ended: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,13 +62,12 @@ async def recall_from_log(
         "hybrid",
         lambda text: embedded_text(candidates.without_speakers(text), context.embedder),
     )
-    current = {turn.id for turn in dialogue if isinstance(turn, Turn)}
     options = context.options
     bounds = context.index if options.bounds else log
     mask = context.index.candidate_mask(candidates)
     ranked = [
         found
-        for found in candidates.search(built, mask, without_turns=current)
+        for found in candidates.search(built, mask, without_turns=context.current)
         if not found.memory or bounds.includes(found.memory)
     ]
     if context.reranking is not None:

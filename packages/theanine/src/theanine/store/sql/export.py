@@ -38,15 +38,23 @@ from theanine.store.sql.rows import (
     scope_params,
 )
 from theanine.store.sql.vectors import load_active_embedder, require_embedder
-from theanine.store.validate import ROLES, check_metadata, check_scope, check_text, check_time
-from theanine.types import MarkKind, Relation, Scope
+from theanine.store.validate import (
+    ROLES,
+    check_metadata,
+    check_scope,
+    check_text,
+    check_time,
+    encode_content,
+)
+from theanine.types import SPOKEN, MarkKind, Relation, Scope
 
 FORMAT = 3
 """Rises when older versions can no longer read an export."""
 
 _READABLE_FORMATS = (1, 2, FORMAT)
-"""Format 1 has the names of version 0.1; see ``_translate_old_names``. Format 2 has no metadata,
-and is still written where there is none, so that older versions can read the export."""
+"""Format 1 has the names of version 0.1; see ``_translate_old_names``. Format 2 has none of
+``_DEFAULTS`` and no turns of the system or of tools; it is still written where there are none, so
+that older versions can read the export."""
 
 TABLES: Mapping[str, sa.Table] = {
     "session": t.session,
@@ -73,13 +81,23 @@ _EXTRA: Mapping[str, frozenset[str]] = {
     "vector": frozenset({"dimension"}),
 }
 """Fields that come from other tables."""
-_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {
-    "session": {"metadata": {}},
-    "turn": {"notes": {}, "metadata": {}},
-    "memory": {"origins": [], "metadata": {}},
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "session": {"metadata": {}, "thread": None, "pause": None},
+    "turn": {"metadata": {}, "content": []},
+    "memory": {"metadata": {}},
 }
-"""Fields that early exports lack, with their default."""
-_FORMAT_3 = [sa.exists().where(table.c.metadata != "{}") for table in (t.session, t.turn, t.memory)]
+"""Fields that are not written where they have these values."""
+_ADDED_LATER: Mapping[str, Mapping[str, Any]] = {
+    **_DEFAULTS,
+    "turn": {"notes": {}, **_DEFAULTS["turn"]},
+    "memory": {"origins": [], **_DEFAULTS["memory"]},
+}
+"""Fields that a record may lack, with their default."""
+_FORMAT_3 = [
+    *(sa.exists().where(table.c.metadata != "{}") for table in (t.session, t.turn, t.memory)),
+    sa.exists().where(t.session.c.thread.is_not(None)),
+    sa.exists().where(sa.or_(t.turn.c.content != "", t.turn.c.role.not_in(sorted(SPOKEN)))),
+]
 """Conditions on a store, any of which needs format 3."""
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "session": ("id",),
@@ -96,7 +114,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 """The key of each record type within its scope; rows are looked up by its first column."""
 _IMMUTABLE: Mapping[str, tuple[str, ...]] = {
     "session": ("key",),
-    "turn": ("session", "key", "speaker", "role", "at", "text", "shared"),
+    "turn": ("session", "key", "speaker", "role", "at", "text", "shared", "content"),
     "given": ("text",),
     "memory": ("session", "method", "text", "at"),
     "mark": ("memory", "kind", "by"),
@@ -141,7 +159,7 @@ def _export_rows(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[
             provenance[name] = group_by_memory(db.execute(select))
     for row in db.execute(query).mappings():
         lists = {name: list(numbers.get(row["id"], ())) for name, numbers in provenance.items()}
-        yield {**_encode_row(row), **lists}
+        yield {**_encode_row(row, table), **lists}
 
 
 def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterator[dict[str, Any]]:
@@ -155,13 +173,14 @@ def _export_vectors(db: sa.Connection, scope_id: int, table: sa.Table) -> Iterat
         .order_by(table.c.memory)
     )
     for row in db.execute(query).mappings():
-        yield {**_encode_row(row), "embedder": active.name, "dimension": active.dimension}
+        yield {**_encode_row(row, table), "embedder": active.name, "dimension": active.dimension}
 
 
-def _encode_row(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _encode_row(row: Mapping[Any, Any], table: sa.Table) -> dict[str, Any]:
     values = {name: _encode_value(name, row) for name in row if name not in _HIDDEN}
-    if values.get("metadata") == {}:
-        del values["metadata"]
+    for name, default in _DEFAULTS.get(table.name, {}).items():
+        if values[name] == default:
+            del values[name]
     return values
 
 
@@ -175,6 +194,8 @@ def _encode_value(name: str, row: Mapping[Any, Any]) -> Any:
         return at.isoformat()
     if name in _STRING_LISTS or name in _NUMBER_LISTS or name in _OBJECTS:
         return json.loads(value)
+    if name == "content":
+        return json.loads(value) if value else []
     if name == "data":
         return base64.b64encode(value).decode("ascii")
     return value
@@ -269,10 +290,10 @@ def _decode_value(column: sa.Column[Any], value: Any, where: str) -> Any:
         return dumps(_read_list(value, _read_text, name, where))
     if name in _NUMBER_LISTS:
         return dumps(_read_list(value, _read_number, name, where))
+    if name == "content":
+        return encode_content(_read_list(value, _read_object, name, where), where)
     if name in _OBJECTS:
-        if not isinstance(value, dict):
-            raise BadInput(f"{name} must be a JSON object", where)
-        return dumps(value)
+        return dumps(_read_object(value, name, where))
     for kind, read in _READERS.items():
         if isinstance(column.type, kind):
             return read(value, name, where)
@@ -296,6 +317,12 @@ def _read_list(
     if not isinstance(value, list):
         raise BadInput(f"{name} must be a list", where)
     return [read(item, name, where) for item in cast("list[Any]", value)]
+
+
+def _read_object(value: Any, name: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(f"{name} must be a JSON object", where)
+    return cast("dict[str, Any]", value)
 
 
 def _read_flag(value: Any, name: str, where: str) -> bool:
@@ -340,7 +367,7 @@ def _check_record(type_: str, row: dict[str, Any], extra: dict[str, Any], where:
     if "metadata" in row:
         check_metadata(json.loads(row["metadata"]), where)
     if type_ == "turn" and row["role"] not in ROLES:
-        raise BadInput(f"unknown role {row['role']!r}; must be {' or '.join(ROLES)}", where)
+        raise BadInput(f"unknown role {row['role']!r}; must be one of {', '.join(ROLES)}", where)
     if type_ == "link" and row["relation"] is not None and row["relation"] not in list(Relation):
         raise BadInput(f"unknown relation {row['relation']!r}", where)
     if type_ == "memory":

@@ -168,6 +168,7 @@ def session_from_row(row: Any) -> Session:
         remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
         failure=row.failure,
         metadata=read_metadata(row.metadata),
+        thread=row.thread,
     )
 
 
@@ -176,7 +177,9 @@ def _select_with_session(table: sa.Table) -> sa.Select[Any]:
     session = t.session.c
     same = sa.and_(session.scope == table.c.scope, session.id == table.c.session)
     dated = sa.func.coalesce(session.dated, sa.true()).label("dated")
-    return sa.select(table, dated).outerjoin(t.session, same)
+    # The content of messages can be large: it is read where it is asked for.
+    columns = (column for column in table.c if column is not t.turn.c.content)
+    return sa.select(*columns, dated).outerjoin(t.session, same)
 
 
 SELECT_TURNS = _select_with_session(t.turn).add_columns(

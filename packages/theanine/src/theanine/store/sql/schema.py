@@ -61,7 +61,10 @@ session = _table(
     sa.Column("dated", sa.Boolean, nullable=False),
     sa.Column("holder", sa.Text, nullable=False, server_default=""),
     sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
+    sa.Column("thread", sa.Text),
+    sa.Column("pause", sa.BigInteger),  # microseconds without a turn that end it
     sa.Index("session_key", "scope", "key", unique=True),
+    sa.Index("session_thread", "scope", "thread"),
 )
 
 turn = _table(
@@ -79,6 +82,8 @@ turn = _table(
     sa.Column("recalled", sa.Text, nullable=False),
     sa.Column("notes", sa.Text, nullable=False, server_default="{}"),
     sa.Column("metadata", sa.Text, nullable=False, server_default="{}"),
+    # Last, because it can be large: other columns are read without it.
+    sa.Column("content", sa.Text, nullable=False, server_default=""),
     sa.Index("turn_session", "scope", "session"),
     sa.Index("turn_key", "scope", "session", "key", unique=True),
 )

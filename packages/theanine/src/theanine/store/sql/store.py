@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from functools import wraps
 from itertools import islice
 from types import CoroutineType
@@ -28,6 +29,7 @@ from theanine.store.sql import (
     listing,
     method_data,
     remembering,
+    threads,
     turns,
 )
 from theanine.store.sql import export as export_rows
@@ -172,11 +174,18 @@ class SqlStore:
     append_turns = _writing(turns.append_turns)
     end_session = _writing(turns.end_session)
     log_transcript = _writing(turns.log_transcript)
+    continue_thread = _writing(threads.continue_thread)
+    end_idle_sessions = _writing(threads.end_idle_sessions)
     orphaned_sessions = _reading(turns.load_orphaned_sessions)
     scopes = _reading(turns.load_scopes)
     sessions = _reading(turns.load_sessions)
     turns_with_recalls = _reading(turns.load_turns_with_recalls)
     turn_metadata = _reading(listing.load_turn_metadata)
+
+    async def open_session(
+        self, scope: Scope, thread: str, at: datetime | None = None
+    ) -> int | None:
+        return await self._read_quickly(threads.find_open_session, scope, thread, at)
 
     async def turns(
         self,
@@ -187,11 +196,19 @@ class SqlStore:
         last: int | None = None,
         after: int = 0,
         upto: int | None = None,
+        with_content: bool = False,
     ) -> list[Turn]:
         quick = ids is not None and len(ids) <= _QUICK_IDS
         read = self._read_quickly if quick else self.read
         return await read(
-            turns.load_turns, scope, session=session, ids=ids, last=last, after=after, upto=upto
+            turns.load_turns,
+            scope,
+            session=session,
+            ids=ids,
+            last=last,
+            after=after,
+            upto=upto,
+            with_content=with_content,
         )
 
     # remembering

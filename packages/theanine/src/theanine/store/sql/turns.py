@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -47,6 +48,7 @@ from theanine.store.validate import (
     check_time,
     check_transcript,
     check_utterances,
+    encode_content,
     turn_position,
 )
 from theanine.store.values import Logged
@@ -75,9 +77,9 @@ def start_session(
         if row.ended_at is not None:
             raise BadInput(f"session {key!r} has already ended; use another key for a new one")
         _check_same_metadata(row, metadata)
-        db.execute(t.session.update().where(*_is_session(row)).values(holder=holder))
+        db.execute(t.session.update().where(*is_session(row)).values(holder=holder))
         return int(row.id)
-    return _insert_session(db, scope_id, key, at, holder=holder, metadata=metadata or {})
+    return insert_session(db, scope_id, key, at, holder=holder, metadata=metadata or {})
 
 
 def _check_same_metadata(row: sa.Row[Any], metadata: Metadata | None) -> None:
@@ -93,11 +95,11 @@ def _find_session(db: sa.Connection, scope_id: int, key: str) -> sa.Row[Any] | N
     return db.execute(query).one_or_none()
 
 
-def _is_session(row: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:
+def is_session(row: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:
     return (t.session.c.scope == row.scope, t.session.c.id == row.id)
 
 
-def _insert_session(
+def insert_session(
     db: sa.Connection,
     scope_id: int,
     key: str | None,
@@ -107,6 +109,8 @@ def _insert_session(
     dated: bool = True,
     holder: str = "",
     metadata: Metadata = MappingProxyType({}),
+    thread: str | None = None,
+    pause: timedelta | None = None,
 ) -> int:
     """Number and insert a session; the default key sorts by start time."""
     number = take_numbers(db, scope_id, "next_session", 1)
@@ -119,6 +123,8 @@ def _insert_session(
         "dated": dated,
         "holder": holder,
         "metadata": dumps(dict(metadata)),
+        "thread": thread,
+        "pause": None if pause is None else pause // timedelta(microseconds=1),
     }
     insert_rows(db, t.session, [row])
     return number
@@ -150,12 +156,12 @@ def append_turns(
             new.append(utterance)
         if utterance.key is not None:
             keys.add(utterance.key)
-    last = _load_last_turn(db, row.scope, session)
-    _check_order(new, None if last is None else local_time(last.at, last.zone), "")
-    inserted = _insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
+    last = load_last_turn(db, row.scope, session)
+    check_order(new, None if last is None else local_time(last.at, last.zone), "")
+    inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
     if inserted and last is None:  # a session starts with its first turn, not when it was opened
         started_at = micros(inserted[0].at)
-        db.execute(t.session.update().where(*_is_session(row)).values(started_at=started_at))
+        db.execute(t.session.update().where(*is_session(row)).values(started_at=started_at))
     logged |= {turn.key: turn for turn in inserted if turn.key is not None}
     unkeyed = (turn for turn in inserted if turn.key is None)
     return [next(unkeyed) if new.key is None else logged[new.key] for new in utterances]
@@ -183,12 +189,12 @@ _SELECT_LAST_TURN = (
 )
 
 
-def _load_last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
+def load_last_turn(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any, Any, Any] | None:
     """Return number, time and offset of the session's latest turn."""
     return db.execute(_SELECT_LAST_TURN, {"scope_id": scope_id, "number": session}).one_or_none()
 
 
-def _check_order(utterances: Sequence[Utterance], last: datetime | None, where: str) -> None:
+def check_order(utterances: Sequence[Utterance], last: datetime | None, where: str) -> None:
     """Raise BadInput for a turn that is earlier than the previous one."""
     for position, utterance in enumerate(utterances, 1):
         if last is not None and utterance.at < last:
@@ -200,7 +206,7 @@ def _check_order(utterances: Sequence[Utterance], last: datetime | None, where: 
         last = utterance.at
 
 
-def _insert_turns(
+def insert_turns(
     db: sa.Connection,
     scope_id: int,
     session: int,
@@ -227,6 +233,7 @@ def _insert_turns(
             "recalled": dumps(turn.recalled),
             "notes": dumps(turn.notes),
             "metadata": dumps(dict(utterance.metadata)),
+            "content": encode_content(turn.content),
         }
         for turn, utterance in zip(turns, utterances, strict=True)
     ]
@@ -234,18 +241,21 @@ def _insert_turns(
     return turns
 
 
-def end_session(db: sa.Connection, scope: Scope, session: int, at: datetime, method: str) -> bool:
+def end_session(
+    db: sa.Connection, scope: Scope, session: int, at: datetime | None, method: str
+) -> bool:
     """End the session no earlier than its last turn; delete it if it is empty."""
-    check_time(at, "the session's end")
+    if at is not None:
+        check_time(at, "the session's end")
     row = require_session(db, find_scope(db, scope), session)
     if row.ended_at is not None:
         return False
-    last = _load_last_turn(db, row.scope, session)
+    last = load_last_turn(db, row.scope, session)
     if last is None:
-        db.execute(t.session.delete().where(*_is_session(row)))
+        db.execute(t.session.delete().where(*is_session(row)))
         return True
-    ended_at = max(micros(at), last.at)
-    db.execute(t.session.update().where(*_is_session(row)).values(ended_at=ended_at))
+    ended_at = last.at if at is None else max(micros(at), last.at)
+    db.execute(t.session.update().where(*is_session(row)).values(ended_at=ended_at))
     mark_pending(db, row.scope, session, method)
     return True
 
@@ -266,9 +276,9 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
     imported = dict(enumerate(transcript.memories, 1))
     row = _find_session(db, scope_id, transcript.key)
     if row is None:
-        _check_order(turns, None, where)
+        check_order(turns, None, where)
         start, end = (turns[0].at, turns[-1].at) if turns else (transcript.at, transcript.at)
-        session = _insert_session(
+        session = insert_session(
             db,
             scope_id,
             transcript.key,
@@ -292,11 +302,11 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
             if not tombstones.has_memory(memory.text)
         }
         new = _select_new_turns(db, row, turns, where, revised=transcript.revised)
-    _insert_turns(db, scope_id, session, new, transcript.metadata)
+    insert_turns(db, scope_id, session, new, transcript.metadata)
     new_memories = _insert_imported(db, scope_id, session, imported, where)
     if row is not None and new:
         end = micros(new[-1].at)
-        later = (*_is_session(row), t.session.c.ended_at < end)
+        later = (*is_session(row), t.session.c.ended_at < end)
         db.execute(t.session.update().where(*later).values(ended_at=end))
     if row is None or new or new_memories:
         mark_pending(db, scope_id, session, method)
@@ -345,11 +355,11 @@ def _select_new_turns(
                 "never change: import it under another session key",
                 f"{where}, turn {position}",
             )
-    row = _load_last_turn(db, session.scope, session.id)
+    row = load_last_turn(db, session.scope, session.id)
     last = None if row is None else local_time(row.at, row.zone)
     if (revised or not dated) and last is not None:  # undated times only keep the order
         new = [replace(turn, at=max(turn.at, last)) for turn in new]
-    _check_order(new, last, where)
+    check_order(new, last, where)
     return new
 
 
@@ -490,6 +500,7 @@ def load_turns(
     last: int | None = None,
     after: int = 0,
     upto: int | None = None,
+    with_content: bool = False,
 ) -> list[Turn]:
     """Return turns by number; the filters can be combined."""
     if last == 0:
@@ -509,7 +520,22 @@ def load_turns(
             if session in (None, row.session)
         ]
     turns = sorted((turn_from_row(row) for row in rows), key=lambda turn: turn.id)
-    return turns if last is None else turns[-last:]
+    turns = turns if last is None else turns[-last:]
+    return _with_content(db, scope, turns) if with_content else turns
+
+
+def _with_content(db: sa.Connection, scope: Scope, turns: Sequence[Turn]) -> list[Turn]:
+    query = sa.select(t.turn.c.id, t.turn.c.content).where(
+        t.turn.c.scope == find_scope(db, scope), t.turn.c.content != ""
+    )
+    contents = {
+        row.id: tuple(json.loads(row.content))
+        for some in chunks([turn.id for turn in turns])
+        for row in db.execute(query.where(t.turn.c.id.in_(some)))
+    }
+    return [
+        replace(turn, content=contents[turn.id]) if turn.id in contents else turn for turn in turns
+    ]
 
 
 def load_turns_with_recalls(db: sa.Connection, scope: Scope, *, after: int = 0) -> list[Turn]:

@@ -1,0 +1,222 @@
+"""Threads: the sessions that continue a conversation under the application's own key.
+
+Only the last session of a thread can be open. It belongs to no process: any may append to it, and
+it ends by a call or by a pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from theanine.clock import micros
+from theanine.errors import BadInput, Stale
+from theanine.store.resent import FINGERPRINT_EDGE, select_new
+from theanine.store.sql import schema as t
+from theanine.store.sql.remembering import mark_pending
+from theanine.store.sql.rows import (
+    SCOPE_NAMES,
+    SELECT_SCOPE_ID,
+    chunks,
+    ensure_scope,
+    erased_since,
+    in_scope,
+    local_time,
+    scope_from_row,
+    scope_params,
+)
+from theanine.store.sql.turns import (
+    check_order,
+    insert_session,
+    insert_turns,
+    is_session,
+    load_last_turn,
+)
+from theanine.store.validate import check_name, check_scope, check_time, check_utterances
+from theanine.store.values import Continued
+from theanine.types import Scope, Utterance
+
+_MARGIN = 50
+"""Turns of a thread that are compared with a list of messages, besides twice its length."""
+
+
+def continue_thread(
+    db: sa.Connection,
+    scope: Scope,
+    thread: str | None,
+    utterances: Sequence[Utterance],
+    *,
+    method: str,
+    pause: timedelta | None = None,
+    resent: bool = False,
+    arriving: bool = False,
+    end: bool = False,
+    epoch: int | None = None,
+) -> Continued:
+    """Append what is new to the thread's open session, or to a new one."""
+    check_scope(scope)
+    check_utterances(utterances)
+    if thread is not None:
+        check_name(thread, "the session's key", "")
+    scope_id = ensure_scope(db, scope)
+    if erased_since(db, scope_id, epoch):
+        raise Stale(
+            f"something of {scope} was forgotten or replaced since this turn was composed; "
+            "compose it again"
+        )
+    session = None if thread is None else _load_latest_session(db, scope_id, thread)
+    new = _select_new(db, session, utterances, resent=resent)
+    last = None if session is None else load_last_turn(db, scope_id, session.id)
+    current = None if session is None or session.ended_at is not None else int(session.id)
+    ended = None
+    if new and session is not None and current and last and _has_paused(session, last, new[0].at):
+        _end_session(db, session, last.at, method)
+        ended, current = current, None
+    if new:
+        if current is None:
+            last = None
+        at = None if last is None else local_time(last.at, last.zone)
+        if arriving and at is not None:
+            new = [replace(turn, at=max(turn.at, at)) for turn in new]
+        check_order(new, at, "")
+        if current is None:
+            current = insert_session(
+                db, scope_id, None, new[0].at, thread=thread, pause=pause if thread else None
+            )
+    # The session of a thread has no metadata of its own: each message brings its.
+    turns = insert_turns(db, scope_id, current, new, {}) if current else []
+    if end and current:
+        row = db.execute(
+            sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == current)
+        ).one()
+        latest = load_last_turn(db, scope_id, current)
+        _end_session(db, row, latest.at if latest else row.started_at, method)
+    return Continued(
+        session=current, turns=tuple(turns), known=len(utterances) - len(turns), ended=ended
+    )
+
+
+# Built once: SQLAlchemy takes longer to build them than SQLite to run them.
+_SELECT_LATEST_SESSION = (
+    sa.select(t.session)
+    .where(
+        t.session.c.scope == sa.bindparam("scope_id"), t.session.c.thread == sa.bindparam("thread")
+    )
+    .order_by(t.session.c.id.desc())
+    .limit(1)
+)
+_SELECT_OPEN_SESSION = (
+    sa.select(t.session)
+    .where(
+        t.session.c.scope == SELECT_SCOPE_ID.scalar_subquery(),
+        t.session.c.thread == sa.bindparam("thread"),
+        t.session.c.ended_at.is_(None),
+    )
+    .order_by(t.session.c.id.desc())
+    .limit(1)
+)
+
+
+def _load_latest_session(db: sa.Connection, scope_id: int, thread: str) -> sa.Row[Any] | None:
+    params = {"scope_id": scope_id, "thread": thread}
+    return db.execute(_SELECT_LATEST_SESSION, params).one_or_none()
+
+
+def _has_paused(session: sa.Row[Any], last: sa.Row[Any, Any, Any], at: datetime) -> bool:
+    return session.pause is not None and micros(at) - last.at > session.pause
+
+
+def _end_session(db: sa.Connection, session: sa.Row[Any], at: int, method: str) -> None:
+    db.execute(t.session.update().where(*is_session(session)).values(ended_at=at))
+    mark_pending(db, session.scope, session.id, method)
+
+
+def find_open_session(
+    db: sa.Connection, scope: Scope, thread: str, at: datetime | None = None
+) -> int | None:
+    """Return the number of the thread's open session; None if it has paused at a time."""
+    params = {**scope_params(scope), "thread": thread}
+    session = db.execute(_SELECT_OPEN_SESSION, params).one_or_none()
+    if session is None or at is None:
+        return None if session is None else int(session.id)
+    last = load_last_turn(db, session.scope, session.id)
+    return None if last is not None and _has_paused(session, last, at) else int(session.id)
+
+
+def end_idle_sessions(
+    db: sa.Connection, scope: Scope | None, at: datetime, method: str
+) -> list[tuple[Scope, int]]:
+    """End every session that has paused, at its last turn."""
+    check_time(at, "the present")
+    last = (
+        sa.select(sa.func.max(t.turn.c.at))
+        .where(t.turn.c.scope == t.session.c.scope, t.turn.c.session == t.session.c.id)
+        .scalar_subquery()
+    )
+    query = (
+        sa.select(*SCOPE_NAMES, t.session, last.label("last"))
+        .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
+        .where(
+            t.session.c.ended_at.is_(None),
+            t.session.c.pause.is_not(None),
+            last + t.session.c.pause < micros(at),
+        )
+    )
+    idle = db.execute(in_scope(db, query, scope)).all()
+    for row in idle:
+        _end_session(db, row, row.last, method)
+    return [(scope_from_row(row), int(row.id)) for row in idle]
+
+
+# what is new
+
+
+def _select_new(
+    db: sa.Connection,
+    session: sa.Row[Any] | None,
+    utterances: Sequence[Utterance],
+    *,
+    resent: bool,
+) -> list[Utterance]:
+    """Return the utterances that the thread of a session doesn't have."""
+    keys = [utterance.key for utterance in utterances if utterance.key is not None]
+    if len(set(keys)) < len(keys):
+        [key, *_] = (key for key in keys if keys.count(key) > 1)
+        raise BadInput(f"two messages have the id {key!r}; ids must differ")
+    if session is None or not (resent or keys):
+        return list(utterances)
+    of_thread = _turns_of_thread(session)
+    known = {
+        key
+        for some in chunks(keys)
+        for key in db.execute(
+            sa.select(t.turn.c.key).where(*of_thread, t.turn.c.key.in_(some))
+        ).scalars()
+    }
+    if not resent:
+        return [utterance for utterance in utterances if utterance.key not in known]
+    limit = 2 * len(utterances) + _MARGIN
+    columns = (t.turn.c.key, t.turn.c.role, t.turn.c.text, _fingerprint().label("fingerprint"))
+    query = sa.select(*columns).where(*of_thread).order_by(t.turn.c.id.desc()).limit(limit)
+    logged = db.execute(query).mappings().all()
+    return select_new(logged[::-1], utterances, known, complete=len(logged) < limit)
+
+
+def _turns_of_thread(session: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:
+    sessions = sa.select(t.session.c.id).where(
+        t.session.c.scope == session.scope, t.session.c.thread == session.thread
+    )
+    return (t.turn.c.scope == session.scope, t.turn.c.session.in_(sessions))
+
+
+def _fingerprint() -> sa.ColumnElement[str]:
+    """Return ``resent.fingerprint`` of a turn's content, computed by the database."""
+    content, edge = t.turn.c.content, FINGERPRINT_EDGE
+    length = sa.func.length(content)
+    ends = (sa.func.substr(content, 1, edge), sa.func.substr(content, length - edge + 1, edge))
+    text = sa.cast(length, sa.Text)
+    return sa.case((length <= 2 * edge, content), else_=text.concat(ends[0]).concat(ends[1]))

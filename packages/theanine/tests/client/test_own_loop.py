@@ -1,0 +1,384 @@
+"""Applications with their own loop: adding messages, sessions by key, remembering later."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from textwrap import dedent
+from threading import Thread
+
+import anyio
+import pytest
+
+import theanine
+from theanine.errors import BadInput, RememberingFailed, SettingsError
+from theanine.testing import ScriptedServer, answer, status
+from theanine.types import Message
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "memory.db")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def client(path: str, clock: Clock) -> Iterator[theanine.Client]:
+    with theanine.open(path, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+# add
+
+
+def test_a_text_is_a_session_of_its_own_and_remembered(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    report = ana.add("I'm vegan, and I live in Lisbon.")
+    [session] = ana.sessions()
+    assert (session.id, session.thread, session.ended_at) == (report.session, None, START)
+    assert session.remembered_at is not None
+    assert "vegan" in ana.recall("What may she eat?").text
+
+
+def test_messages_with_a_key_continue_a_session(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    messages: list[Message] = [
+        {"role": "user", "content": "I'm vegan."},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    first = ana.add(messages, session="thread-42", metadata={"channel": "web"})
+    assert [turn.metadata for turn in first.turns] == [{"channel": "web"}] * 2
+    again = ana.add([*messages, {"role": "user", "content": "Book a table."}], session="thread-42")
+    assert ([turn.text for turn in again.turns], again.known) == (["Book a table."], 2)
+    assert ana.add({"role": "user", "content": "Book a table."}, session="thread-42").known == 0
+    [session] = ana.sessions()
+    assert (session.thread, session.ended_at, session.turn_count) == ("thread-42", None, 4)
+
+
+def test_nothing_to_add_starts_no_session(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    for key in (None, "thread-42"):
+        report = ana.add([{"role": "assistant", "content": ""}], session=key)
+        assert (report.session, report.turns) == (None, ())
+    with pytest.raises(BadInput, match="empty"):
+        ana.session("thread-42").hear(" ")
+    with pytest.raises(BadInput, match="the session's key is empty"):
+        ana.session(" ")
+    assert client.users() == []
+
+
+def test_a_failure_to_remember_keeps_what_was_added(path: str) -> None:
+    with (
+        ScriptedServer(status(400)) as server,
+        theanine.open(path, model="openai:any", base_url=server.base_url) as client,
+    ):
+        ana = client.user("ana")
+        with pytest.raises(RememberingFailed, match="safe in the log"):
+            ana.add("I bought a horse.")
+        assert [turn.text for turn in ana.turns()] == ["I bought a horse."]
+        server.script(answer)
+        assert [report.failure for report in client.remember()] == [None]
+
+
+# sessions by key
+
+
+def test_a_session_is_resumed_by_its_key(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.session("thread-42").hear("I'm vegan.")
+    live = ana.session("thread-42")
+    live.say("Noted.")
+    live.hear("Book us a table.")
+    assert [turn.role for turn in live.turns()] == ["user", "assistant", "user"]
+    assert live.messages(last=2) == [
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "Book us a table."},
+    ]
+    ana.session("thread-42").end()
+    assert live.turns() == []
+    [session] = ana.sessions()
+    assert session.remembered_at is not None
+    live.hear("One more thing.")
+    assert [(s.thread, s.turn_count) for s in ana.sessions()] == [
+        ("thread-42", 3),
+        ("thread-42", 1),
+    ]
+
+
+def test_leaving_a_with_block_leaves_a_keyed_session_open(client: theanine.Client) -> None:
+    with client.user("ana").session("thread-42") as live:
+        live.hear("I'm vegan.")
+    assert [session.ended_at for session in client.user("ana").sessions()] == [None]
+
+
+def test_a_recall_knows_the_whole_session(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I'm vegan, and allergic to hazelnuts.")
+    ana.session("thread-42").hear("We want to eat out on Friday.")
+    live = ana.session("thread-42")
+    live.hear("What may I order, as a vegan with an allergy?")
+    found = live.recall()
+    assert "hazelnuts" in found.text
+    assert "Friday" not in found.text, "it is in the conversation anyway"
+    [message] = found.messages()
+    assert message["role"] == "user" and "hazelnuts" in message["content"]
+    turn = live.say("Anything without hazelnuts.")
+    assert turn.recalled == tuple(memory.id for memory in found.memories) != ()
+    assert live.say("And no dairy.").recalled == ()
+
+
+def test_a_pause_starts_a_new_session(client: theanine.Client, clock: Clock) -> None:
+    ana = client.user("ana")
+    live = ana.session("thread-42")
+    live.hear("I'm vegan.")
+    clock.now += timedelta(minutes=31)
+    assert live.turns() == []
+    assert not live.recall()
+    live.hear("Hello again.")
+    assert [session.turn_count for session in ana.sessions()] == [1, 1]
+    assert [turn.text for turn in live.turns()] == ["Hello again."]
+    assert [report.session for report in client.remember()] == [1]
+    clock.now += timedelta(minutes=31)
+    assert [report.session for report in client.remember()] == [2]
+
+
+def test_the_pause_is_a_setting(path: str, clock: Clock) -> None:
+    with theanine.open(path, clock=clock, pause=None) as client:
+        live = client.user("ana").session("thread-42")
+        live.hear("I'm vegan.")
+        clock.now += timedelta(days=900)
+        live.hear("Still vegan.")
+        assert [session.turn_count for session in client.user("ana").sessions()] == [2]
+    with pytest.raises(SettingsError, match="longer than 0"):
+        theanine.open(path, pause=timedelta(0))
+
+
+def test_replies_know_what_other_processes_logged(path: str) -> None:
+    with (
+        ScriptedServer(answer) as server,
+        theanine.open(path, model="openai:any", base_url=server.base_url) as client,
+        theanine.open(path) as other,
+    ):
+        live = client.user("ana").session("thread-42")
+        live.hear("My dog is called Bura.")
+        other.user("ana").session("thread-42").hear("She is six.")
+        live.reply()
+        assert "She is six." in str(server.requests[-1])
+        assert [turn.role for turn in live.turns()] == ["user", "user", "assistant"]
+
+
+@pytest.mark.slow
+def test_processes_continue_one_session(path: str) -> None:
+    program = f"""
+        import sys, theanine
+        with theanine.open({path!r}) as client:
+            live = client.user("ana").session("thread-42")
+            for number in range(10):
+                live.hear(f"Turn {{number}} of process {{sys.argv[1]}}.")
+        """
+    theanine.open(path).close()
+    processes = [
+        subprocess.Popen([sys.executable, "-c", dedent(program), str(n)]) for n in range(4)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    with theanine.open(path) as client:
+        ana = client.user("ana")
+        assert [session.turn_count for session in ana.sessions()] == [40]
+        assert len({turn.text for turn in ana.turns()}) == 40
+        assert client.remember() == [], "it goes on, though those processes are gone"
+
+
+@pytest.mark.parametrize("key", [None, "thread-42"])
+@pytest.mark.anyio
+async def test_concurrent_first_turns_open_one_session(path: str, key: str | None) -> None:
+    async with theanine.aopen(path) as client:
+        live = client.user("ana").session(key)
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(live.hear, f"Turn {number}.")
+        [session] = await client.user("ana").sessions()
+        assert session.turn_count == 20
+        assert {turn.text for turn in await live.turns()} == {f"Turn {n}." for n in range(20)}
+
+
+def test_threads_of_a_program_share_a_session(client: theanine.Client) -> None:
+    live = client.user("ana").session()
+    threads = [Thread(target=live.hear, args=(f"Turn {number}.",)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [session.turn_count for session in client.user("ana").sessions()] == [20]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_turn_is_logged_whole_or_not_at_all(path: str) -> None:
+    async with theanine.aopen(path) as client:
+        live = client.user("ana").session("thread-42")
+        for number in range(10):
+            with anyio.move_on_after(0.0005 * number):
+                await live.hear(f"Turn {number}.")
+        await live.hear("The last one.")
+        texts = [turn.text for turn in await live.turns()]
+        assert texts[-1] == "The last one."
+        assert len(await client.user("ana").sessions()) == 1
+
+
+# roles
+
+
+def test_only_what_was_said_is_remembered(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    conversation: list[Message] = [
+        {"role": "system", "content": "I am Ana's concierge. I always recommend the Blue Door."},
+        {"role": "user", "content": "I moved to Porto in May with my two cats."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "call_1",
+                    "type": "function",
+                    "function": {"name": "find_vet", "arguments": '{"city": "Porto"}'},
+                }
+            ],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "call_1",
+            "content": "I found 1 vet: Clinica Ribeira, 12 Rua Nova, open since 2019.",
+        },
+        {"role": "assistant", "content": "There is one on Rua Nova."},
+    ]
+    ana.add(conversation)
+    said = {turn.id for turn in ana.turns() if turn.role in ("user", "assistant")}
+    assert [turn.role for turn in ana.turns()] == ["system", "user", "tool", "tool", "assistant"]
+    memories = ana.memories()
+    assert memories and all(said.issuperset(memory.source_turns) for memory in memories)
+    assert "Clinica Ribeira" in ana.recall("Which vet did we find in Porto?").text
+    assert "Blue Door" not in ana.recall("What does the concierge recommend, the Blue Door?").text
+
+
+@pytest.mark.parametrize("method", ["full-history", "session", "exchange", "memorybank", "secom"])
+def test_no_method_recalls_instructions(path: str, method: str) -> None:
+    with theanine.open(path, method=method) as client:
+        ana = client.user("ana")
+        ana.add([{"role": "system", "content": "Always recommend the Blue Door."}])
+        ana.add(
+            [
+                {"role": "system", "content": "Always recommend the Blue Door."},
+                {"role": "user", "content": "I moved to Porto in May."},
+            ]
+        )
+        assert client.user("ana").pending() == []
+        assert "Blue Door" not in ana.recall("Where is the Blue Door in Porto?").text
+
+
+def test_tools_do_not_change_the_question(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I'm allergic to hazelnuts.")
+    live = ana.session("thread-42")
+    live.hear("What am I allergic to?")
+    live.add([{"role": "tool", "tool_call_id": "c", "content": "The train leaves at 9."}])
+    found = live.recall()
+    assert found.query == "What am I allergic to?"
+    assert "hazelnuts" in found.text
+
+
+def test_parts_can_be_heard_and_are_kept(client: theanine.Client) -> None:
+    live = client.user("ana").session("thread-42")
+    parts: list[Message] = [
+        {"type": "text", "text": "This is my cat."},
+        {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
+    ]
+    assert live.hear(parts).text == "This is my cat.\n[image]"
+    assert live.messages() == [{"role": "user", "content": parts}]
+    with pytest.raises(BadInput, match="pass calls of tools"):
+        live.say([{"type": "tool_use", "id": "c", "name": "look", "input": {}}])
+
+
+# when it is remembered
+
+
+def test_what_ends_can_be_left_to_a_worker(path: str) -> None:
+    with theanine.open(path, remembering="later") as client:
+        ana = client.user("ana")
+        ana.add("I'm vegan.")
+        with ana.session() as live:
+            live.hear("I live in Lisbon.")
+        assert len(ana.pending()) == 2
+        assert [report.failure for report in client.remember()] == [None, None]
+    with pytest.raises(SettingsError, match="remembering must be now, background, later"):
+        theanine.open(path, remembering="never")  # pyright: ignore[reportArgumentType]
+
+
+def test_what_ends_is_remembered_in_the_background(path: str) -> None:
+    reports: list[theanine.RememberReport] = []
+    with theanine.open(path, remembering="background", on_remembered=reports.append) as client:
+        ana = client.user("ana")
+        ana.add("I'm vegan.")
+        live = ana.session("thread-42")
+        live.hear("I live in Lisbon.")
+        assert live.end() == []
+    assert sorted(report.session for report in reports) == [1, 2], "closing waits for them"
+    with theanine.open(path) as client:
+        assert client.user("ana").pending() == []
+
+
+def test_remembering_in_the_background_can_be_awaited(path: str) -> None:
+    with theanine.open(path, remembering="later") as client:
+        ana = client.user("ana")
+        ana.add("I'm vegan.")
+        seen: list[theanine.RememberReport] = []
+        remembering = ana.start_remembering(seen.append)
+        assert remembering.result(timeout=30) == seen != []
+        assert remembering.done
+
+    async def awaited() -> list[theanine.RememberReport]:
+        async with theanine.aopen(path, remembering="later") as client:
+            await client.user("ana").add("I live in Lisbon.")
+            return await client.start_remembering()
+
+    assert [report.session for report in asyncio.run(awaited())] == [2]
+
+
+@pytest.mark.slow
+def test_a_failure_in_the_background_reaches_the_callback(path: str) -> None:
+    failures: list[str | None] = []
+    with (
+        ScriptedServer(status(400)) as server,
+        theanine.open(
+            path,
+            model="openai:any",
+            base_url=server.base_url,
+            remembering="background",
+            on_remembered=lambda report: failures.append(report.failure),
+        ) as client,
+    ):
+        client.user("ana").add("I bought a horse.")
+    assert len(failures) == 1 and failures[0]
