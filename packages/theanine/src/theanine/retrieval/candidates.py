@@ -59,12 +59,10 @@ class Content:
     Attributes:
         kind: speaker, and whether it is negated, past, and a question.
         words: its distinct content words in order.
-        word_set: the same words.
     """
 
     kind: tuple[str, bool, bool, bool]
     words: tuple[str, ...]
-    word_set: frozenset[str]
 
     @classmethod
     def read(cls, speaker: str, text: str) -> Content:
@@ -72,7 +70,7 @@ class Content:
         words = tuple(dict.fromkeys(word for word in written_words(text) if word not in _FILLER))
         forms = (_NEGATION, _PAST, _QUESTION)
         negated, past, question = (form.search(text) is not None for form in forms)
-        return cls((speaker, negated, past, question), words, frozenset(words))
+        return cls((speaker, negated, past, question), words)
 
     @property
     def asks(self) -> bool:
@@ -83,14 +81,12 @@ class Content:
         """Whether it says what ``other`` says, or nearly all of it, in the same order."""
         if self.kind != other.kind or len(self.words) < _REPEATED * len(other.words):
             return False
-        if not self.word_set <= other.word_set:
-            return False
         following = iter(other.words)
         return all(word in following for word in self.words)
 
     def tells(self, other: Content) -> bool:
         """Whether it has nearly all words of ``other``, which has some."""
-        common = len(self.word_set & other.word_set)
+        common = len(set(self.words).intersection(other.words))
         return common > 1 and common >= _ECHOED * len(other.words)
 
 

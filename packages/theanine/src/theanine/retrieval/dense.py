@@ -45,7 +45,7 @@ class DenseScorer:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the vectors of another scorer."""
-        self.vectors.restore(state["vectors"].astype(np.float32))
+        self.vectors.restore(state["vectors"])
         self._sum = state["sum"].copy() if len(state["sum"]) else None
 
     def scores(self, query: NDArray[np.float32]) -> Scores:

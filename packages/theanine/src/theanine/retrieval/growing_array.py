@@ -28,8 +28,8 @@ class GrowingArray(Generic[N]):
         return self._buffer[: self._length]
 
     def restore(self, rows: NDArray[N]) -> None:
-        """Replace all rows; these are not copied until others are appended."""
-        self._buffer, self._length = np.asarray(rows, self._buffer.dtype), len(rows)
+        """Replace all rows by a copy of others."""
+        self._buffer, self._length = np.array(rows, self._buffer.dtype), len(rows)
 
     def reserve(self, rows: int) -> None:
         """Announce the total number of rows, so that space for them is allocated at once."""

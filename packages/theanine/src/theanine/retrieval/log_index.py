@@ -35,8 +35,8 @@ from theanine.types import Memory, Scope, Turn
 
 BATCH = 2_000
 """Turns or memories read at once."""
-CACHED = 20_000
-"""Turns, memories and candidates each that are kept in memory after they were returned."""
+CACHED = 2_000
+"""Turns, memories and candidates each that are kept in memory after they were returned: 7 MB."""
 
 
 class LogIndex:
