@@ -93,6 +93,16 @@ async def test_a_cost_is_none_if_any_answer_has_none(
 # the log
 
 
+async def test_several_transcripts_are_logged_together_or_not_at_all(store: Store) -> None:
+    first, second = transcript("a", "one", "two"), transcript("b", "three", day=1)
+    logged = await store.log_transcripts(ANA, [first, second], METHOD)
+    assert [(result.session, result.new_turns) for result in logged] == [(1, 2), (2, 1)]
+    third, changed = transcript("c", "four", day=2), transcript("a", "other", "two")
+    with pytest.raises(BadInput, match="another text"):
+        await store.log_transcripts(ANA, [third, changed], METHOD)
+    assert [session.key for session in await store.sessions(ANA, METHOD)] == ["a", "b"]
+
+
 async def test_turns_keep_microseconds_and_zone(store: Store) -> None:
     session = await store.start_session(ANA, AT)
     heard = await store.append_turns(

@@ -430,3 +430,39 @@ async def test_processes_write_concurrently_from_the_start(tmp_path: Path) -> No
         assert len(await store.memories(Scope(name))) == 15
         assert await store.pending("theanine", Scope(name)) == []
     await store.close()
+
+
+async def test_only_commits_that_can_be_repeated_do_not_wait_for_the_disk(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "memory.db")
+    await store.open()
+    levels: list[tuple[str, int]] = []
+
+    def note_level(db: Any, _: Any, statement: str, *__: Any) -> None:
+        if statement.startswith("INSERT INTO"):
+            raw = db.connection.dbapi_connection
+            table = statement.split()[2].strip('"')
+            levels.append((table, raw.execute("PRAGMA synchronous").fetchone()[0]))
+
+    event.listen(store.engine, "before_cursor_execute", note_level)
+    try:
+        logged = await store.log_transcript(
+            ANA, Transcript(key="a", turns=[said("I like tea.")], at=AT), "theanine"
+        )
+        await store.acquire_lease(ANA, "me", AT + timedelta(days=9), AT)
+        vectors = np.ones((1, 4), np.float32) / 2
+        for made_by in ("local", "gpt"):
+            batch = MemoryBatch(
+                memories=[NewMemory(text="Tea.", at=AT, source_turns=(1,), made_by=made_by)],
+                vectors=vectors,
+            )
+            await store.commit_batch(
+                ANA, logged.session, made_by, batch, embedder="test", holder="me", at=AT
+            )
+        await store.log_transcript(
+            ANA, Transcript(key="b", turns=[said("I like rum.")], at=AT), "theanine"
+        )
+    finally:
+        await store.close()
+    normal, full = 1, 2
+    assert [level for table, level in levels if table == "turn"] == [full, full]
+    assert [level for table, level in levels if table == "memory"] == [normal, full]

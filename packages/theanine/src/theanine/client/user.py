@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Unpack, cast
@@ -18,7 +18,7 @@ from theanine.methods.theanine.method import longest_timelines
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.store.validate import check_scope
-from theanine.store.values import CostLine, ForgetReport, Pending
+from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
     History,
     Link,
@@ -30,9 +30,14 @@ from theanine.types import (
     Scope,
     Session,
     Timeline,
+    Transcript,
     Turn,
     Utterance,
 )
+
+TURNS_LOGGED_AT_ONCE = 1_000
+"""Turns of a history after which its sessions so far are committed; other writers wait until then.
+"""
 
 
 @renamed_fields(memories_given="memories_imported")
@@ -227,14 +232,13 @@ class AsyncUserMemory(ScopedOperations):
     async def log(self, history: History) -> ImportReport:
         """Log a history's sessions, each completely or not at all, for :meth:`remember`.
 
+        Sessions are committed in groups; an error leaves out its group and what follows.
+
         Sessions and turns whose keys are in the log are left alone.
         """
-        logged = [
-            await self._engine.store.log_transcript(
-                self.scope, transcript, self._engine.method.name
-            )
-            for transcript in history.transcripts
-        ]
+        store, method, logged = self._engine.store, self._engine.method.name, list[Logged]()
+        for batch in _batches(history.transcripts):
+            logged += await store.log_transcripts(self.scope, batch, method)
         return ImportReport(
             user=self.scope.user,
             sessions_new=sum(result.new for result in logged),
@@ -321,3 +325,16 @@ class AsyncUserMemory(ScopedOperations):
         Raises NotFound.
         """
         return await self._engine.store.forget(self.scope, session=session, memory=memory)
+
+
+def _batches(transcripts: Iterable[Transcript]) -> Iterator[list[Transcript]]:
+    """Yield transcripts in groups of about ``TURNS_LOGGED_AT_ONCE`` turns."""
+    batch, turns = list[Transcript](), 0
+    for transcript in transcripts:
+        batch.append(transcript)
+        turns += len(transcript.turns)
+        if turns >= TURNS_LOGGED_AT_ONCE:
+            yield batch
+            batch, turns = [], 0
+    if batch:
+        yield batch

@@ -16,6 +16,7 @@ from datetime import timedelta
 from random import Random
 
 import anyio
+import numpy as np
 
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder
@@ -202,4 +203,6 @@ class RememberWorker:
         )
         if batch.memories and not committed:
             return replace(batch, memories=(), links=())
+        if committed:
+            index.add_committed(committed, np.asarray(batch.vectors), batch.links)
         return batch

@@ -29,8 +29,18 @@ from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.scoring import Scores, inner_products, top_k
 from theanine.retrieval.snapshot import SnapshotWriter
 from theanine.store.base import Store
-from theanine.store.values import ScopeVersion
-from theanine.types import LOCAL_MODEL, SPOKEN, Mark, Memory, Scope, Session, Turn
+from theanine.store.values import ScopeVersion, stored_vectors
+from theanine.types import (
+    LOCAL_MODEL,
+    SPOKEN,
+    Link,
+    Mark,
+    Memory,
+    NewLink,
+    Scope,
+    Session,
+    Turn,
+)
 
 RetrievalMode = Literal["hybrid", "dense", "lexical"]
 """All evidence of :mod:`theanine.retrieval.ranking`, cosine alone, or BM25 alone."""
@@ -113,6 +123,30 @@ class ScopeIndex:
             self.marks.update({mark.memory: mark for mark in marks})
             self._read_marks = state.marks
         self.state = state
+
+    def add_committed(
+        self, memories: Sequence[Memory], vectors: Vectors, links: Iterable[NewLink]
+    ) -> None:
+        """Add what was just committed to the store, if it follows what was read before.
+
+        Otherwise, :meth:`extend` will read all of it.
+        """
+        if not memories or memories[0].id != self._read_memories + 1:
+            return
+        self._add(memories, stored_vectors(vectors))
+        self._read_memories = memories[-1].id
+        for link in sorted(links, key=lambda link: (link.newer, link.older)):  # as stored ones
+            self.graph.add(
+                Link(
+                    older=link.older,
+                    newer=memories[link.newer].id,
+                    relation=link.relation,
+                    explanation=link.explanation,
+                    similarity=link.similarity,
+                    made_by=link.made_by,
+                    prompt=link.prompt,
+                )
+            )
 
     def has_read(self, state: ScopeVersion) -> bool:
         """Whether all memories and marks of a state were read."""

@@ -110,6 +110,12 @@ class Store(Protocol):
         """
         ...
 
+    async def log_transcripts(
+        self, scope: Scope, transcripts: Sequence[Transcript], method: str
+    ) -> list[Logged]:
+        """Log several transcripts in one transaction, all of them or none."""
+        ...
+
     async def continue_thread(
         self,
         scope: Scope,
@@ -255,6 +261,9 @@ class Store(Protocol):
         seen: tuple[int, int] | None = None,
     ) -> list[Memory]:
         """Commit memories, vectors, links and marks, and mark the session as remembered.
+
+        What was made without a model is on disk at the latest when the lease is released; if the
+        machine fails before, the session is pending again.
 
         ``seen`` is the highest turn number and the count of imported memories that
         ``pending_input`` returned: what was logged later stays pending. None covers all that is

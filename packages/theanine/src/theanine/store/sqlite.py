@@ -42,8 +42,9 @@ _ERASING = "erasing"  # the setting is made with the deletion and removed once t
 class SqliteStore(SqlStore):
     """A store in one file with its write-ahead log, shared by any number of processes and threads.
 
-    Every commit is on disk before a call returns (``synchronous=FULL``), and erased content is
-    overwritten (``secure_delete``).
+    Every commit is on disk before a call returns (``synchronous=FULL``); only memories that can be
+    made again without a model may be so with the next one. Erased content is overwritten
+    (``secure_delete``).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -160,12 +161,21 @@ class SqliteStore(SqlStore):
             yield db
 
     @contextmanager
-    def _write_transaction(self, engine: sa.Engine) -> Generator[sa.Connection]:
-        # IMMEDIATE waits for the write lock at once; upgrading a read lock later would not wait.
+    def _write_transaction(
+        self, engine: sa.Engine, durable: bool = True
+    ) -> Generator[sa.Connection]:
         with self._writer, engine.connect() as db:
-            db.exec_driver_sql("BEGIN IMMEDIATE")
-            yield db
-            db.commit()
+            if not durable:
+                db.exec_driver_sql("PRAGMA synchronous=NORMAL")
+            try:
+                # IMMEDIATE waits for the write lock at once; upgrading a read lock would not wait.
+                db.exec_driver_sql("BEGIN IMMEDIATE")
+                yield db
+                db.commit()
+            finally:
+                if not durable:
+                    db.rollback()  # the setting can't be changed inside a transaction
+                    db.exec_driver_sql("PRAGMA synchronous=FULL")
 
     async def _read_quickly(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         # In WAL mode readers never wait, and a few rows take less time than a change of thread.

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from theanine.deprecation import renamed_fields
 from theanine.types import Scope, Turn, Usage
 
@@ -167,3 +170,10 @@ class ForgetReport:
     kept: tuple[str, ...] = ()
     pending_again: int = 0
     verified: bool = False
+
+
+def stored_vectors(rows: NDArray[Any]) -> NDArray[np.float32]:
+    """Return vectors as a store returns them: rounded to float16, then of unit norm or zero."""
+    vectors = rows.astype(np.float16).astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, np.where(norms == 0, 1, norms), dtype=np.float32)

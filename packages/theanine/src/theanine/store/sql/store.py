@@ -36,7 +36,7 @@ from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import vectors as vector_rows
 from theanine.store.values import ForgetReport, ScopeVersion
-from theanine.types import Memory, Scope, Turn
+from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Scope, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,8 +92,13 @@ class SqlStore:
         """Return a transaction that sees one state of the database."""
         raise NotImplementedError
 
-    def _write_transaction(self, engine: sa.Engine) -> AbstractContextManager[sa.Connection]:
-        """Return a transaction that excludes other writers."""
+    def _write_transaction(
+        self, engine: sa.Engine, durable: bool = True
+    ) -> AbstractContextManager[sa.Connection]:
+        """Return a transaction that excludes other writers.
+
+        One that is not durable may be undone by a loss of power, but only if all later ones are.
+        """
         raise NotImplementedError
 
     def _translate_error(self, error: Exception) -> Exception:
@@ -160,10 +165,13 @@ class SqlStore:
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in a write transaction, in a worker thread."""
+        return await self._write(True, work, *args, **kwargs)
+
+    async def _write(self, durable: bool, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         engine = self.engine
 
         def run() -> T:
-            with self._write_transaction(engine) as db:
+            with self._write_transaction(engine, durable) as db:
                 return work(db, *args, **kwargs)
 
         return await anyio.to_thread.run_sync(self._run, run)
@@ -176,6 +184,7 @@ class SqlStore:
     log_transcript = _writing(turns.log_transcript)
     continue_thread = _writing(threads.continue_thread)
     end_idle_sessions = _writing(threads.end_idle_sessions)
+    log_transcripts = _writing(turns.log_transcripts)
     orphaned_sessions = _reading(turns.load_orphaned_sessions)
     scopes = _reading(turns.load_scopes)
     sessions = _reading(turns.load_sessions)
@@ -218,7 +227,33 @@ class SqlStore:
     acquire_lease = _writing(remembering.acquire_lease)
     renew_lease = _writing(remembering.renew_lease)
     release_lease = _writing(remembering.release_lease)
-    commit_batch = _writing(commit.commit_batch)
+
+    async def commit_batch(
+        self,
+        scope: Scope,
+        session: int,
+        method: str,
+        batch: MemoryBatch,
+        *,
+        embedder: str,
+        holder: str,
+        at: datetime,
+        seen: tuple[int, int] | None = None,
+    ) -> list[Memory]:
+        durable = any(memory.made_by != LOCAL_MODEL for memory in batch.memories)
+        return await self._write(
+            durable,
+            commit.commit_batch,
+            scope,
+            session,
+            method,
+            batch,
+            embedder=embedder,
+            holder=holder,
+            at=at,
+            seen=seen,
+        )
+
     record_failure = _writing(remembering.record_failure)
     methods = _reading(method_data.count_memories)
     default_method = _reading(remembering.load_default_method)

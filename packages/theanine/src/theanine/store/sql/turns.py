@@ -320,6 +320,13 @@ def log_transcript(db: sa.Connection, scope: Scope, transcript: Transcript, meth
     )
 
 
+def log_transcripts(
+    db: sa.Connection, scope: Scope, transcripts: Sequence[Transcript], method: str
+) -> list[Logged]:
+    """Log several transcripts."""
+    return [log_transcript(db, scope, transcript, method) for transcript in transcripts]
+
+
 def _select_new_turns(
     db: sa.Connection,
     session: sa.Row[Any],

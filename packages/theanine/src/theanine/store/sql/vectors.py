@@ -19,6 +19,7 @@ from theanine.store.sql.rows import (
     numbered,
     scope_from_row,
 )
+from theanine.store.values import stored_vectors
 from theanine.types import Scope
 
 Vectors = NDArray[np.float32]
@@ -95,9 +96,7 @@ def load_vectors(
         query = query.join(t.memory, owner).where(t.memory.c.method == method)
     rows = db.execute(query).all()
     halves = np.frombuffer(b"".join(row.data for row in rows), dtype="<f2")
-    vectors = halves.reshape(len(rows), active.dimension).astype(np.float32)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors /= np.where(norms == 0, 1, norms)  # normalized again after rounding; zeros stay
+    vectors = stored_vectors(halves.reshape(len(rows), active.dimension))
     return [row.memory for row in rows], vectors
 
 
