@@ -239,6 +239,10 @@ class Relation(StrEnum):
 
 LOCAL_MODEL = "local"
 """``made_by`` of everything that was made without a language model."""
+CALLER = "caller"
+"""``made_by`` of a memory that the caller wrote, as a correction of another one."""
+QUOTING = (LOCAL_MODEL, CALLER)
+"""``made_by`` of memories that say what their source turns say."""
 NO_MODEL_NOTICE = "No language model is configured, so I can only quote what I remember."
 """Added to local replies; a turn that has it is never remembered."""
 
@@ -264,7 +268,8 @@ class Memory:
         derived_from: ids of the memories that it was made from, ascending; forgetting one of them
             erases this one as well.
         method: id of the method that made it.
-        made_by: the model's name; ``local`` without a model, ``given`` for an imported memory.
+        made_by: the model's name; ``local`` without a model, ``given`` for an imported memory,
+            ``caller`` for a correction.
         prompt: name and version of the prompt, such as ``summarize@1``; empty without a model.
         dated: False when its session has no dates: then the times only keep the order.
         metadata: what all turns and memories that it was made from have in common; its session's
@@ -314,13 +319,19 @@ class Link:
     prompt: str = ""
 
 
-MarkKind = Literal["superseded", "withdrawn"]
-"""Why a memory is not in effect: a newer memory replaced it, or it no longer holds."""
+MarkKind = Literal["superseded", "withdrawn", "corrected", "pinned", "unpinned"]
+"""What a mark says of a memory.
+
+``superseded``: a newer memory replaced it; ``withdrawn``: it no longer holds; ``corrected``: the
+caller corrected it; ``pinned``: it is in every recollection, until a mark ``unpinned``.
+"""
+PIN_KINDS = ("pinned", "unpinned")
+"""The kinds of marks that leave a memory in effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A note that a memory is no longer in effect. The memory itself is not changed.
+    """A note on a memory: that it is no longer in effect, or pinned. It is not changed itself.
 
     Attributes:
         id: number in the scope, from 1, in the order of commit.

@@ -28,7 +28,7 @@ from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.relevance import CANDIDATES, load_model
 from theanine.retrieval.scoring import top_k
 from theanine.tokenizer import count_tokens
-from theanine.types import LOCAL_MODEL, NO_MODEL_NOTICE, Memory, Turn
+from theanine.types import NO_MODEL_NOTICE, QUOTING, Memory, Turn
 
 BATCH = 1_000
 """Units embedded at once."""
@@ -221,7 +221,7 @@ class CandidateIndex:
         ] + [
             _memory_candidate(memory)
             for memory in memories
-            if memory.id > self.last_memory and memory.made_by != LOCAL_MODEL
+            if memory.id > self.last_memory and memory.made_by not in QUOTING
         ]
         for start in range(0, len(added), BATCH):
             batch = added[start : start + BATCH]

@@ -352,6 +352,28 @@ class Store(Protocol):
         """Return marks by number, above ``after``."""
         ...
 
+    async def correct_memory(
+        self, scope: Scope, memory: int, text: str, vector: Any, *, embedder: str, at: datetime
+    ) -> Memory:
+        """Log a correction of a memory as the user's turn, and return the memory that it makes.
+
+        The old one is marked as corrected, and linked as changed. ``vector`` is the text's, of
+        shape ``(d,)`` and unit norm.
+
+        Raises:
+            BadInput: the text is empty, or the memory was corrected before.
+            NotFound: there is no such memory.
+            EmbedderMismatch: the store's vectors are from another embedder.
+        """
+        ...
+
+    async def set_pin(self, scope: Scope, memory: int, pinned: bool) -> bool:
+        """Pin a memory or take its pin off, by a mark; False if it was so already.
+
+        Raises NotFound, and BadInput for pinning a memory that was corrected.
+        """
+        ...
+
     # the journal
 
     async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:
@@ -384,15 +406,31 @@ class Store(Protocol):
         ...
 
     async def forget(
-        self, scope: Scope, *, session: int | None = None, memory: int | None = None
+        self,
+        scope: Scope,
+        *,
+        session: int | None = None,
+        memory: int | None = None,
+        turn: int | None = None,
+        keep_turns: bool = False,
     ) -> ForgetReport:
-        """Erase a scope, a session or a memory, from every file. Raises NotFound.
+        """Erase a scope, a session, a turn or a memory, from every file. Raises NotFound.
+
+        A memory goes with the source turns that no other memory of its method uses, unless
+        ``keep_turns``.
 
         Memories that were derived from an erased one are erased too, and their sessions become
         pending again. The scope's lease is revoked, so that no erased data is written back. A
         cancelled call either completes or has not begun. A long read, such as an export, keeps the
         data in the files: after waiting for 30 s the report is not verified, and the files are
         cleaned when that read ends or the store is next opened.
+        """
+        ...
+
+    async def expire(self, scope: Scope, before: datetime) -> ForgetReport | None:
+        """Erase the turns and imported memories from before a time, as :meth:`forget` does.
+
+        Returns None if there are none. Those without a date stay.
         """
         ...
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from secrets import token_hex
@@ -18,11 +18,12 @@ from sqlalchemy import exc, pool
 
 from theanine.errors import NotAStore, SettingsError, StoreError
 from theanine.store import residue_scan, sidecar_files
-from theanine.store.sql import erase, upgrade
+from theanine.store.sql import erasure, upgrade
 from theanine.store.sql import schema as t
+from theanine.store.sql.erase import Erased
 from theanine.store.sql.memories import load_scope_version
 from theanine.store.sql.store import P, SqlStore, T, Work
-from theanine.store.values import ForgetReport, ScopeVersion
+from theanine.store.values import ScopeVersion
 from theanine.types import Scope
 
 APPLICATION_ID = 0x74686561
@@ -263,10 +264,10 @@ class SqliteStore(SqlStore):
     # erasing
 
     def _erase(
-        self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-    ) -> tuple[ForgetReport, set[str]]:
+        self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], Erased]
+    ) -> Erased:
         scope_id = load_scope_version(db, scope).scope_id
-        erased = erase.forget(db, scope, session, memory)
+        erased = work(db)
         # Inside the transaction, so that no other process can write an outdated file afterwards.
         sidecar_files.delete_files(self._sidecar_folder, scope_id)
         db.execute(t.setting.delete().where(t.setting.c.name == _ERASING))
@@ -354,7 +355,7 @@ def _is_busy(error: exc.DBAPIError) -> bool:
 
 def _read_texts(db: sa.Connection) -> Iterator[bytes]:
     """Yield all text in the database, including the schema's own, block by block."""
-    columns = (*erase.TEXT_COLUMNS, *erase.NAME_COLUMNS)
+    columns = (*erasure.TEXT_COLUMNS, *erasure.NAME_COLUMNS)
     queries: list[sa.Executable] = [sa.text("SELECT name, sql FROM sqlite_master")]
     for table in t.metadata.tables.values():
         if text_columns := [column for column in columns if column.table is table]:

@@ -194,7 +194,7 @@ def _insert_batch(
             )
             for i, new in enumerate(batch.memories)
         ]
-        _insert_memories(db, scope_id, memories)
+        insert_memories(db, scope_id, memories)
         vectors = np.asarray(batch.vectors, dtype=np.float32)
         active = load_active_embedder(db)
         number = require_embedder(db, embedder, vectors.shape[1], active=active)
@@ -269,7 +269,8 @@ def _inherit_metadata(
     return inherited
 
 
-def _insert_memories(db: sa.Connection, scope_id: int, memories: list[Memory]) -> None:
+def insert_memories(db: sa.Connection, scope_id: int, memories: Sequence[Memory]) -> None:
+    """Insert numbered memories with their provenance."""
     rows = [
         {
             "scope": scope_id,

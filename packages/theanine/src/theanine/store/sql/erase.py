@@ -1,66 +1,25 @@
-"""Erasing a scope, a session or a memory: which rows are deleted, redacted or kept."""
+"""Erasing a scope, a session, a turn, a memory, or what has expired."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from theanine.clock import micros
 from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
-from theanine.store.sql.journal import erased_columns
-from theanine.store.sql.rows import (
-    chunks,
-    find_scope,
-    invalidate_scope,
-    local_time,
-    require_session,
-)
+from theanine.store.sql.erasure import Erasure, turn_date
+from theanine.store.sql.rows import chunks, find_scope, require_session
 from theanine.store.sql.tombstones import add_memory_tombstone, add_turn_tombstone
 from theanine.store.values import ForgetReport
-from theanine.types import Scope
+from theanine.types import CALLER, LOCAL_MODEL, Scope
 
-TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
-    t.scope.c.user,
-    t.session.c.key,
-    t.session.c.metadata,
-    t.session.c.thread,
-    t.turn.c.key,
-    t.turn.c.speaker,
-    t.turn.c.text,
-    t.turn.c.shared,
-    t.turn.c.content,
-    t.given.c.text,
-    t.given.c.speakers,
-    t.given.c.source_keys,
-    t.remembering.c.failure,
-    t.turn.c.notes,
-    t.turn.c.metadata,
-    t.memory.c.text,
-    t.memory.c.speakers,
-    t.memory.c.metadata,
-    t.mark.c.reason,
-    t.link.c.explanation,
-    t.journal.c.prompt,
-    t.journal.c.reply,
-    t.journal.c.error,
-)
-"""Columns with personal data: after an erasure, the files are searched for their values."""
-
-NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
-    t.scope.c.agent,
-    t.scope.c.tenant,
-    t.setting.c.value,
-    t.remembering.c.method,
-    t.memory.c.method,
-    t.journal.c.model,
-    t.embedder.c.name,
-)
-"""Columns with other names, which may happen to equal an erased text."""
+Erased = tuple[ForgetReport, set[str]]
+"""The report, not verified yet, and the texts that must leave the files."""
 
 _SOURCES = t.source.join(
     t.memory, sa.and_(t.memory.c.scope == t.source.c.scope, t.memory.c.id == t.source.c.memory)
@@ -68,19 +27,32 @@ _SOURCES = t.source.join(
 
 
 def forget(
-    db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-) -> tuple[ForgetReport, set[str]]:
-    """Erase from the tables; return the report and the texts that must leave the files."""
-    if session is not None and memory is not None:
-        raise BadInput("name a session or a memory to forget, not both")
+    db: sa.Connection,
+    scope: Scope,
+    *,
+    session: int | None = None,
+    memory: int | None = None,
+    turn: int | None = None,
+    keep_turns: bool = False,
+) -> Erased:
+    """Erase from the tables."""
+    if sum(number is not None for number in (session, memory, turn)) > 1:
+        raise BadInput("name one session, memory or turn to forget")
+    if keep_turns and memory is None:
+        raise BadInput("keep_turns is for forgetting a memory; name one with memory=")
     scope_id = find_scope(db, scope)
     if not scope_id:
         raise NotFound(f"nothing is stored for {scope}")
-    erasure = _Erasure(db, scope_id)
+    erasure = Erasure(db, scope_id)
     if session is not None:
         _forget_session(erasure, session)
     elif memory is not None:
-        _forget_memory(erasure, memory)
+        _forget_memory(erasure, memory, keep_turns=keep_turns)
+    elif turn is not None:
+        _forget_turns(erasure, [turn])
+        if not erasure.counts["turn"]:
+            raise NotFound(f"no turn {turn} for this user; see the list of turns")
+        erasure.finish()
     else:
         for table in t.metadata.sorted_tables:
             if table is t.scope or "scope" in table.c:
@@ -88,7 +60,7 @@ def forget(
     return erasure.report(scope), erasure.texts
 
 
-def _forget_session(erasure: _Erasure, session: int) -> None:
+def _forget_session(erasure: Erasure, session: int) -> None:
     db, scope_id = erasure.db, erasure.scope_id
     require_session(db, scope_id, session)
     memories = sa.select(t.memory.c.id).where(
@@ -104,8 +76,8 @@ def _forget_session(erasure: _Erasure, session: int) -> None:
     erasure.finish()
 
 
-def _forget_memory(erasure: _Erasure, memory: int) -> None:
-    """Erase a memory with the source turns that no other memory of its method uses."""
+def _forget_memory(erasure: Erasure, memory: int, *, keep_turns: bool) -> None:
+    """Erase a memory and, unless kept, the source turns that no other of its method uses."""
     db, scope_id = erasure.db, erasure.scope_id
     columns = (t.memory.c.session, t.memory.c.method, t.memory.c.text)
     match = (t.memory.c.scope == scope_id, t.memory.c.id == memory)
@@ -122,26 +94,151 @@ def _forget_memory(erasure: _Erasure, memory: int) -> None:
     erasure.delete_with_derived([memory], row.session, row.method)
     erasure.delete(t.given, t.given.c.session == row.session, t.given.c.text == row.text)
     add_memory_tombstone(db, scope_id, row.session, row.text)
+    sessions = {row.session, *(turn.session for turn in turns)}
+    if keep_turns:
+        erasure.kept += [
+            f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id}), as asked"
+            for turn in turns
+        ]
+        erasure.redact_journal(sessions)
+        erasure.finish()
+        return
 
     users = _find_using_memories(db, scope_id, [turn.id for turn in turns], row.method)
     erasure.kept += [
-        f"what {turn.speaker} said on {_date(turn)} (turn {turn.id}): "
+        f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id}): "
         f"memory {users[turn.id]} is based on it too"
         for turn in turns
         if turn.id in users
     ]
     erased = [turn for turn in turns if turn.id not in users]
-    numbers = [turn.id for turn in erased]
     # Other methods must remember again without the erased turns.
-    again = _find_other_methods(db, scope_id, numbers, row.method)
+    numbers = [turn.id for turn in erased]
+    again = {pair for pair in _find_makers(db, scope_id, numbers) if pair[1] != row.method}
     erasure.delete_with_derived([], row.session, row.method, again)
-    for some in chunks(numbers):
-        erasure.delete(t.turn, t.turn.c.id.in_(some))
-    for turn in erased:
-        if turn.key is not None:
-            add_turn_tombstone(db, scope_id, turn.session, turn.key)
-    erasure.redact_journal({row.session, *(turn.session for turn in turns)})
+    _delete_turns(erasure, erased)
+    erasure.redact_journal(sessions)
+    _drop_empty_sessions(erasure, sessions)
     erasure.finish()
+
+
+def _forget_turns(erasure: Erasure, numbers: Sequence[int]) -> None:
+    """Erase turns and all that was made from them; what other turns say is remembered again.
+
+    A model had the whole session in its prompt, so what it wrote of that session goes as well.
+    """
+    db, scope_id = erasure.db, erasure.scope_id
+    turns = [
+        row
+        for some in chunks(numbers)
+        for row in db.execute(
+            sa.select(t.turn).where(t.turn.c.scope == scope_id, t.turn.c.id.in_(some))
+        )
+    ]
+    sessions = {turn.session for turn in turns}
+    again = _find_makers(db, scope_id, numbers) | _find_models(db, scope_id, sessions)
+    keys = {(turn.session, turn.key) for turn in turns}
+    for some in chunks(sorted(sessions)):
+        given = (t.given.c.scope == scope_id, t.given.c.session.in_(some))
+        for row in db.execute(sa.select(t.given).where(*given)).all():
+            if any((row.session, key) in keys for key in json.loads(row.source_keys)):
+                add_memory_tombstone(db, scope_id, row.session, row.text)
+                same = (t.given.c.session == row.session, t.given.c.position == row.position)
+                erasure.delete(t.given, *same)
+    _delete_turns(erasure, turns)
+    erasure.delete_with_derived([], 0, None, again)
+    erasure.redact_journal(sessions)
+    _drop_empty_sessions(erasure, sessions)
+
+
+def _delete_turns(erasure: Erasure, turns: Sequence[sa.Row[Any]]) -> None:
+    """Delete turns, and keep those that have a key from being imported again."""
+    for some in chunks([turn.id for turn in turns]):
+        erasure.delete(t.turn, t.turn.c.id.in_(some))
+    for turn in turns:
+        if turn.key is not None:
+            add_turn_tombstone(erasure.db, erasure.scope_id, turn.session, turn.key)
+
+
+def _drop_empty_sessions(erasure: Erasure, sessions: Collection[int]) -> None:
+    """Delete ended sessions that hold nothing any more, not even tombstones."""
+    for some in chunks(sorted(sessions)):
+        holds_nothing = [
+            t.session.c.id.not_in(
+                sa.select(table.c.session).where(
+                    table.c.scope == erasure.scope_id, table.c.session.in_(some)
+                )
+            )
+            for table in (t.turn, t.given, t.memory, t.erased)
+        ]
+        match = (t.session.c.id.in_(some), t.session.c.ended_at.is_not(None), *holds_nothing)
+        empty = sa.select(t.session.c.id).where(t.session.c.scope == erasure.scope_id, *match)
+        numbers = list(erasure.db.execute(empty).scalars())
+        erasure.delete(t.mark, t.mark.c.session.in_(numbers))
+        erasure.delete(t.remembering, t.remembering.c.session.in_(numbers))
+        erasure.delete(t.session, t.session.c.id.in_(numbers))
+
+
+# expiry
+
+
+def count_expired(db: sa.Connection, scope: Scope, before: datetime) -> int:
+    """Return how many turns and imported memories were said before a time."""
+    scope_id = find_scope(db, scope)
+    counts = (_expired_turns(scope_id, before), _expired_imports(scope_id, before))
+    return sum(
+        db.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one()
+        for query in counts
+    )
+
+
+def expire(db: sa.Connection, scope: Scope, before: datetime) -> Erased:
+    """Erase turns and imported memories from before a time, and all that was made from them.
+
+    Those without a date stay: nothing tells their age.
+    """
+    erasure = Erasure(db, find_scope(db, scope))
+    scope_id = erasure.scope_id
+    turns = list(db.execute(_expired_turns(scope_id, before)).scalars())
+    _forget_turns(erasure, turns)
+    sessions = set(db.execute(_expired_imports(scope_id, before)).scalars())
+    for session in sorted(sessions):
+        given = (t.given.c.scope == scope_id, t.given.c.session == session)
+        for row in db.execute(sa.select(t.given.c.text).where(*given)).all():
+            add_memory_tombstone(db, scope_id, session, row.text)
+        memories = sa.select(t.memory.c.id).where(
+            t.memory.c.scope == scope_id, t.memory.c.session == session
+        )
+        erasure.delete_with_derived(db.execute(memories).scalars(), session)
+        erasure.delete(t.given, t.given.c.session == session)
+    erasure.redact_journal(sessions)
+    erasure.finish()
+    return erasure.report(scope), erasure.texts
+
+
+def _expired_turns(scope_id: int, before: datetime) -> sa.Select[int]:
+    session = sa.and_(t.session.c.scope == t.turn.c.scope, t.session.c.id == t.turn.c.session)
+    return (
+        sa.select(t.turn.c.id)
+        .join(t.session, session)
+        .where(t.turn.c.scope == scope_id, t.turn.c.at < micros(before), t.session.c.dated)
+    )
+
+
+def _expired_imports(scope_id: int, before: datetime) -> sa.Select[int]:
+    """Select sessions of imported memories that ended before a time."""
+    session = sa.and_(t.session.c.scope == t.given.c.scope, t.session.c.id == t.given.c.session)
+    return (
+        sa.select(t.given.c.session)
+        .distinct()
+        .join(t.session, session)
+        .where(
+            t.given.c.scope == scope_id, t.session.c.ended_at < micros(before), t.session.c.dated
+        )
+    )
+
+
+# what turns became
 
 
 def _find_using_memories(
@@ -156,163 +253,28 @@ def _find_using_memories(
     return {row.turn: row.memory for row in rows}
 
 
-def _find_other_methods(
-    db: sa.Connection, scope_id: int, turns: Sequence[int], method: str
-) -> set[tuple[int, str]]:
-    """Return (session, method) for the memories of other methods that have one of the sources."""
+def _find_makers(db: sa.Connection, scope_id: int, turns: Sequence[int]) -> set[tuple[int, str]]:
+    """Return (session, method) of the memories that have one of the turns as a source."""
     query = sa.select(t.memory.c.session, t.memory.c.method).select_from(_SOURCES)
-    match = (t.source.c.scope == scope_id, t.source.c.turn.in_(turns), t.memory.c.method != method)
-    return {(session, other) for session, other in db.execute(query.where(*match))}
-
-
-@dataclass(slots=True)
-class _Erasure:
-    """An erasure in progress.
-
-    Attributes:
-        counts: rows deleted so far, by table; for the journal, entries redacted.
-        texts: the values of ``TEXT_COLUMNS`` that were deleted.
-        kept: what had to be kept, and why.
-        again: sessions of which memories were lost, to be remembered again.
-    """
-
-    db: sa.Connection
-    scope_id: int
-    counts: Counter[str] = field(default_factory=Counter[str])
-    texts: set[str] = field(default_factory=set[str])
-    kept: list[str] = field(default_factory=list[str])
-    again: set[int] = field(default_factory=set[int])
-
-    def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
-        """Delete rows of the scope and collect their texts."""
-        owner = table.c.id if table is t.scope else table.c.scope
-        match = (owner == self.scope_id, *where)
-        self._collect_texts(match, [column for column in TEXT_COLUMNS if column.table is table])
-        self.counts[table.name] += self.db.execute(table.delete().where(*match)).rowcount
-
-    def delete_with_derived(
-        self,
-        memories: Iterable[int],
-        session: int,
-        method: str | None = None,
-        again: Collection[tuple[int, str]] = (),
-    ) -> None:
-        """Delete memories of ``session`` and all memories that were derived from them.
-
-        Any other session that so loses a memory of some method is remembered again by that method:
-        all its memories by that method are deleted, with what was derived from them. The same
-        happens to the (session, method) pairs in ``again``. ``method`` is the one that made
-        ``memories``; None if several did.
-        """
-        again = set(again)
-        deleted = {*memories, *(number for pair in again for number in self._memories_of(*pair))}
-        derived = self._load_derived(deleted)
-        while new := {row.id for row in derived} - deleted:
-            lost = {
-                (row.session, row.method)
-                for row in derived
-                if row.session != session or method not in (None, row.method)
-            } - again
-            again |= lost
-            deleted |= new | {number for pair in lost for number in self._memories_of(*pair)}
-            derived = self._load_derived(deleted)
-        self._note_recalls(deleted, session)
-        for some in chunks(sorted(deleted)):
-            self.delete(t.link, sa.or_(t.link.c.newer.in_(some), t.link.c.older.in_(some)))
-            self.delete(t.source, t.source.c.memory.in_(some))
-            self.delete(t.origin, sa.or_(t.origin.c.memory.in_(some), t.origin.c.origin.in_(some)))
-            self.delete(t.mark, sa.or_(t.mark.c.memory.in_(some), t.mark.c.by.in_(some)))
-            self.delete(t.vector, t.vector.c.memory.in_(some))
-            self.delete(t.memory, t.memory.c.id.in_(some))
-        r = t.remembering.c
-        for number, name in again:
-            self.delete(t.mark, t.mark.c.session == number, t.mark.c.method == name)
-            self.db.execute(
-                t.remembering.update()
-                .where(r.scope == self.scope_id, r.session == number, r.method == name)
-                .values(remembered_at=None, upto=0, given=0, attempts=0)
-            )
-        self.again |= {number for number, _ in again}
-
-    def _memories_of(self, session: int, method: str) -> list[int]:
-        m = t.memory.c
-        match = (m.scope == self.scope_id, m.session == session, m.method == method)
-        return list(self.db.execute(sa.select(m.id).where(*match)).scalars())
-
-    def _load_derived(self, memories: set[int]) -> list[sa.Row[Any, Any, Any]]:
-        """Return id, session and method of memories that were derived from any of these."""
-        m, o = t.memory.c, t.origin.c
-        same = sa.and_(o.scope == m.scope, o.memory == m.id)
-        query = sa.select(m.id, m.session, m.method).join(t.origin, same)
-        query = query.where(m.scope == self.scope_id)
-        return [
-            row
-            for some in chunks(sorted(memories))
-            for row in self.db.execute(query.where(o.origin.in_(some)))
-        ]
-
-    def _note_recalls(self, memories: set[int], session: int) -> None:
-        """Report turns of other sessions whose speaker was shown any of the memories.
-
-        They may repeat them, but what was said stays until its own session is forgotten.
-        """
-        turns = sa.select(t.turn).where(
-            t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
+    return {
+        (session, method)
+        for some in chunks(turns)
+        for session, method in db.execute(
+            query.where(t.source.c.scope == scope_id, t.source.c.turn.in_(some))
         )
-        self.kept += [
-            f"what {turn.speaker} said on {_date(turn)} (turn {turn.id} of session "
-            f"{turn.session}) after recalling it: forget that session too if it repeats it"
-            for turn in self.db.execute(turns)
-            if not memories.isdisjoint(json.loads(turn.recalled))
-        ]
-
-    def redact_journal(self, sessions: set[int]) -> None:
-        """Erase the text of journal entries that quote any of the sessions."""
-        j = t.journal.c
-        current = (j.scope == self.scope_id, ~j.key.startswith("erased~", autoescape=True))
-        keys = [
-            row.key
-            for row in self.db.execute(sa.select(j.key, j.session, j.touches).where(*current))
-            if row.session in sessions or not sessions.isdisjoint(json.loads(row.touches))
-        ]
-        for some in chunks(keys):
-            match = (j.scope == self.scope_id, j.key.in_(some))
-            self._collect_texts(match, [j.prompt, j.reply, j.error])
-        for key in keys:
-            match = (j.scope == self.scope_id, j.key == key)
-            self.db.execute(t.journal.update().where(*match).values(erased_columns()))
-        self.counts["journal"] += len(keys)
-
-    def finish(self) -> None:
-        """Invalidate caches and the lease, and erase the reasons of failures."""
-        failure = t.remembering.c.failure
-        match = (t.remembering.c.scope == self.scope_id, failure.is_not(None))
-        self._collect_texts(match, [failure])
-        reason = "failed before something was forgotten; the reason was erased too"
-        self.db.execute(t.remembering.update().where(*match).values(failure=reason))
-        invalidate_scope(self.db, self.scope_id)
-
-    def report(self, scope: Scope) -> ForgetReport:
-        """Return what was erased, not verified yet."""
-        return ForgetReport(
-            scope=scope,
-            sessions=self.counts["session"],
-            turns=self.counts["turn"],
-            memories=self.counts["memory"],
-            links=self.counts["link"],
-            vectors=self.counts["vector"],
-            journal=self.counts["journal"],
-            kept=tuple(dict.fromkeys(self.kept)),
-            pending_again=len(self.again),
-        )
-
-    def _collect_texts(
-        self, where: Sequence[sa.ColumnElement[bool]], columns: Sequence[sa.ColumnElement[Any]]
-    ) -> None:
-        if columns:
-            rows = self.db.execute(sa.select(*columns).where(*where))
-            self.texts.update(text for row in rows for text in row if text)
+    }
 
 
-def _date(turn: Any) -> str:
-    return f"{local_time(turn.at, turn.zone):%Y-%m-%d}"
+def _find_models(
+    db: sa.Connection, scope_id: int, sessions: Collection[int]
+) -> set[tuple[int, str]]:
+    """Return (session, method) of the memories that a model made of any of the sessions."""
+    m = t.memory.c
+    query = sa.select(m.session, m.method).where(
+        m.scope == scope_id, m.made_by.not_in((LOCAL_MODEL, CALLER))
+    )
+    return {
+        (session, method)
+        for some in chunks(sorted(sessions))
+        for session, method in db.execute(query.where(m.session.in_(some)))
+    }

@@ -46,7 +46,7 @@ from theanine.store.validate import (
     check_time,
     encode_content,
 )
-from theanine.types import SPOKEN, MarkKind, Relation, Scope
+from theanine.types import CALLER, SPOKEN, MarkKind, Relation, Scope
 
 FORMAT = 3
 """Rises when older versions can no longer read an export."""
@@ -94,9 +94,17 @@ _ADDED_LATER: Mapping[str, Mapping[str, Any]] = {
 }
 """Fields that a record may lack, with their default."""
 _FORMAT_3 = [
-    *(sa.exists().where(table.c.metadata != "{}") for table in (t.session, t.turn, t.memory)),
-    sa.exists().where(t.session.c.thread.is_not(None)),
-    sa.exists().where(sa.or_(t.turn.c.content != "", t.turn.c.role.not_in(sorted(SPOKEN)))),
+    sa.exists().where(condition)
+    for condition in (
+        t.session.c.metadata != "{}",
+        t.session.c.thread.is_not(None),
+        t.turn.c.metadata != "{}",
+        sa.or_(t.turn.c.content != "", t.turn.c.role.not_in(sorted(SPOKEN))),
+        t.memory.c.metadata != "{}",
+        t.mark.c.made_by == CALLER,
+        t.scope.c.time_zone.is_not(None),
+        t.scope.c.retention.is_not(None),
+    )
 ]
 """Conditions on a store, any of which needs format 3."""
 _KEYS: Mapping[str, tuple[str, ...]] = {

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
+from theanine.store.sql.corrections import carry_over
 from theanine.store.sql.remembering import load_pending, replace_default_method
 from theanine.store.sql.rows import dumps, find_scope, invalidate_scope, load_scope_ids
 from theanine.types import Scope
@@ -102,7 +103,7 @@ def _replace_recalled(
     often recalled memories keep their strength, and quotes of a forgotten session are reported.
     Each memory is replaced by the one that shares most source turns with it (of several, the one
     with the lowest number), because a finer method may have hundreds of memories for one summary.
-    A memory that shares none stays.
+    A memory that shares none stays. Corrections and pins pass to the new memories, too.
     """
     new_by_turn: defaultdict[int, list[int]] = defaultdict(list)
     for memory, turn in _select_sources(db, scope_id, [replacement]):
@@ -110,6 +111,7 @@ def _replace_recalled(
     shared: defaultdict[int, Counter[int]] = defaultdict(Counter)  # old memory → new memories
     for memory, turn in _select_sources(db, scope_id, methods):
         shared[memory].update(new_by_turn[turn])
+    carry_over(db, scope_id, replacement, shared)
     best = {
         old: min(counts, key=lambda new, counts=counts: (-counts[new], new), default=old)
         for old, counts in shared.items()

@@ -142,11 +142,16 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> 
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
     )
+    holds_something = [  # after all of it was forgotten, only tombstones may be left
+        sa.exists().where(table.c.scope == t.session.c.scope, table.c.session == t.session.c.id)
+        for table in (t.turn, t.given)
+    ]
     query = (
         sa.select(*SCOPE_NAMES, t.session.c.id, t.remembering.c.attempts, t.remembering.c.failure)
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
         .outerjoin(t.remembering, progress)
         .where(t.session.c.ended_at.is_not(None), t.remembering.c.remembered_at.is_(None))
+        .where(sa.or_(*holds_something))
         .order_by(t.scope.c.id, t.session.c.started_at, t.session.c.id)
     )
     return [

@@ -23,6 +23,7 @@ from sqlalchemy import exc
 from theanine.errors import StoreError
 from theanine.store.sql import (
     commit,
+    corrections,
     erase,
     integrity,
     journal,
@@ -280,6 +281,8 @@ class SqlStore:
     vectors = _reading(vector_rows.load_vectors)
     links = _reading(memory_rows.load_links)
     marks = _reading(memory_rows.load_marks)
+    correct_memory = _writing(corrections.correct_memory)
+    set_pin = _writing(corrections.set_pin)
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
         return await self._read_quickly(memory_rows.load_scope_version, scope)
@@ -299,22 +302,43 @@ class SqlStore:
         )
 
     async def forget(
-        self, scope: Scope, *, session: int | None = None, memory: int | None = None
+        self,
+        scope: Scope,
+        *,
+        session: int | None = None,
+        memory: int | None = None,
+        turn: int | None = None,
+        keep_turns: bool = False,
+    ) -> ForgetReport:
+        def forget(db: sa.Connection) -> erase.Erased:
+            return erase.forget(
+                db, scope, session=session, memory=memory, turn=turn, keep_turns=keep_turns
+            )
+
+        return await self._forget(scope, forget)
+
+    async def expire(self, scope: Scope, before: datetime) -> ForgetReport | None:
+        if not await self.read(erase.count_expired, scope, before):
+            return None
+        return await self._forget(scope, lambda db: erase.expire(db, scope, before))
+
+    async def _forget(
+        self, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
     ) -> ForgetReport:
         engine = self.engine
 
         def run() -> ForgetReport:  # one thread, so that a cancelled call still scrubs the files
             with self._write_transaction(engine) as db:
-                report, texts = self._erase(db, scope, session, memory)
+                report, texts = self._erase(db, scope, work)
             return replace(report, verified=self._scrub_files(engine, texts))
 
         return await anyio.to_thread.run_sync(self._run, run)
 
     def _erase(
-        self, db: sa.Connection, scope: Scope, session: int | None, memory: int | None
-    ) -> tuple[ForgetReport, set[str]]:
+        self, db: sa.Connection, scope: Scope, work: Callable[[sa.Connection], erase.Erased]
+    ) -> erase.Erased:
         """Erase from the tables; an adapter may also record that the files must follow."""
-        return erase.forget(db, scope, session, memory)
+        return work(db)
 
     @property
     def has_sidecars(self) -> bool:

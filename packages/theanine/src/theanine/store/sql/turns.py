@@ -213,6 +213,7 @@ def insert_turns(
     utterances: Sequence[Utterance],
     of_session: Metadata,
 ) -> list[Turn]:
+    """Number and insert utterances of a session with this metadata."""
     if not utterances:
         return []
     first = take_numbers(db, scope_id, "next_turn", len(utterances))

@@ -1,0 +1,209 @@
+"""An erasure in progress: deleting rows with all that was derived from them, and their texts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from theanine.store.sql import schema as t
+from theanine.store.sql.journal import erased_columns
+from theanine.store.sql.rows import chunks, invalidate_scope, local_time
+from theanine.store.values import ForgetReport
+from theanine.types import Scope
+
+TEXT_COLUMNS: tuple[sa.Column[Any], ...] = (
+    t.scope.c.user,
+    t.session.c.key,
+    t.session.c.metadata,
+    t.session.c.thread,
+    t.turn.c.key,
+    t.turn.c.speaker,
+    t.turn.c.text,
+    t.turn.c.shared,
+    t.turn.c.content,
+    t.given.c.text,
+    t.given.c.speakers,
+    t.given.c.source_keys,
+    t.remembering.c.failure,
+    t.turn.c.notes,
+    t.turn.c.metadata,
+    t.memory.c.text,
+    t.memory.c.speakers,
+    t.memory.c.metadata,
+    t.mark.c.reason,
+    t.link.c.explanation,
+    t.journal.c.prompt,
+    t.journal.c.reply,
+    t.journal.c.error,
+)
+"""Columns with personal data: after an erasure, the files are searched for their values."""
+
+NAME_COLUMNS: tuple[sa.Column[Any], ...] = (
+    t.scope.c.agent,
+    t.scope.c.tenant,
+    t.setting.c.value,
+    t.remembering.c.method,
+    t.memory.c.method,
+    t.journal.c.model,
+    t.embedder.c.name,
+)
+"""Columns with other names, which may happen to equal an erased text."""
+
+
+@dataclass(slots=True)
+class Erasure:
+    """An erasure in progress.
+
+    Attributes:
+        counts: rows deleted so far, by table; for the journal, entries redacted.
+        texts: the values of ``TEXT_COLUMNS`` that were deleted.
+        kept: what had to be kept, and why.
+        again: sessions of which memories were lost, to be remembered again.
+    """
+
+    db: sa.Connection
+    scope_id: int
+    counts: Counter[str] = field(default_factory=Counter[str])
+    texts: set[str] = field(default_factory=set[str])
+    kept: list[str] = field(default_factory=list[str])
+    again: set[int] = field(default_factory=set[int])
+
+    def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> None:
+        """Delete rows of the scope and collect their texts."""
+        owner = table.c.id if table is t.scope else table.c.scope
+        match = (owner == self.scope_id, *where)
+        self._collect_texts(match, [column for column in TEXT_COLUMNS if column.table is table])
+        self.counts[table.name] += self.db.execute(table.delete().where(*match)).rowcount
+
+    def delete_with_derived(
+        self,
+        memories: Iterable[int],
+        session: int,
+        method: str | None = None,
+        again: Collection[tuple[int, str]] = (),
+    ) -> None:
+        """Delete memories of ``session`` and all memories that were derived from them.
+
+        Any other session that so loses a memory of some method is remembered again by that method:
+        all its memories by that method are deleted, with what was derived from them. The same
+        happens to the (session, method) pairs in ``again``. ``method`` is the one that made
+        ``memories``; None if several did.
+        """
+        again = set(again)
+        deleted = {*memories, *(number for pair in again for number in self._memories_of(*pair))}
+        derived = self._load_derived(deleted)
+        while new := {row.id for row in derived} - deleted:
+            lost = {
+                (row.session, row.method)
+                for row in derived
+                if row.session != session or method not in (None, row.method)
+            } - again
+            again |= lost
+            deleted |= new | {number for pair in lost for number in self._memories_of(*pair)}
+            derived = self._load_derived(deleted)
+        self._note_recalls(deleted, session)
+        for some in chunks(sorted(deleted)):
+            self.delete(t.link, sa.or_(t.link.c.newer.in_(some), t.link.c.older.in_(some)))
+            self.delete(t.source, t.source.c.memory.in_(some))
+            self.delete(t.origin, sa.or_(t.origin.c.memory.in_(some), t.origin.c.origin.in_(some)))
+            self.delete(t.mark, sa.or_(t.mark.c.memory.in_(some), t.mark.c.by.in_(some)))
+            self.delete(t.vector, t.vector.c.memory.in_(some))
+            self.delete(t.memory, t.memory.c.id.in_(some))
+        r = t.remembering.c
+        for number, name in again:
+            self.delete(t.mark, t.mark.c.session == number, t.mark.c.method == name)
+            self.db.execute(
+                t.remembering.update()
+                .where(r.scope == self.scope_id, r.session == number, r.method == name)
+                .values(remembered_at=None, upto=0, given=0, attempts=0)
+            )
+        self.again |= {number for number, _ in again}
+
+    def _memories_of(self, session: int, method: str) -> list[int]:
+        m = t.memory.c
+        match = (m.scope == self.scope_id, m.session == session, m.method == method)
+        return list(self.db.execute(sa.select(m.id).where(*match)).scalars())
+
+    def _load_derived(self, memories: set[int]) -> list[sa.Row[Any, Any, Any]]:
+        """Return id, session and method of memories that were derived from any of these."""
+        m, o = t.memory.c, t.origin.c
+        same = sa.and_(o.scope == m.scope, o.memory == m.id)
+        query = sa.select(m.id, m.session, m.method).join(t.origin, same)
+        query = query.where(m.scope == self.scope_id)
+        return [
+            row
+            for some in chunks(sorted(memories))
+            for row in self.db.execute(query.where(o.origin.in_(some)))
+        ]
+
+    def _note_recalls(self, memories: set[int], session: int) -> None:
+        """Report turns of other sessions whose speaker was shown any of the memories.
+
+        They may repeat them, but what was said stays until its own session is forgotten.
+        """
+        turns = sa.select(t.turn).where(
+            t.turn.c.scope == self.scope_id, t.turn.c.session != session, t.turn.c.recalled != "[]"
+        )
+        self.kept += [
+            f"what {turn.speaker} said on {turn_date(turn)} (turn {turn.id} of session "
+            f"{turn.session}) after recalling it: forget that session too if it repeats it"
+            for turn in self.db.execute(turns)
+            if not memories.isdisjoint(json.loads(turn.recalled))
+        ]
+
+    def redact_journal(self, sessions: set[int]) -> None:
+        """Erase the text of journal entries that quote any of the sessions."""
+        j = t.journal.c
+        current = (j.scope == self.scope_id, ~j.key.startswith("erased~", autoescape=True))
+        keys = [
+            row.key
+            for row in self.db.execute(sa.select(j.key, j.session, j.touches).where(*current))
+            if row.session in sessions or not sessions.isdisjoint(json.loads(row.touches))
+        ]
+        for some in chunks(keys):
+            match = (j.scope == self.scope_id, j.key.in_(some))
+            self._collect_texts(match, [j.prompt, j.reply, j.error])
+        for key in keys:
+            match = (j.scope == self.scope_id, j.key == key)
+            self.db.execute(t.journal.update().where(*match).values(erased_columns()))
+        self.counts["journal"] += len(keys)
+
+    def finish(self) -> None:
+        """Invalidate caches and the lease, and erase the reasons of failures."""
+        failure = t.remembering.c.failure
+        match = (t.remembering.c.scope == self.scope_id, failure.is_not(None))
+        self._collect_texts(match, [failure])
+        reason = "failed before something was forgotten; the reason was erased too"
+        self.db.execute(t.remembering.update().where(*match).values(failure=reason))
+        invalidate_scope(self.db, self.scope_id)
+
+    def report(self, scope: Scope) -> ForgetReport:
+        """Return what was erased, not verified yet."""
+        return ForgetReport(
+            scope=scope,
+            sessions=self.counts["session"],
+            turns=self.counts["turn"],
+            memories=self.counts["memory"],
+            links=self.counts["link"],
+            vectors=self.counts["vector"],
+            journal=self.counts["journal"],
+            kept=tuple(dict.fromkeys(self.kept)),
+            pending_again=len(self.again),
+        )
+
+    def _collect_texts(
+        self, where: Sequence[sa.ColumnElement[bool]], columns: Sequence[sa.ColumnElement[Any]]
+    ) -> None:
+        if columns:
+            rows = self.db.execute(sa.select(*columns).where(*where))
+            self.texts.update(text for row in rows for text in row if text)
+
+
+def turn_date(turn: Any) -> str:
+    """Return the day of a turn's row."""
+    return f"{local_time(turn.at, turn.zone):%Y-%m-%d}"
