@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from theanine.errors import SettingsError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -25,3 +28,13 @@ def micros(at: datetime) -> int:
 def moment(value: int) -> datetime:
     """Return the aware UTC datetime of a number of microseconds (see :func:`micros`)."""
     return _EPOCH + timedelta(microseconds=value)
+
+
+def load_zone(name: str) -> ZoneInfo:
+    """Return the time zone of an IANA name, such as ``Europe/Zagreb``. Raises SettingsError."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise SettingsError(
+            f"unknown time zone {name!r}; name one such as Europe/Zagreb"
+        ) from error

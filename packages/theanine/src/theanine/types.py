@@ -389,6 +389,8 @@ class Part:
         relevance: probability that the part is evidence for the query, 0 to 1; None where the
             method does not estimate it.
         made_by: the name of the model that wrote the text, or ``local``.
+        pinned: whether it is returned because its memory is pinned, relevant or not.
+        scope: the scope that it was recalled from, where there are several; else None.
     """
 
     text: str
@@ -398,6 +400,8 @@ class Part:
     score: float = 0.0
     relevance: float | None = None
     made_by: str = LOCAL_MODEL
+    pinned: bool = False
+    scope: Scope | None = None
 
 
 @renamed_fields(sources="source_turns")
@@ -431,12 +435,13 @@ class Recollection:
     @property
     def memories(self) -> tuple[Memory, ...]:
         """The memories of all parts, each once, in order of first appearance."""
-        return tuple({m.id: m for part in self.parts for m in part.memories}.values())
+        memories = {(part.scope, m.id): m for part in self.parts for m in part.memories}
+        return tuple(memories.values())
 
     @property
     def source_turns(self) -> tuple[Turn, ...]:
         """The source turns of all parts, each once, in time order."""
-        turns = {t.id: t for part in self.parts for t in part.source_turns}
+        turns = {(part.scope, t.id): t for part in self.parts for t in part.source_turns}
         return tuple(sorted(turns.values(), key=lambda t: (t.at, t.id)))
 
     def messages(self) -> list[Message]:

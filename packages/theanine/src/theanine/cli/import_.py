@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TextIO
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -17,6 +16,7 @@ from theanine import Client, History
 from theanine.cli.options import RememberOptions, expand_options
 from theanine.cli.output import progress
 from theanine.cli.text import pluralize, visible
+from theanine.clock import load_zone
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import ImportedHistories, is_store_export, read_histories
 
@@ -87,7 +87,7 @@ def import_(
     theanine import "WhatsApp Chat with Bo.zip" --speaker Ana --zone Europe/Zagreb
     cat talks.jsonl | theanine import - --user ana --keep-going
     """
-    timezone = None if zone is None else _parse_zone(zone)
+    timezone = None if zone is None else load_zone(zone)
     reading: dict[str, Any] = {
         "format": format,
         "memories": memories,
@@ -215,12 +215,3 @@ def _remember(client: Client, history: History, user: str | None) -> bool:
             file=sys.stderr,
         )
     return not failed
-
-
-def _parse_zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise SettingsError(
-            f"unknown time zone {name!r}; name one such as Europe/Zagreb"
-        ) from error

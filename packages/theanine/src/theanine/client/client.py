@@ -13,6 +13,7 @@ this happens; the client itself does what concerns the whole store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Self
 
 from theanine.client.engine import Engine
@@ -80,6 +81,18 @@ class AsyncClient(ScopedOperations):
         """The reranker's name; empty when there is none."""
         reranking = self._engine.reranking
         return reranking.reranker.name if reranking else ""
+
+    async def retention(self) -> timedelta | None:
+        """Return how long turns are kept for users without a setting of their own."""
+        return (await self._engine.store.settings(None)).retention
+
+    async def set_retention(self, retention: timedelta | None) -> None:
+        """Set how long turns and memories are kept, for users without a setting of their own.
+
+        What is older is forgotten by the next ``remember`` or ``expire``. None keeps everything.
+        Raises SettingsError for less than a minute.
+        """
+        await self._engine.store.set_retention(None, retention)
 
     async def users(self) -> list[Scope]:
         """Return all scopes that hold data."""

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from random import Random
 from sys import maxsize
 
 import anyio
 
 from theanine.client.background import Background, Remembering
-from theanine.client.options import OpenOptions, RememberWhen
+from theanine.client.options import (
+    ListArguments,
+    OpenOptions,
+    RecallArguments,
+    RememberWhen,
+    list_options,
+    recall_options,
+)
+from theanine.clock import load_zone, micros
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import NotFound, RememberingFailed, SettingsError, TheanineError
 from theanine.llm.base import ChatModel, Closable
@@ -20,6 +30,7 @@ from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
 from theanine.methods.base import Context, Method, RecallOptions, Reply
 from theanine.methods.registry import DEFAULT, open_method
+from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.bounds import bound_index
@@ -28,9 +39,14 @@ from theanine.retrieval.rerank import RerankConfig
 from theanine.retrieval.scope_index import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
+from theanine.store.values import ForgetReport, Listing
 from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 
+_log = logging.getLogger(__name__)
+
 DEFAULT_OPTIONS = RecallOptions()
+EXPIRY_STEP = timedelta(hours=1)
+"""How much later than due `remember` forgets what has expired, at most."""
 
 
 class Engine:
@@ -118,6 +134,20 @@ class Engine:
                     await part.close()
             await self.store.close()
 
+    async def now(self, scope: Scope) -> datetime:
+        """Return the present in the user's time zone; in UTC if none is set."""
+        zone = (await self.store.scope_version(scope)).time_zone
+        return self.clock().astimezone(load_zone(zone) if zone else UTC)
+
+    async def recall_options(self, scope: Scope, arguments: RecallArguments) -> RecallOptions:
+        """Return the options of a recall in a scope. Raises SettingsError."""
+        return recall_options(await self.now(scope), arguments)
+
+    async def listing(self, scope: Scope, arguments: ListArguments) -> Listing:
+        """Return the options of a list. Raises NotFound for an unknown scope, SettingsError."""
+        await self.require(scope)
+        return list_options(await self.now(scope), arguments)
+
     async def recall(
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
     ) -> Recollection:
@@ -135,6 +165,8 @@ class Engine:
         context = replace(
             context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
         )
+        budget = getattr(getattr(method, "config", None), "budget", None)
+        pinned, context = await reserve_pinned(context, budget)
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
         parts = recollection.parts
@@ -143,8 +175,8 @@ class Engine:
         if options.limit is not None:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
-            parts = [parts[at] for at in sorted(order[: options.limit])]
-        return replace(recollection, parts=tuple(parts))
+            parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
+        return replace(recollection, parts=(*pinned, *parts))
 
     async def reply(
         self,
@@ -166,11 +198,12 @@ class Engine:
     async def remember(
         self, scope: Scope | None, *, elsewhere: bool = False, progress: Progress | None = None
     ) -> list[RememberReport]:
-        """Remember the pending sessions of one scope, or of all.
+        """Forget what has expired, then remember the pending sessions of one scope, or of all.
 
         Where that is much, what recall needs of the log is stored for the next process.
         """
         await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
+        await self.expire(scope, rounded=True)
         reports = await self.worker.remember(scope, progress)
         if self._recalls_from_log:
             added: Counter[Scope] = Counter()
@@ -209,6 +242,22 @@ class Engine:
     ) -> Remembering:
         """Remember what is pending in the background."""
         return self.background.start(scope, then or self.options.on_remembered)
+
+    async def expire(self, scope: Scope | None, *, rounded: bool = False) -> list[ForgetReport]:
+        """Forget what is older than its retention; one report for each scope that had any.
+
+        ``rounded`` forgets once an hour at most, since each time the files are rewritten.
+        """
+        reports: list[ForgetReport] = []
+        for owner, retention in await self.store.retentions(scope):
+            before = self.clock() - retention
+            if rounded:
+                step = min(EXPIRY_STEP, retention / 24) // timedelta.resolution
+                before -= timedelta(microseconds=micros(before) % step)
+            if report := await self.store.expire(owner, before):
+                _log.info("%d turns and %d memories expired", report.turns, report.memories)
+                reports.append(report)
+        return reports
 
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import wraps
 from inspect import cleandoc, signature
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_args
@@ -21,6 +23,7 @@ from theanine.remembering.remember import RememberReport
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 from theanine.store.base import Store
+from theanine.store.values import Listing
 
 RememberWhen = Literal["now", "background", "later"]
 """When a session that ended is remembered."""
@@ -123,46 +126,119 @@ def takes_options(
     return decorate
 
 
+Moment = datetime | date | str
+"""A time, a day, or its name: see :func:`read_moment`."""
+
+
 class RecallArguments(TypedDict, total=False):
     """Arguments of every recall and reply; see :meth:`AsyncUserMemory.recall`."""
 
     budget: int | None
     limit: int | None
     min_relevance: float | None
-    since: datetime | date | None
-    until: datetime | date | None
-    as_of: datetime | date | None
+    since: Moment | None
+    until: Moment | None
+    as_of: Moment | None
     where: Where | None
 
 
-def recall_options(
-    *,
-    budget: int | None = None,
-    limit: int | None = None,
-    min_relevance: float | None = None,
-    since: datetime | date | None = None,
-    until: datetime | date | None = None,
-    as_of: datetime | date | None = None,
-    where: Where | None = None,
-) -> RecallOptions:
-    """Return the options of a recall; a date is its first or its last moment in UTC.
+class ListArguments(TypedDict, total=False):
+    """Arguments of every list; see :meth:`AsyncUserMemory.memories`."""
 
-    Raises SettingsError for a value out of range.
+    limit: int | None
+    after: int | None
+    newest_first: bool
+    search: str
+    since: Moment | None
+    until: Moment | None
+    where: Where | None
+
+
+def recall_options(now: datetime, arguments: RecallArguments) -> RecallOptions:
+    """Return the options of a recall. Days are read in the time zone of ``now``.
+
+    Raises SettingsError for a value out of range or an unknown argument.
     """
+    _check_names("recall", arguments, RecallArguments)
     return RecallOptions(
-        budget=budget,
-        limit=limit,
-        min_relevance=min_relevance,
-        since=_moment("since", since, time.min),
-        until=_moment("until", until, time.max),
-        as_of=_moment("as_of", as_of, time.max),
-        where=Filter.parse(where),
+        budget=arguments.get("budget"),
+        limit=arguments.get("limit"),
+        min_relevance=arguments.get("min_relevance"),
+        since=read_moment("since", arguments.get("since"), now),
+        until=read_moment("until", arguments.get("until"), now, end=True),
+        as_of=read_moment("as_of", arguments.get("as_of"), now, end=True),
+        where=Filter.parse(arguments.get("where")),
     )
 
 
-def _moment(name: str, value: datetime | date | None, time_of_day: time) -> datetime | None:
+def list_options(now: datetime, arguments: ListArguments) -> Listing:
+    """Return the options of a list. Days are read in the time zone of ``now``.
+
+    Raises SettingsError for a value out of range or an unknown argument.
+    """
+    _check_names("list", arguments, ListArguments)
+    limit, after = arguments.get("limit"), arguments.get("after")
+    search = arguments.get("search", "")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise SettingsError(f"the limit must be at least 1, not {limit!r}")
+    if after is not None and type(after) is not int:
+        raise SettingsError(f"after must be the id of the last one seen, not {after!r}")
+    if not isinstance(cast("object", search), str):
+        raise SettingsError(f"search must be words in a string, not {search!r}")
+    return Listing(
+        limit=limit,
+        after=after,
+        newest_first=bool(arguments.get("newest_first")),
+        search=search,
+        since=read_moment("since", arguments.get("since"), now),
+        until=read_moment("until", arguments.get("until"), now, end=True),
+        where=Filter.parse(arguments.get("where")),
+    )
+
+
+def _check_names(what: str, arguments: Mapping[str, object], known: type) -> None:
+    names = known.__annotations__
+    if unknown := sorted(set(arguments) - set(names)):
+        raise TypeError(f"{what}() takes no argument {unknown[0]!r}; it takes {', '.join(names)}")
+
+
+_AGO = re.compile(r"(\d{1,4}) (day|week|month|year)s? ago")
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def read_moment(
+    name: str, value: Moment | None, now: datetime, *, end: bool = False
+) -> datetime | None:
+    """Return the moment that a caller named, aware.
+
+    A day is its first moment or, with ``end``, its last, in the time zone of ``now``. In words it
+    is ``2024-05-01``, ``2024-05-01T18:00``, ``today``, ``yesterday`` or ``3 weeks ago`` (a month
+    has 30 days, a year 365).
+
+    Raises SettingsError, which names the argument.
+    """
+    if isinstance(value, str):
+        value = _read_words(name, value, now)
     if value is None or isinstance(value, datetime):
         return value
     if not isinstance(cast("object", value), date):
-        raise SettingsError(f"{name} must be a date or a datetime, not {value!r}")
-    return datetime.combine(value, time_of_day, UTC)
+        raise SettingsError(f"{name} must be a date, a datetime or its words, not {value!r}")
+    return datetime.combine(value, time.max if end else time.min, now.tzinfo)
+
+
+def _read_words(name: str, words: str, now: datetime) -> datetime | date:
+    plain = words.strip().casefold()
+    if plain in ("today", "yesterday"):
+        return now.date() - timedelta(days=plain == "yesterday")
+    with suppress(ValueError, OverflowError):
+        if match := _AGO.fullmatch(plain):
+            return now.date() - timedelta(days=int(match[1]) * _DAYS[match[2]])
+        return date.fromisoformat(plain)
+    try:
+        moment = datetime.fromisoformat(words.strip())
+    except ValueError:
+        raise SettingsError(
+            f"{name} ({words!r}) is not a date; write it as 2024-05-01, 2024-05-01T18:00, "
+            "yesterday or 3 weeks ago"
+        ) from None
+    return moment if moment.utcoffset() is not None else moment.replace(tzinfo=now.tzinfo)

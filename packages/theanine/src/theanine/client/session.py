@@ -11,7 +11,7 @@ from typing import Self, TypeVar, Unpack, cast
 import anyio
 
 from theanine.client.engine import Engine
-from theanine.client.options import RecallArguments, RememberWhen, recall_options
+from theanine.client.options import RecallArguments, RememberWhen
 from theanine.errors import BadInput, Stale
 from theanine.messages import read_messages, write_messages
 from theanine.methods.base import RecallOptions, Reply
@@ -276,9 +276,8 @@ class AsyncLiveSession:
 
         For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model.
         """
-        recollection = await self._engine.recall(
-            await self.turns(), self._scope, recall_options(**options)
-        )
+        bounds = await self._engine.recall_options(self._scope, options)
+        recollection = await self._engine.recall(await self.turns(), self._scope, bounds)
         self._recalled = _ids(recollection)
         return recollection
 
@@ -295,7 +294,7 @@ class AsyncLiveSession:
         """
         if at is not None:  # before a model call is paid for
             check_time(at, "the reply's time")
-        bounds = recall_options(**options)
+        bounds = await self._engine.recall_options(self._scope, options)
         for _ in range(MAX_REPLIES - 1):
             with suppress(Stale):
                 return await self._reply(at, bounds)

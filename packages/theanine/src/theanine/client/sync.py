@@ -75,6 +75,7 @@ class _Operations(_Sync):
     start_remembering = _call(ScopedOperations.start_remembering)
     estimate = _run(ScopedOperations.estimate)
     rebuild = _run(ScopedOperations.rebuild)
+    expire = _run(ScopedOperations.expire)
     pending = _run(ScopedOperations.pending)
     costs = _run(ScopedOperations.costs)
     export = _iterate(ScopedOperations.export)
@@ -145,6 +146,14 @@ class UserMemory(_Handle, _Operations):
     links = _run(AsyncUserMemory.links)
     timelines = _run(AsyncUserMemory.timelines)
     warm_up = _run(AsyncUserMemory.warm_up)
+    get = _run(AsyncUserMemory.get)
+    history = _run(AsyncUserMemory.history)
+    correct = _run(AsyncUserMemory.correct)
+    pin = _run(AsyncUserMemory.pin)
+    unpin = _run(AsyncUserMemory.unpin)
+    settings = _run(AsyncUserMemory.settings)
+    set_time_zone = _run(AsyncUserMemory.set_time_zone)
+    set_retention = _run(AsyncUserMemory.set_retention)
     forget = _run(AsyncUserMemory.forget)
 
 
@@ -184,6 +193,8 @@ class Client(_Operations):
         """Return the handle of one user. Raises BadInput for a name that can't be stored."""
         return UserMemory(self.inner.user(user, agent=agent, tenant=tenant), self)
 
+    retention = _run(AsyncClient.retention)
+    set_retention = _run(AsyncClient.set_retention)
     users = _run(AsyncClient.users)
     check = _run(AsyncClient.check)
     restore = _run(AsyncClient.restore)

@@ -9,29 +9,23 @@ from typing import Any, Unpack, cast
 
 from theanine.client.background import Remembering
 from theanine.client.engine import Engine
-from theanine.client.options import RecallArguments, recall_options
+from theanine.client.options import RecallArguments
+from theanine.client.records import RecordOperations
 from theanine.client.session import AddReport, AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
-from theanine.errors import BadInput, NotFound
+from theanine.errors import BadInput
 from theanine.methods.base import Reply
-from theanine.methods.theanine.method import longest_timelines
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 from theanine.remembering.remember import Progress, RememberReport
 from theanine.store.validate import check_scope
 from theanine.store.values import CostLine, ForgetReport, Logged, Pending
 from theanine.types import (
     History,
-    Link,
-    Mark,
-    Memory,
     Message,
     Metadata,
     Recollection,
     Scope,
-    Session,
-    Timeline,
     Transcript,
-    Turn,
     Utterance,
 )
 
@@ -115,6 +109,13 @@ class ScopedOperations:
         rebuilder = self._engine.rebuilder(again=again)
         return await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
 
+    async def expire(self) -> list[ForgetReport]:
+        """Forget the turns and memories that are older than their retention; one report a user.
+
+        :meth:`remember` does so too, though up to an hour later.
+        """
+        return await self._engine.expire(self._scope)
+
     async def pending(self) -> list[Pending]:
         """Return the sessions that have ended and are not remembered yet."""
         return await self._engine.store.pending(self._engine.method.name, self._scope)
@@ -128,7 +129,7 @@ class ScopedOperations:
         return self._engine.store.export(self._scope)
 
 
-class AsyncUserMemory(ScopedOperations):
+class AsyncUserMemory(ScopedOperations, RecordOperations):
     """What is stored for one user (of one agent and tenant), and all that can be done with it.
 
     Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
@@ -195,8 +196,9 @@ class AsyncUserMemory(ScopedOperations):
                 - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
                 - ``limit``: maximum number of parts, the best ones;
                 - ``min_relevance``: least relevance, 0 to 1; the default is the method's;
-                - ``since``, ``until``: only what was said at or after, and at or before; a date is
-                  the whole day in UTC;
+                - ``since``, ``until``: only what was said at or after, and at or before; a day,
+                  also as ``"2024-05-01"`` or ``"3 weeks ago"``, is read in the user's time zone
+                  or, if none is set, in UTC;
                 - ``as_of``: what was known then: nothing said later, and no change made later;
                 - ``where``: only turns and memories with such metadata, such as
                   ``{"channel": "web"}``; see :mod:`theanine.filters`.
@@ -207,7 +209,9 @@ class AsyncUserMemory(ScopedOperations):
             SettingsError: an option is out of range, or the method has no relevance to compare.
         """
         return await self._engine.recall(
-            self._dialogue(dialogue), self.scope, recall_options(**options)
+            self._dialogue(dialogue),
+            self.scope,
+            await self._engine.recall_options(self.scope, options),
         )
 
     async def reply(
@@ -225,7 +229,7 @@ class AsyncUserMemory(ScopedOperations):
             self._dialogue(dialogue),
             self.scope,
             speaker or assistant_name(self.scope),
-            recall_options(**options),
+            await self._engine.recall_options(self.scope, options),
         )
         return reply
 
@@ -266,47 +270,6 @@ class AsyncUserMemory(ScopedOperations):
             )
         return dialogue
 
-    # inspection
-
-    async def sessions(self) -> list[Session]:
-        """Return the sessions in time order."""
-        await self._engine.require(self.scope)
-        return await self._engine.store.sessions(self.scope, self._engine.method.name)
-
-    async def turns(
-        self, *, session: int | None = None, ids: Sequence[int] | None = None
-    ) -> list[Turn]:
-        """Return the turns in the order of their ids: all, one session's, or those of ``ids``."""
-        await self._engine.require(self.scope)
-        return await self._engine.store.turns(self.scope, session=session, ids=ids)
-
-    async def memories(self) -> list[Memory]:
-        """Return the memories in the order of their ids."""
-        await self._engine.require(self.scope)
-        return await self._engine.store.memories(self.scope, method=self._engine.method.name)
-
-    async def marks(self) -> list[Mark]:
-        """Return the marks of memories that no longer hold, in the order of their ids."""
-        await self._engine.require(self.scope)
-        return await self._engine.store.marks(self.scope, method=self._engine.method.name)
-
-    async def links(self) -> list[Link]:
-        """Return the links between memories."""
-        await self._engine.require(self.scope)
-        return await self._engine.store.links(self.scope, method=self._engine.method.name)
-
-    async def timelines(self, memory: int | None = None) -> list[Timeline]:
-        """Return the longest timeline to each memory that has no newer link.
-
-        With ``memory``, only timelines of the memories linked with that one, directly or not.
-        Raises NotFound for an unknown memory as well.
-        """
-        await self._engine.require(self.scope)
-        context = await self._engine.context(self.scope)
-        if memory is not None and memory not in context.index:
-            raise NotFound(f"{self.scope} has no memory {memory}; `theanine memories` lists them")
-        return longest_timelines(context, memory)
-
     # maintenance
 
     async def warm_up(self) -> None:
@@ -316,15 +279,6 @@ class AsyncUserMemory(ScopedOperations):
         """
         await self._engine.require(self.scope)
         await self._engine.warm_up(self.scope)
-
-    async def forget(
-        self, *, session: int | None = None, memory: int | None = None
-    ) -> ForgetReport:
-        """Erase the user, or one session or memory, from every file of the store.
-
-        Raises NotFound.
-        """
-        return await self._engine.store.forget(self.scope, session=session, memory=memory)
 
 
 def _batches(transcripts: Iterable[Transcript]) -> Iterator[list[Transcript]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from random import Random
 from typing import Protocol
 
+from theanine.clock import load_zone
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import SettingsError
 from theanine.filters import NO_FILTER, Filter
@@ -19,6 +20,7 @@ from theanine.types import (
     LOCAL_MODEL,
     SPOKEN,
     ImportedMemory,
+    Memory,
     MemoryBatch,
     Recollection,
     Role,
@@ -84,6 +86,7 @@ class Context:
         rng: the only source of randomness.
         options: what this recall may return.
         reranking: reorders search results; None keeps their order.
+        pinned: memories that are in the recollection anyway.
         query_vectors: vectors of the queries embedded so far, by text.
         current: ids of the dialogue's turns that are in the log, of tools as well: they are in the
             prompt anyway.
@@ -96,6 +99,7 @@ class Context:
     rng: Random
     options: RecallOptions = RecallOptions()
     reranking: RerankConfig | None = None
+    pinned: tuple[Memory, ...] = ()
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
     current: frozenset[int] = frozenset()
 
@@ -109,9 +113,14 @@ class Context:
         return default if self.options.budget is None else self.options.budget
 
     def asked_at(self, dialogue: Sequence[Utterance]) -> datetime:
-        """Return the time of the dialogue's last turn, or ``as_of`` if that is earlier."""
+        """Return the time of the dialogue's last turn, or ``as_of`` if that is earlier.
+
+        It is in the user's time zone, if one is set.
+        """
         at, as_of = dialogue[-1].at, self.options.as_of
-        return at if as_of is None else min(at, as_of)
+        at = at if as_of is None else min(at, as_of)
+        zone = self.index.state.time_zone
+        return at.astimezone(load_zone(zone)) if zone else at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from theanine.store.base import Store
 from theanine.store.values import ScopeVersion, stored_vectors
 from theanine.types import (
     LOCAL_MODEL,
+    PIN_KINDS,
     SPOKEN,
     Link,
     Mark,
@@ -67,6 +68,7 @@ class ScopeIndex:
         graph: the links between them.
         sessions: by number.
         marks: the latest mark of each memory that is no longer live, by memory id.
+        pins: the mark of each pinned memory, by memory id, in the order of pinning.
         approximate: search for scopes too large for exact search.
         turn_metadata: metadata of the turns that :meth:`read_turn_metadata` has read.
     """
@@ -85,6 +87,7 @@ class ScopeIndex:
         self.graph = Graph()
         self.sessions: dict[int, Session] = {}
         self.marks: dict[int, Mark] = {}
+        self.pins: dict[int, Mark] = {}
         self._store = store
         self._lazy_ranking = Ranking(ranking)
         self.approximate = ApproximateSearch(self._lazy_ranking)
@@ -118,10 +121,6 @@ class ScopeIndex:
         for after in range(self._read_memories, state.memories, BATCH):
             await self._read_batch(after, min(after + BATCH, state.memories))
         self._read_memories = state.memories
-        if state.marks > self._read_marks:
-            marks = await self._store.marks(self.scope, method=self.method, after=self._read_marks)
-            self.marks.update({mark.memory: mark for mark in marks})
-            self._read_marks = state.marks
         self.state = state
 
     def add_committed(
@@ -148,9 +147,23 @@ class ScopeIndex:
                 )
             )
 
+    async def read_marks(self, state: ScopeVersion) -> None:
+        """Read the marks up to ``state``."""
+        if state.marks <= self._read_marks:
+            return
+        marks = await self._store.marks(self.scope, method=self.method, after=self._read_marks)
+        for mark in marks:
+            if mark.kind in PIN_KINDS:
+                self.pins.pop(mark.memory, None)
+            if mark.kind == "pinned":
+                self.pins[mark.memory] = mark
+            elif mark.kind != "unpinned":
+                self.marks[mark.memory] = mark
+        self._read_marks = state.marks
+
     def has_read(self, state: ScopeVersion) -> bool:
-        """Whether all memories and marks of a state were read."""
-        return (self._read_memories, self._read_marks) == (state.memories, state.marks)
+        """Whether all memories of a state were read."""
+        return self._read_memories == state.memories
 
     def add_sessions(self, sessions: Iterable[Session]) -> None:
         """Add sessions or replace known ones by their new state."""
@@ -277,6 +290,27 @@ class ScopeIndex:
         """Return the mask of the memories whose metadata matches a filter."""
         return self._metadata.mask(self._ids.values, where)
 
+    @property
+    def corrected(self) -> dict[int, int | None]:
+        """The memories that the caller corrected, and those that replace them."""
+        return {m: mark.by for m, mark in self.marks.items() if mark.kind == "corrected"}
+
+    def _without_corrected(self, among: Mask | None) -> Mask | None:
+        """Return a mask without the memories that the caller corrected."""
+        corrected = [self._positions[memory] for memory in self.corrected if memory in self]
+        if corrected:
+            among = np.ones(len(self), bool) if among is None else among.copy()
+            among[corrected] = False
+        return among
+
+    async def read_memories(self, ids: Iterable[int]) -> list[Memory]:
+        """Return memories by id, in order of id, also where the index has read none."""
+        wanted = set(ids)
+        missing = [memory for memory in wanted if memory not in self]
+        stored = await self._store.memories(self.scope, ids=missing) if missing else []
+        memories = [self[memory] for memory in wanted.difference(missing)] + stored
+        return sorted(memories, key=lambda memory: memory.id)
+
     def kind_mask(self, *kinds: str) -> Mask:
         """Return the mask of the memories of any of these kinds."""
         codes = [self._kind_codes[kind] for kind in kinds if kind in self._kind_codes]
@@ -312,10 +346,13 @@ class ScopeIndex:
     ) -> list[tuple[Memory, float]]:
         """Return the ``k`` best memories with their scores, best first.
 
+        What the caller corrected is not found.
+
         Args:
             among: mask of the memories to search, ``(memories,)``.
         """
         self._check_mask(among)
+        among = self._without_corrected(among)
         if not self.memories:
             return []
         if mode == "dense":
@@ -529,6 +566,7 @@ class ScopeCache:
             )
         if memories and not index.has_read(state):
             await index.extend(state)
+        await index.read_marks(state)
         index.state = state
         if len(index) > index.ranking_config.exact_upto:
             index.index_texts()

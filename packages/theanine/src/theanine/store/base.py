@@ -11,9 +11,11 @@ from theanine.store.values import (
     CostLine,
     ForgetReport,
     JournalEntry,
+    Listing,
     Logged,
     Pending,
     ScopeVersion,
+    UserSettings,
 )
 from theanine.types import (
     ImportedMemory,
@@ -200,6 +202,22 @@ class Store(Protocol):
         Without ``ids``, only those numbered above ``after`` and up to ``upto``. The ``content`` of
         messages, which can be large, is read on request only.
         """
+        ...
+
+    async def list_sessions(self, scope: Scope, listing: Listing, method: str) -> list[Session]:
+        """Return a page of sessions, by number; words are searched in their turns."""
+        ...
+
+    async def list_turns(
+        self, scope: Scope, listing: Listing, *, session: int | None = None
+    ) -> list[Turn]:
+        """Return a page of turns, by number; of one session, if it is named."""
+        ...
+
+    async def list_memories(
+        self, scope: Scope, listing: Listing, method: str, *, pinned: bool | None = None
+    ) -> list[Memory]:
+        """Return a page of a method's memories, by number; pinned or unpinned ones, if named."""
         ...
 
     async def turn_metadata(
@@ -432,6 +450,25 @@ class Store(Protocol):
 
         Returns None if there are none. Those without a date stay.
         """
+        ...
+
+    async def settings(self, scope: Scope | None) -> UserSettings:
+        """Return what is set for a scope or, with None, for all of the store."""
+        ...
+
+    async def set_time_zone(self, scope: Scope, name: str | None) -> None:
+        """Set a user's time zone, by its IANA name. Raises SettingsError for an unknown one."""
+        ...
+
+    async def set_retention(self, scope: Scope | None, retention: timedelta | None) -> None:
+        """Set how long the turns of a scope are kept or, with None for it, all of the store's.
+
+        A scope's own setting goes before the store's. Raises SettingsError for less than a minute.
+        """
+        ...
+
+    async def retentions(self, scope: Scope | None = None) -> list[tuple[Scope, timedelta]]:
+        """Return the scopes whose turns expire, and after how long."""
         ...
 
     async def write_sidecar(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theanine.deprecation import renamed_fields
+from theanine.filters import NO_FILTER, Filter
 from theanine.types import Scope, Turn, Usage
 
 
@@ -25,6 +26,7 @@ class ScopeVersion:
         turns: highest turn number that was ever logged.
         marks: highest mark number that was ever committed.
         embedder: name of the active embedder; empty before the first vector.
+        time_zone: IANA name of the user's time zone; empty for none.
     """
 
     scope_id: int = 0
@@ -33,6 +35,43 @@ class ScopeVersion:
     turns: int = 0
     marks: int = 0
     embedder: str = ""
+    time_zone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSettings:
+    """What is set for one user.
+
+    Attributes:
+        time_zone: IANA name of the time zone in which dates are read and shown; None shows each
+            turn's date at its own UTC offset and reads dates in UTC.
+        retention: how long turns and memories are kept, by when they were said; None keeps them.
+    """
+
+    time_zone: str | None = None
+    retention: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Which rows of a list are wanted.
+
+    Attributes:
+        limit: maximum number of rows; None for all.
+        after: the number of the row that they come after; None begins at the start.
+        newest_first: from the highest number down.
+        search: words that each row has, in any case and order.
+        since, until: bounds of when it was said, inclusive; aware.
+        where: what its metadata matches.
+    """
+
+    limit: int | None = None
+    after: int | None = None
+    newest_first: bool = False
+    search: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    where: Filter = NO_FILTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from theanine.embeddings.base import embed_queries
@@ -43,8 +44,14 @@ async def retrieve(
     """Return the ``k`` best memories for the query with their scores, best first.
 
     With ``kinds``, only live memories of these kinds are searched. A configured reranker reorders
-    the best. An empty query gives no memories.
+    the best. An empty query gives no memories. Pinned memories, which are returned anyway, are left
+    out.
     """
+    if context.pinned:
+        pinned = {memory.id for memory in context.pinned}
+        others = replace(context, pinned=())
+        ranked = await retrieve(query, dialogue, k + len(pinned), others, mode, kinds=kinds)
+        return [found for found in ranked if found[0].id not in pinned][:k]
     index = context.index
     if not query or not len(index):
         return []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 from math import inf
+from types import MappingProxyType
 
 from theanine.retrieval.candidates import Candidate, Content, RankedCandidate
 from theanine.retrieval.log_index import LogIndex
@@ -37,6 +38,7 @@ class Line:
         passages: the selected candidates of that owner.
         score, relevance: the highest of a passage.
         repetitions: other turns that say the same.
+        note: what to add to the words: that they were corrected.
         memories: the memories that the line stands for.
     """
 
@@ -47,10 +49,15 @@ class Line:
     relevance: float = 0.0
     repetitions: list[Turn] = field(default_factory=list[Turn])
     memories: list[Memory] = field(default_factory=list[Memory])
+    note: str = ""
 
     @property
     def text(self) -> str:
         """The line without its day."""
+        return self._words + self.note
+
+    @property
+    def _words(self) -> str:
         if isinstance(self.owner, Memory):
             return one_line(self.owner.text)
         if self.passages[0].is_whole and not self.repetitions:
@@ -89,12 +96,15 @@ class _Told:
 
 
 async def select_lines(
-    ranked: Sequence[RankedCandidate], log: LogIndex, budget: int | None
+    ranked: Sequence[RankedCandidate],
+    log: LogIndex,
+    budget: int | None,
+    notes: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Line]:
     """Select candidates, best first, whose lines and days fit the budget.
 
-    A statement whose sources are selected is skipped, and so is what repeats a selected line: that
-    line says how often.
+    ``notes`` are added to the lines of candidates, by their position. A statement whose sources are
+    selected is skipped, and so is what repeats a selected line: that line says how often.
     """
     lines: dict[Turn | Memory, Line] = {}
     told = _Told()
@@ -118,12 +128,15 @@ async def select_lines(
             continue
         line = lines.get(owner) or Line(owner, day_label(owner.at, owner.dated))
         content = candidate.content
-        if isinstance(owner, Turn) and (repeated := told.find_repeated(content, line)):
+        note = notes.get(found.position, "")
+        repeated = None if note else told.find_repeated(content, line)
+        if isinstance(owner, Turn) and repeated:
             if owner not in repeated.repetitions:
                 repeated.repetitions.append(owner)
             continue
         day = (owner.session, line.day)
         cost = candidate.tokens + (_CUT_TOKENS if line.passages else 0)
+        cost += count_tokens(note) if note else 0
         if day not in days:
             cost += heading_tokens(line.day)
         if cost > remaining:
@@ -132,6 +145,7 @@ async def select_lines(
         remaining -= cost
         days.add(day)
         line.passages.append(candidate)
+        line.note = note or line.note
         line.score = max(line.score, found.score)
         line.relevance = max(line.relevance, found.relevance)
         lines[owner] = line
@@ -157,7 +171,7 @@ async def add_memories(lines: Sequence[Line], log: LogIndex, bounds: LogIndex | 
 
 def line_tokens(line: Line) -> int:
     """Return the tokens of a line after a line break."""
-    whole = len(line.passages) == 1 and not line.repetitions
+    whole = len(line.passages) == 1 and not line.repetitions and not line.note
     if whole and line.passages[0].is_whole:
         return line.passages[0].tokens
     return count_tokens(f"\n{line.text}")

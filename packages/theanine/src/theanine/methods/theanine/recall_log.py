@@ -25,6 +25,11 @@ from theanine.methods.theanine.arrange_lines import (
     path_relations,
 )
 from theanine.methods.theanine.config import TheanineConfig
+from theanine.methods.theanine.corrections import (
+    add_corrections,
+    correction_notes,
+    find_corrected,
+)
 from theanine.methods.theanine.recall_lines import Line, add_memories, select_lines
 from theanine.methods.theanine.refine import refine
 from theanine.retrieval.candidates import RankedCandidate, embedded_text
@@ -75,6 +80,9 @@ async def recall_from_log(
     ranked = await without_echoes(ranked, log)
     if config.timelines:
         ranked = await with_changes(ranked, log, bounds)
+    corrected = await find_corrected(context.index, log)
+    if corrected:
+        ranked = await add_corrections(ranked, corrected, log, bounds)
     best = max((found.relevance for found in ranked), default=None)
     floor = options.min_relevance
     if floor is None:  # "Where is it?" has no word by which to judge
@@ -85,8 +93,11 @@ async def recall_from_log(
         return result
     if options.min_relevance is not None:
         ranked = [found for found in ranked if found.relevance >= options.min_relevance]
+    for memory in context.pinned:
+        told = {own.position for own in await log.saying(memory)}
+        ranked = [found for found in ranked if found.position not in told]
     budget = context.token_budget(config.budget)
-    lines = await select_lines(ranked, log, budget)
+    lines = await select_lines(ranked, log, budget, correction_notes(corrected))
     await add_memories(lines, log, bounds)
     graph = bounds.graph if config.timelines else Graph()
     groups = arrange_lines(lines, graph, budget)

@@ -177,6 +177,7 @@ def _drop_empty_sessions(erasure: Erasure, sessions: Collection[int]) -> None:
         erasure.delete(t.mark, t.mark.c.session.in_(numbers))
         erasure.delete(t.remembering, t.remembering.c.session.in_(numbers))
         erasure.delete(t.session, t.session.c.id.in_(numbers))
+        erasure.again.difference_update(numbers)
 
 
 # expiry

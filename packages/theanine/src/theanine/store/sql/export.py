@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isnan
 from typing import Any, cast, get_args
 
@@ -37,6 +37,7 @@ from theanine.store.sql.rows import (
     scope_from_row,
     scope_params,
 )
+from theanine.store.sql.user_settings import load_store_retention, set_retention, set_time_zone
 from theanine.store.sql.vectors import load_active_embedder, require_embedder
 from theanine.store.validate import (
     ROLES,
@@ -136,6 +137,8 @@ _COUNTERS = {
     "mark": "next_mark",
 }
 """The scope's counter that numbers the rows of a type."""
+_SETTINGS = ("time_zone", "retention")
+"""Columns of a scope that are exported where they are set."""
 
 
 # export
@@ -145,13 +148,17 @@ def export_records(db: sa.Connection, scope: Scope | None) -> Iterator[dict[str,
     """Yield a header, then each scope's records by type and number, reading as it goes."""
     newest = db.execute(sa.select(sa.or_(*_FORMAT_3))).scalar()
     format_ = FORMAT if newest else FORMAT - 1
-    yield {"type": "theanine", "format": format_, "method": load_default_method(db)}
+    header = {"type": "theanine", "format": format_, "method": load_default_method(db)}
+    if scope is None and (retention := load_store_retention(db)) is not None:
+        header["retention"] = round(retention.total_seconds())
+    yield header
     query = sa.select(t.scope).order_by(*SCOPE_NAMES)
     for row in db.execute(in_scope(db, query, scope)).all():
         names = scope_params(scope_from_row(row))
         owner = {n: name for n, name in names.items() if n == "user" or name != "default"}
         counters = {name: getattr(row, name) for name in _COUNTERS.values()}
-        yield {"type": "scope", "scope": owner, **counters}
+        own = {name: getattr(row, name) for name in _SETTINGS if getattr(row, name) is not None}
+        yield {"type": "scope", "scope": owner, **counters, **own}
         for type_, table in TABLES.items():
             read = _export_vectors if type_ == "vector" else _export_rows
             for values in read(db, row.id, table):
@@ -412,6 +419,9 @@ def restore_records(db: sa.Connection, records: Sequence[Mapping[str, Any]]) -> 
                 )
             if method := str(record.get("method") or ""):
                 init_default_method(db, _current_method(method))
+            if (seconds := record.get("retention")) and load_store_retention(db) is None:
+                retention = timedelta(seconds=_read_number(seconds, "retention", where))
+                set_retention(db, None, retention)
         elif record.get("type") == "scope":
             new += _restore_scope(db, record, where)
         else:
@@ -434,8 +444,21 @@ def _restore_scope(db: sa.Connection, record: Mapping[str, Any], where: str) -> 
     new = not find_scope(db, scope)
     fields = {"next_mark": 1, **record}  # early exports have no marks
     counters = {name: _read_number(fields.get(name), name, where) for name in _COUNTERS.values()}
-    _raise_counters(db, ensure_scope(db, scope), counters)
+    scope_id = ensure_scope(db, scope)
+    _raise_counters(db, scope_id, counters)
+    if new:
+        _restore_settings(db, scope, record, where)
     return int(new)
+
+
+def _restore_settings(
+    db: sa.Connection, scope: Scope, record: Mapping[str, Any], where: str
+) -> None:
+    if (zone := record.get("time_zone")) is not None:
+        set_time_zone(db, scope, _read_text(zone, "time_zone", where))
+    if (seconds := record.get("retention")) is not None:
+        retention = timedelta(seconds=_read_number(seconds, "retention", where))
+        set_retention(db, scope, retention)
 
 
 def _raise_counters(db: sa.Connection, scope_id: int, counters: Mapping[str, int]) -> None:

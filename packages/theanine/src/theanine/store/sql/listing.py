@@ -2,11 +2,129 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
 import sqlalchemy as sa
 
+from theanine.clock import micros
 from theanine.store.sql import schema as t
-from theanine.store.sql.rows import find_scope, numbered, read_metadata
-from theanine.types import Metadata, Scope
+from theanine.store.sql.memories import load_memories
+from theanine.store.sql.rows import Columns, chunks, find_scope, numbered, read_metadata
+from theanine.store.sql.turns import load_sessions, load_turns
+from theanine.store.values import Listing
+from theanine.types import PIN_KINDS, Memory, Metadata, Scope, Session, Turn
+
+_ROWS = 500  # fetched at a time
+
+
+def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str) -> list[Session]:
+    """Return a page of sessions; one has the words that its turns have together."""
+    scope_id = find_scope(db, scope)
+    session = t.session.c
+    turns = sa.select(t.turn.c.text, t.turn.c.shared).where(t.turn.c.scope == scope_id)
+
+    def words(row: sa.Row[Any]) -> str:
+        rows = db.execute(turns.where(t.turn.c.session == row.id))
+        return " ".join(text for turn in rows for text in turn)
+
+    query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
+    numbers = _select_page(db, query, session.id, session.started_at, listing, words)
+    by_number = {
+        stored.id: stored
+        for some in chunks(numbers)
+        for stored in load_sessions(db, scope, method, ids=some)
+    }
+    return [by_number[number] for number in numbers]
+
+
+def list_turns(
+    db: sa.Connection, scope: Scope, listing: Listing, *, session: int | None = None
+) -> list[Turn]:
+    """Return a page of turns."""
+    turn, owner = t.turn.c, t.session.c
+    of_session = owner.metadata.label("session_metadata")
+    query = (
+        sa.select(turn.id, turn.speaker, turn.text, turn.shared, turn.metadata, of_session)
+        .join(t.session, sa.and_(owner.scope == turn.scope, owner.id == turn.session))
+        .where(turn.scope == find_scope(db, scope))
+    )
+    if session is not None:
+        query = query.where(turn.session == session)
+
+    def words(row: sa.Row[Any]) -> str:
+        return f"{row.speaker} {row.text} {row.shared}"
+
+    numbers = _select_page(db, query, turn.id, turn.at, listing, words)
+    by_number = {stored.id: stored for stored in load_turns(db, scope, ids=numbers)}
+    return [by_number[number] for number in numbers]
+
+
+def list_memories(
+    db: sa.Connection,
+    scope: Scope,
+    listing: Listing,
+    method: str,
+    *,
+    pinned: bool | None = None,
+) -> list[Memory]:
+    """Return a page of a method's memories."""
+    memory = t.memory.c
+    scope_id = find_scope(db, scope)
+    query = sa.select(memory.id, memory.text, memory.speakers, memory.metadata)
+    query = query.where(memory.scope == scope_id, memory.method == method)
+    if pinned is not None:
+        last = (
+            sa.select(sa.func.max(t.mark.c.id))
+            .where(t.mark.c.scope == scope_id, t.mark.c.kind.in_(PIN_KINDS))
+            .group_by(t.mark.c.memory)
+        )
+        pins = sa.select(t.mark.c.memory).where(
+            t.mark.c.scope == scope_id, t.mark.c.kind == "pinned", t.mark.c.id.in_(last)
+        )
+        query = query.where(memory.id.in_(pins) if pinned else memory.id.not_in(pins))
+
+    def words(row: sa.Row[Any]) -> str:
+        return " ".join([*json.loads(row.speakers), row.text])
+
+    numbers = _select_page(db, query, memory.id, memory.at, listing, words)
+    by_number = {stored.id: stored for stored in load_memories(db, scope, ids=numbers)}
+    return [by_number[number] for number in numbers]
+
+
+def _select_page(
+    db: sa.Connection,
+    query: sa.Select[*Columns],
+    number: sa.Column[int],
+    at: sa.Column[int],
+    listing: Listing,
+    words: Callable[[sa.Row[Any]], str],
+) -> list[int]:
+    """Return the numbers of the rows on a page; ``words`` gives the text of a row."""
+    if listing.after is not None:
+        after = listing.after
+        query = query.where(number < after if listing.newest_first else number > after)
+    if listing.since is not None:
+        query = query.where(at >= micros(listing.since))
+    if listing.until is not None:
+        query = query.where(at <= micros(listing.until))
+    query = query.order_by(number.desc() if listing.newest_first else number)
+    wanted = listing.search.casefold().split()
+
+    def matching(rows: Iterable[Any]) -> Iterator[int]:
+        for row in rows:
+            if listing.where and not listing.where.matches(
+                read_metadata(getattr(row, "session_metadata", None), row.metadata)
+            ):
+                continue
+            text = words(row).casefold() if wanted else ""
+            if all(word in text for word in wanted):
+                yield row.id
+
+    with db.execute(query.execution_options(yield_per=_ROWS)) as rows:
+        return list(islice(matching(rows), listing.limit))
 
 
 def load_turn_metadata(

@@ -31,6 +31,7 @@ _SELECT_VERSION = SELECT_SCOPE_ID.add_columns(
     t.scope.c.next_memory,
     t.scope.c.next_turn,
     t.scope.c.next_mark,
+    t.scope.c.time_zone,
     _ACTIVE_EMBEDDER.label("embedder"),
 )
 
@@ -47,6 +48,7 @@ def load_scope_version(db: sa.Connection, scope: Scope) -> ScopeVersion:
         turns=row.next_turn - 1,
         marks=row.next_mark - 1,
         embedder=row.embedder or "",
+        time_zone=row.time_zone or "",
     )
 
 
@@ -117,7 +119,7 @@ def _load(
             id=row.id,
             session=row.session,
             text=row.text,
-            at=local_time(row.at, row.zone),
+            at=local_time(row.at, row.zone, row.time_zone),
             session_ended_at=moment(row.made_at),
             kind=row.kind,
             speakers=tuple(json.loads(row.speakers)),

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import sqlalchemy as sa
 
-from theanine.clock import micros, moment
+from theanine.clock import load_zone, micros, moment
 from theanine.errors import NotFound
 from theanine.store.sql import schema as t
 from theanine.types import ImportedMemory, Metadata, Scalar, Scope, Session, Turn, Utterance
@@ -29,8 +29,13 @@ def offset_minutes(at: datetime) -> int:
     return round((at.utcoffset() or timedelta()).total_seconds() / 60)
 
 
-def local_time(value: int, zone: int) -> datetime:
-    """Return the aware datetime for microseconds since 1970 at a UTC offset in minutes."""
+def local_time(value: int, zone: int, time_zone: str | None = None) -> datetime:
+    """Return the aware datetime for microseconds since 1970.
+
+    It is in the named time zone or, without one, at a UTC offset in minutes.
+    """
+    if time_zone:
+        return moment(value).astimezone(load_zone(time_zone))
     return moment(value).astimezone(timezone(timedelta(minutes=zone)) if zone else UTC)
 
 
@@ -71,6 +76,9 @@ def scope_params(scope: Scope) -> dict[str, str]:
     """Return the columns that identify a scope."""
     return {"tenant": scope.tenant, "agent": scope.agent, "user": scope.user}
 
+
+OWNER = t.scope.alias("owner")
+"""The scope of a row, joined for the user's time zone."""
 
 SCOPE_NAMES = (t.scope.c.tenant, t.scope.c.agent, t.scope.c.user)
 """The columns of which :func:`scope_from_row` makes a scope."""
@@ -129,8 +137,9 @@ def take_numbers(db: sa.Connection, scope_id: int, counter: str, count: int) -> 
 
 
 def require_session(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any]:
-    """Return the session's row. Raises NotFound."""
-    query = sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == session)
+    """Return the session's row, with its user's ``time_zone``. Raises NotFound."""
+    query = sa.select(t.session, OWNER.c.time_zone).join(OWNER, OWNER.c.id == t.session.c.scope)
+    query = query.where(t.session.c.scope == scope_id, t.session.c.id == session)
     row = db.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"no session {session} for this user; see the list of sessions")
@@ -161,8 +170,8 @@ def session_from_row(row: Any) -> Session:
     return Session(
         id=row.id,
         key=row.key,
-        started_at=local_time(row.started_at, zone),
-        ended_at=None if row.ended_at is None else local_time(row.ended_at, zone),
+        started_at=local_time(row.started_at, zone, row.time_zone),
+        ended_at=None if row.ended_at is None else local_time(row.ended_at, zone, row.time_zone),
         dated=bool(row.dated),
         turn_count=row.turn_count or 0,
         remembered_at=None if row.remembered_at is None else moment(row.remembered_at),
@@ -173,13 +182,17 @@ def session_from_row(row: Any) -> Session:
 
 
 def _select_with_session(table: sa.Table) -> sa.Select[Any]:
-    """Select rows of a table, each with ``dated`` (true if it is missing) of its session."""
+    """Select rows of a table, with ``dated`` of their session (true if that is missing).
+
+    They also have ``time_zone`` of their user.
+    """
     session = t.session.c
     same = sa.and_(session.scope == table.c.scope, session.id == table.c.session)
     dated = sa.func.coalesce(session.dated, sa.true()).label("dated")
     # The content of messages can be large: it is read where it is asked for.
     columns = (column for column in table.c if column is not t.turn.c.content)
-    return sa.select(*columns, dated).outerjoin(t.session, same)
+    query = sa.select(*columns, dated, OWNER.c.time_zone).outerjoin(t.session, same)
+    return query.join(OWNER, OWNER.c.id == table.c.scope)
 
 
 SELECT_TURNS = _select_with_session(t.turn).add_columns(
@@ -205,7 +218,7 @@ def turn_from_row(row: Any) -> Turn:
         key=row.key,
         speaker=row.speaker,
         role=row.role,
-        at=local_time(row.at, row.zone),
+        at=local_time(row.at, row.zone, row.time_zone),
         text=row.text,
         attachment=row.shared,
         recalled=tuple(json.loads(row.recalled)) if row.recalled != "[]" else (),
@@ -215,14 +228,20 @@ def turn_from_row(row: Any) -> Turn:
     )
 
 
-def number_turn(utterance: Utterance, session: int, number: int, of_session: Metadata) -> Turn:
+def number_turn(
+    utterance: Utterance,
+    session: int,
+    number: int,
+    of_session: Metadata,
+    time_zone: str | None,
+) -> Turn:
     """Return the utterance as a turn, equal to what :func:`turn_from_row` will read.
 
-    ``of_session`` is the session's metadata.
+    ``of_session`` is the session's metadata, ``time_zone`` the user's.
     """
     values: dict[str, Any] = {
         **values_of(Utterance, utterance),
-        "at": local_time(micros(utterance.at), offset_minutes(utterance.at)),
+        "at": local_time(micros(utterance.at), offset_minutes(utterance.at), time_zone),
         "recalled": tuple(utterance.recalled),
         "notes": dict(utterance.notes),
         "metadata": {**of_session, **utterance.metadata},

@@ -32,6 +32,7 @@ from theanine.store.sql import (
     remembering,
     threads,
     turns,
+    user_settings,
 )
 from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
@@ -191,6 +192,9 @@ class SqlStore:
     sessions = _reading(turns.load_sessions)
     turns_with_recalls = _reading(turns.load_turns_with_recalls)
     turn_metadata = _reading(listing.load_turn_metadata)
+    list_sessions = _reading(listing.list_sessions)
+    list_turns = _reading(listing.list_turns)
+    list_memories = _reading(listing.list_memories)
 
     async def open_session(
         self, scope: Scope, thread: str, at: datetime | None = None
@@ -360,6 +364,10 @@ class SqlStore:
     add_vectors = _writing(vector_rows.add_vectors)
     switch_embedder = _writing(vector_rows.switch_embedder)
     restore = _writing(export_rows.restore_records)
+    settings = _reading(user_settings.load_settings)
+    set_time_zone = _writing(user_settings.set_time_zone)
+    set_retention = _writing(user_settings.set_retention)
+    retentions = _reading(user_settings.load_retentions)
 
     async def export(self, scope: Scope | None = None) -> AsyncIterator[dict[str, Any]]:
         """Yield all records of one state of the database, however long the consumer takes."""

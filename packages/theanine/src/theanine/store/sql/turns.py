@@ -17,6 +17,7 @@ from theanine.store.processes import is_dead, is_local
 from theanine.store.sql import schema as t
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
+    OWNER,
     SCOPE_NAMES,
     SELECT_SCOPE_ID,
     SELECT_TURNS,
@@ -158,7 +159,7 @@ def append_turns(
             keys.add(utterance.key)
     last = load_last_turn(db, row.scope, session)
     check_order(new, None if last is None else local_time(last.at, last.zone), "")
-    inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata))
+    inserted = insert_turns(db, row.scope, session, new, read_metadata(row.metadata), row.time_zone)
     if inserted and last is None:  # a session starts with its first turn, not when it was opened
         started_at = micros(inserted[0].at)
         db.execute(t.session.update().where(*is_session(row)).values(started_at=started_at))
@@ -212,13 +213,19 @@ def insert_turns(
     session: int,
     utterances: Sequence[Utterance],
     of_session: Metadata,
+    time_zone: str | None = None,
 ) -> list[Turn]:
-    """Number and insert utterances of a session with this metadata."""
+    """Number and insert utterances of a session with this metadata; return them as turns.
+
+    Their times are in the user's time zone, if it is given.
+    """
     if not utterances:
         return []
     first = take_numbers(db, scope_id, "next_turn", len(utterances))
     numbered_turns = enumerate(utterances, first)
-    turns = [number_turn(new, session, number, of_session) for number, new in numbered_turns]
+    turns = [
+        number_turn(new, session, number, of_session, time_zone) for number, new in numbered_turns
+    ]
     rows = [
         {
             "scope": scope_id,
@@ -431,12 +438,20 @@ def load_scopes(db: sa.Connection) -> list[Scope]:
 
 
 def load_sessions(
-    db: sa.Connection, scope: Scope, method: str, *, after: int = 0, only: int | None = None
+    db: sa.Connection,
+    scope: Scope,
+    method: str,
+    *,
+    after: int = 0,
+    only: int | None = None,
+    ids: Sequence[int] | None = None,
 ) -> list[Session]:
     """Return sessions in time order, with their turn counts and the method's progress."""
     scope_id = find_scope(db, scope)
 
     def selected(number: sa.Column[int]) -> sa.ColumnElement[bool]:
+        if ids is not None:
+            return number.in_(ids)
         return number > after if only is None else number == only
 
     count = (
@@ -459,10 +474,11 @@ def load_sessions(
         .scalar_subquery()
     )
     query = (
-        sa.select(t.session, count.c.turn_count, zone.label("zone"))
+        sa.select(t.session, count.c.turn_count, zone.label("zone"), OWNER.c.time_zone)
         .add_columns(t.remembering.c.remembered_at, t.remembering.c.failure)
         .outerjoin_from(t.session, count, count.c.session == t.session.c.id)
         .outerjoin(t.remembering, progress)
+        .join(OWNER, OWNER.c.id == t.session.c.scope)
         .where(t.session.c.scope == scope_id, selected(t.session.c.id))
         .order_by(t.session.c.started_at, t.session.c.id)
     )
@@ -479,7 +495,7 @@ def load_orphaned_sessions(
         .scalar_subquery()
     )
     query = (
-        sa.select(*SCOPE_NAMES, t.session, count.label("turn_count"))
+        sa.select(*SCOPE_NAMES, t.scope.c.time_zone, t.session, count.label("turn_count"))
         .add_columns(*(sa.null().label(name) for name in ("zone", "remembered_at", "failure")))
         .join_from(t.scope, t.session, t.session.c.scope == t.scope.c.id)
         .where(t.session.c.ended_at.is_(None), t.session.c.holder != "")

@@ -1,0 +1,216 @@
+"""What is stored for one user, as records: listed, read, corrected, pinned and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Unpack
+
+from theanine.client.engine import Engine
+from theanine.client.options import ListArguments
+from theanine.errors import NotFound
+from theanine.methods.theanine.method import longest_timelines
+from theanine.store.values import ForgetReport, UserSettings
+from theanine.text.attribution import without_attribution
+from theanine.types import (
+    PIN_KINDS,
+    Link,
+    Mark,
+    Memory,
+    Relation,
+    Scope,
+    Session,
+    Timeline,
+    Turn,
+)
+
+
+class RecordOperations:
+    """Operations on the records of one user.
+
+    Lists come in the order of ids, which is that of logging, or the other way round with
+    ``newest_first``. They take:
+
+    - ``limit``: at most so many; ``after``: those that come after the one with this id, to go on
+      where a page has ended;
+    - ``search``: words that each has, in any case and order;
+    - ``since``, ``until``: what was said at or after, and at or before; a day is read in the user's
+      time zone, as ``date(2024, 5, 1)``, ``"2024-05-01"``, ``"yesterday"`` or ``"3 weeks ago"``;
+    - ``where``: what its metadata matches, such as ``{"channel": "web"}``; see
+      :mod:`theanine.filters`.
+
+    While a list is read in pages, what was there at the start comes exactly once.
+    """
+
+    _engine: Engine
+    scope: Scope
+
+    # lists
+
+    async def sessions(self, **options: Unpack[ListArguments]) -> list[Session]:
+        """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
+
+        ``search`` finds sessions whose turns have all the words.
+        """
+        listing = await self._engine.listing(self.scope, options)
+        found = await self._engine.store.list_sessions(
+            self.scope, listing, self._engine.method.name
+        )
+        if listing.limit is None and listing.after is None and not listing.newest_first:
+            found.sort(key=lambda session: session.order)
+        return found
+
+    async def turns(
+        self,
+        *,
+        session: int | None = None,
+        ids: Sequence[int] | None = None,
+        **options: Unpack[ListArguments],
+    ) -> list[Turn]:
+        """Return turns: all, one session's, or those of ``ids``."""
+        listing = await self._engine.listing(self.scope, options)
+        store = self._engine.store
+        if ids is None and options:
+            return await store.list_turns(self.scope, listing, session=session)
+        if options:
+            raise TypeError("turns() takes ids or options of a list, not both")
+        return await store.turns(self.scope, session=session, ids=ids)
+
+    async def memories(
+        self, *, pinned: bool | None = None, **options: Unpack[ListArguments]
+    ) -> list[Memory]:
+        """Return memories: all, or only those that are ``pinned``, or not."""
+        listing = await self._engine.listing(self.scope, options)
+        method = self._engine.method.name
+        if pinned is None and not options:
+            return await self._engine.store.memories(self.scope, method=method)
+        return await self._engine.store.list_memories(self.scope, listing, method, pinned=pinned)
+
+    async def marks(self) -> list[Mark]:
+        """Return the marks of memories that are not in effect, in the order of their ids."""
+        await self._engine.require(self.scope)
+        marks = await self._engine.store.marks(self.scope, method=self._engine.method.name)
+        return [mark for mark in marks if mark.kind not in PIN_KINDS]
+
+    async def links(self) -> list[Link]:
+        """Return the links between memories."""
+        await self._engine.require(self.scope)
+        return await self._engine.store.links(self.scope, method=self._engine.method.name)
+
+    async def timelines(self, memory: int | None = None) -> list[Timeline]:
+        """Return the longest timeline to each memory that has no newer link.
+
+        With ``memory``, only timelines of the memories linked with that one, directly or not.
+        Raises NotFound for an unknown memory as well.
+        """
+        await self._engine.require(self.scope)
+        context = await self._engine.context(self.scope)
+        if memory is not None and memory not in context.index:
+            raise self._unknown(memory)
+        return longest_timelines(context, memory)
+
+    # one memory
+
+    async def get(self, memory: int) -> Memory:
+        """Return the memory with this id. Raises NotFound."""
+        await self._engine.require(self.scope)
+        found = await self._engine.store.memories(self.scope, ids=[memory])
+        if not found:
+            raise self._unknown(memory)
+        return found[0]
+
+    async def history(self, memory: int) -> list[Memory]:
+        """Return what the memory was before and what it became, with itself, oldest first.
+
+        These are the memories that changes and corrections join with it, directly or not. Raises
+        NotFound.
+        """
+        known = await self.get(memory)
+        store = self._engine.store
+        changes = [
+            (link.older, link.newer)
+            for link in await store.links(self.scope, method=known.method)
+            if link.relation is Relation.CHANGED
+        ]
+        changes += [
+            (mark.memory, mark.by)
+            for mark in await store.marks(self.scope, method=known.method)
+            if mark.by is not None
+        ]
+        versions, last = {memory}, set[int]()
+        while versions != last:
+            last = set(versions)
+            versions |= {number for pair in changes if not last.isdisjoint(pair) for number in pair}
+        found = await store.memories(self.scope, ids=sorted(versions))
+        return sorted(found, key=lambda version: version.order)
+
+    async def correct(self, memory: int, text: str) -> Memory:
+        """Replace what a memory says, and return the new one. Nothing is lost of the old one.
+
+        The correction is logged as a turn of the user, in a session of its own. The old memory
+        stays, marked as corrected and linked as changed: recall returns the new one, and where it
+        quotes the old words, with a note that they were corrected.
+
+        Raises NotFound, and BadInput for an empty text or a memory that was corrected before.
+        """
+        embedder = self._engine.embedder
+        [vector] = await embedder.embed([without_attribution(text)])
+        return await self._engine.store.correct_memory(
+            self.scope, memory, text, vector, embedder=embedder.name, at=self._engine.clock()
+        )
+
+    async def pin(self, memory: int) -> bool:
+        """Have a memory in every recollection, as far as its budget goes; False if it was pinned.
+
+        Bounds and filters of a recall hold for it too. Raises NotFound, and BadInput for a memory
+        that was corrected.
+        """
+        return await self._engine.store.set_pin(self.scope, memory, True)
+
+    async def unpin(self, memory: int) -> bool:
+        """Take the pin off a memory; False if it was not pinned. Raises NotFound."""
+        return await self._engine.store.set_pin(self.scope, memory, False)
+
+    def _unknown(self, memory: int) -> NotFound:
+        return NotFound(f"{self.scope} has no memory {memory}; `theanine memories` lists them")
+
+    # settings and forgetting
+
+    async def settings(self) -> UserSettings:
+        """Return what is set for this user."""
+        return await self._engine.store.settings(self.scope)
+
+    async def set_time_zone(self, name: str | None) -> None:
+        """Set the user's time zone by its IANA name, such as ``Europe/Zagreb``; None unsets it.
+
+        Dates in recollections, days in options such as ``since``, and words like "yesterday" in
+        questions are then read in it. Raises SettingsError for an unknown name.
+        """
+        await self._engine.store.set_time_zone(self.scope, name)
+
+    async def set_retention(self, retention: timedelta | None) -> None:
+        """Set how long this user's turns and memories are kept; None leaves it to the store.
+
+        What is older is forgotten by the next ``remember`` or ``expire``. Raises SettingsError for
+        less than a minute.
+        """
+        await self._engine.store.set_retention(self.scope, retention)
+
+    async def forget(
+        self,
+        *,
+        session: int | None = None,
+        memory: int | None = None,
+        turn: int | None = None,
+        keep_turns: bool = False,
+    ) -> ForgetReport:
+        """Erase the user, or one session, turn or memory, from every file of the store.
+
+        All that was made from it goes as well. A memory goes with the turns that support it and no
+        other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+
+        Raises NotFound.
+        """
+        return await self._engine.store.forget(
+            self.scope, session=session, memory=memory, turn=turn, keep_turns=keep_turns
+        )

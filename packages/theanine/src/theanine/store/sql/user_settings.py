@@ -1,0 +1,83 @@
+"""What is set for a user or for the store: the time zone, and how long turns are kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from theanine.clock import load_zone
+from theanine.errors import SettingsError
+from theanine.store.sql import schema as t
+from theanine.store.sql.rows import (
+    SCOPE_NAMES,
+    SELECT_SCOPE_ID,
+    ensure_scope,
+    in_scope,
+    insert_rows,
+    invalidate_scope,
+    scope_from_row,
+    scope_params,
+)
+from theanine.store.validate import check_scope
+from theanine.store.values import UserSettings
+from theanine.types import Scope
+
+_RETENTION = "retention"  # name of the store's setting
+MIN_RETENTION = timedelta(minutes=1)
+
+
+def load_settings(db: sa.Connection, scope: Scope | None) -> UserSettings:
+    """Return the settings of a scope, or those of the store."""
+    if scope is None:
+        return UserSettings(retention=load_store_retention(db))
+    query = SELECT_SCOPE_ID.add_columns(t.scope.c.time_zone, t.scope.c.retention)
+    row = db.execute(query, scope_params(scope)).one_or_none()
+    if row is None:
+        return UserSettings()
+    return UserSettings(
+        time_zone=row.time_zone,
+        retention=None if row.retention is None else timedelta(seconds=row.retention),
+    )
+
+
+def set_time_zone(db: sa.Connection, scope: Scope, name: str | None) -> None:
+    """Set or unset a user's time zone."""
+    check_scope(scope)
+    if name is not None:
+        load_zone(name)
+    scope_id = ensure_scope(db, scope)
+    db.execute(t.scope.update().where(t.scope.c.id == scope_id).values(time_zone=name))
+    invalidate_scope(db, scope_id)  # caches hold the times of turns
+
+
+def set_retention(db: sa.Connection, scope: Scope | None, retention: timedelta | None) -> None:
+    """Set or unset how long a scope's turns are kept, or all turns of the store."""
+    if retention is not None and retention < MIN_RETENTION:
+        raise SettingsError(f"the retention must be at least a minute, not {retention}")
+    seconds = None if retention is None else round(retention.total_seconds())
+    if scope is not None:
+        check_scope(scope)
+        scope_id = ensure_scope(db, scope)
+        db.execute(t.scope.update().where(t.scope.c.id == scope_id).values(retention=seconds))
+        return
+    db.execute(t.setting.delete().where(t.setting.c.name == _RETENTION))
+    if seconds is not None:
+        insert_rows(db, t.setting, [{"name": _RETENTION, "value": str(seconds)}])
+
+
+def load_store_retention(db: sa.Connection) -> timedelta | None:
+    """Return how long turns are kept for which their user has no own setting."""
+    query = sa.select(t.setting.c.value).where(t.setting.c.name == _RETENTION)
+    seconds = db.execute(query).scalar()
+    return None if seconds is None else timedelta(seconds=int(seconds))
+
+
+def load_retentions(db: sa.Connection, scope: Scope | None = None) -> list[tuple[Scope, timedelta]]:
+    """Return the scopes, or the one, whose turns expire, and after how long."""
+    default = load_store_retention(db)
+    seconds = None if default is None else round(default.total_seconds())
+    own = sa.func.coalesce(t.scope.c.retention, seconds).label("seconds")
+    query = sa.select(*SCOPE_NAMES, own).where(own.is_not(None)).order_by(t.scope.c.id)
+    rows = db.execute(in_scope(db, query, scope))
+    return [(scope_from_row(row), timedelta(seconds=row.seconds)) for row in rows]
