@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
@@ -206,6 +208,67 @@ def _mail(folder: Path, said: Sequence[Said]) -> Path:
     return file
 
 
+SESSION_ID = "3f2a0000-0000-4000-8000-000000000001"
+
+
+def _claude_code(folder: Path, said: Sequence[Said]) -> Path:
+    lines: list[Json] = [{"type": "summary", "summary": "Ferry", "leafUuid": "m0"}]
+    for i, each in enumerate(said):
+        content: object = [{"type": "text", "text": each.text}] if i % 2 else each.text
+        lines.append(
+            {
+                "type": each.side,
+                "uuid": f"m{i}",
+                "sessionId": SESSION_ID,
+                "timestamp": each.iso,
+                "cwd": "/home/ana/boats",
+                "isSidechain": False,
+                "message": dict[str, object](role=each.side, content=content),
+            }
+        )
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return save(folder, f"projects/-home-ana-boats/{SESSION_ID}.jsonl", text).parents[1]
+
+
+def _codex(folder: Path, said: Sequence[Said]) -> Path:
+    meta: Json = {"id": "s-1", "cwd": "/home/ana/boats", "timestamp": START.isoformat()}
+    first: Json = {"timestamp": START.isoformat(), "type": "session_meta", "payload": meta}
+    lines = [first]
+    for each in said:
+        kind = {"user": "input_text", "assistant": "output_text"}[each.side]
+        content: list[Json] = [{"type": kind, "text": each.text}]
+        item: Json = {"type": "message", "role": each.side, "content": content}
+        event: Json = {"type": f"{each.side}_message", "message": each.text}
+        lines += [
+            {"timestamp": each.iso, "type": "event_msg", "payload": event},
+            {"timestamp": each.iso, "type": "response_item", "payload": item},
+        ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return save(folder, "sessions/2024/05/08/rollout-2024-05-08T13-56-00-s-1.jsonl", text)
+
+
+def _cursor(folder: Path, said: Sequence[Said]) -> Path:
+    headers = [{"bubbleId": f"b{i}"} for i in range(len(said))]
+    rows: dict[str, Json] = {
+        "composerData:c-1": {
+            "name": "Ferry",
+            "createdAt": START.timestamp() * 1000,
+            "fullConversationHeadersOnly": headers,
+        }
+    }
+    for i, each in enumerate(said):
+        number = {"user": 1, "assistant": 2}[each.side]
+        rows[f"bubbleId:c-1:b{i}"] = {"type": number, "text": each.text, "createdAt": each.iso}
+    file = folder / "state.vscdb"
+    file.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        values = [(key, json.dumps(value)) for key, value in rows.items()]
+        db.executemany("INSERT INTO cursorDiskKV VALUES (?, ?)", values)
+        db.commit()
+    return file
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -217,5 +280,8 @@ WRITERS: Mapping[str, Writer] = {
     "telegram": _telegram,
     "slack": _slack,
     "mail": _mail,
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "cursor": _cursor,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

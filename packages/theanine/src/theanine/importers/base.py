@@ -69,6 +69,7 @@ class Intake:
         folder: the folder or archive that it is from, or None.
         first: the first JSON object in it (of a list: its first item), or empty; of a large one
             only its beginning.
+        ahead: the first JSON objects of a source of kind ``lines``.
         lines: the first lines of a plain text that aren't blank.
         seen: ids that were read from any file of the same import; for formats that repeat turns.
         notes: oddities of the history that is being read, counted.
@@ -81,6 +82,7 @@ class Intake:
     format: str = ""
     folder: Folder | None = None
     first: Mapping[str, object] = field(default_factory=dict[str, object])
+    ahead: Sequence[Mapping[str, object]] = ()
     lines: Sequence[str] = ()
     seen: set[str] = field(default_factory=set[str])
     notes: Counter[str] = field(default_factory=Counter[str])
@@ -195,7 +197,8 @@ class SessionBuilder:
 
     def __init__(self, key: str, notes: Counter[str], **metadata: str) -> None:
         self.key = key
-        self.metadata = {name: value[:_MAX_METADATA] for name, value in metadata.items() if value}
+        self.metadata: dict[str, str] = {}
+        self.describe(**metadata)
         self.turns: list[Utterance] = []
         self.memories: list[ImportedMemory] = []
         self._notes = notes
@@ -233,6 +236,10 @@ class SessionBuilder:
             )
         self.turns.append(turn if turn.key else replace(turn, key=key))
         self._by_key[key] = self.turns[-1]
+
+    def describe(self, **metadata: str) -> None:
+        """Set metadata of the session; long values are cut, and empty ones say nothing."""
+        self.metadata |= {name: text[:_MAX_METADATA] for name, text in metadata.items() if text}
 
     def append(self, turn: Utterance, where: str) -> None:
         """Add a turn as :meth:`add`, but move and count one that is older than the turn before."""

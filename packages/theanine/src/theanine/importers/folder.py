@@ -45,6 +45,10 @@ class Folder(ABC):
     def open(self, name: str) -> AbstractContextManager[Source]:
         """Open a file. Raises BadInput if it can't be read."""
 
+    @abstractmethod
+    def modified(self, name: str) -> datetime:
+        """Return when a file was last changed, aware; files without a time count as oldest."""
+
     def select(self, *patterns: str) -> list[str]:
         """Return the files whose path or name matches one of the patterns; ``*`` matches ``/``."""
         return [
@@ -79,6 +83,9 @@ class Directory(Folder):
         with opened(self._root / name) as source:
             source.name = name
             yield source
+
+    def modified(self, name: str) -> datetime:
+        return datetime.fromtimestamp((self._root / name).stat().st_mtime, UTC)
 
 
 class Zip(Folder):
@@ -121,6 +128,9 @@ class Zip(Folder):
         with stream:
             raw = io.BufferedReader(_Member(cast("BinaryIO", stream), where), 1 << 16)
             yield Source(raw, name, modified=_modified(member))
+
+    def modified(self, name: str) -> datetime:
+        return _modified(self._members[name]) or datetime.min.replace(tzinfo=UTC)
 
 
 class _Member(io.RawIOBase):

@@ -23,15 +23,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.message import EmailMessage, MIMEPart
-from typing import BinaryIO
+from email.header import decode_header, make_header
+from email.message import Message
+from typing import BinaryIO, cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder
 from theanine.importers.dates import check_date
 from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
-from theanine.importers.schema import MAX_BYTES, require_storable
+from theanine.importers.schema import require_storable
 from theanine.types import History, Utterance
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
@@ -45,7 +46,6 @@ _UNWANTED_LABELS = ("spam", "trash", "draft", "entwürfe", "papierkorb")
 _MALFORMED = (LookupError, ValueError, TypeError, AttributeError, AssertionError, RecursionError)
 """What the standard library raises for malformed mails, besides its own errors."""
 _MAX_MAIL = 64 << 20
-_WHOLE = email.policy.default.clone(utf8=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _read(intake: Intake) -> Iterator[History]:
     for number, (offset, data) in enumerate(_split(intake, is_box), 1):
         where = f"{intake.name}, mail {number}" if is_box else intake.name
         with intake.catching():
-            headers = _parse(data.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0] + b"\n\n", where)
+            headers = _parse(data.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0], where)
             if is_box and (reason := _unwanted(headers)):
                 intake.notes[reason] += 1
                 continue
@@ -120,25 +120,31 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _parse(data: bytes, where: str) -> EmailMessage:
+def _parse(data: bytes, where: str) -> Message:
+    """Return a mail with its headers as they are: parsing them all takes ten times as long."""
     if _FROM.match(data):
         data = data.partition(b"\n")[2]
     try:
-        message = email.message_from_bytes(data, policy=_WHOLE)
-        message.items()  # headers are parsed when they are read
+        return email.message_from_bytes(data, policy=email.policy.compat32)
     except (*_MALFORMED, email.errors.MessageError) as fault:
         raise BadInput(f"a malformed mail ({fault}); leave it out", where) from None
-    return message
 
 
-def _header(message: EmailMessage, name: str) -> str:
+def _header(message: Message, name: str) -> str:
+    """Return a header without its encoding; empty if there is none."""
+    return _without_encoding(message.get(name, "")).strip()
+
+
+def _without_encoding(value: object) -> str:
+    text = str(value).encode("utf-8", "replace").decode("utf-8")
     try:
-        return str(message.get(name, "")).strip()
+        decoded = str(make_header(decode_header(text))) if "=?" in text else text
     except (*_MALFORMED, email.errors.MessageError):
-        return ""
+        decoded = text
+    return re.sub(r"\s+", " ", decoded)
 
 
-def _unwanted(headers: EmailMessage) -> str:
+def _unwanted(headers: Message) -> str:
     labels = _header(headers, "X-Gmail-Labels").lower()
     if any(label in labels for label in _UNWANTED_LABELS):
         return "mails in spam, trash or drafts left out"
@@ -148,7 +154,7 @@ def _unwanted(headers: EmailMessage) -> str:
     return "newsletters and automatic mails left out" if automatic or bulk or newsletter else ""
 
 
-def _owner(headers: EmailMessage) -> list[str]:
+def _owner(headers: Message) -> list[str]:
     """Return the address that the mail was delivered to, or sent from by the owner."""
     if delivered := _header(headers, "Delivered-To"):
         return [delivered.lower()]
@@ -157,7 +163,7 @@ def _owner(headers: EmailMessage) -> list[str]:
     return []
 
 
-def _thread(headers: EmailMessage, data: bytes) -> str:
+def _thread(headers: Message, data: bytes) -> str:
     if gmail := _header(headers, "X-GM-THRID"):
         return gmail
     for name in ("References", "In-Reply-To", "Message-ID"):
@@ -166,7 +172,7 @@ def _thread(headers: EmailMessage, data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _date(intake: Intake, headers: EmailMessage, where: str) -> datetime:
+def _date(intake: Intake, headers: Message, where: str) -> datetime:
     text = _header(headers, "Date")
     try:
         at = email.utils.parsedate_to_datetime(text)
@@ -201,7 +207,8 @@ def _session(
             if not text and not attachment:
                 intake.notes["mails without own words left out"] += 1
                 continue
-            sender, address = email.utils.parseaddr(_header(message, "From"))
+            sender, address = email.utils.parseaddr(str(message.get("From", "")))
+            sender = _without_encoding(sender)
             key = _header(message, "Message-ID") or hashlib.sha256(data).hexdigest()[:16]
             turn = Utterance(
                 text=text,
@@ -217,29 +224,44 @@ def _session(
         yield intake.part(name, session.build())
 
 
-def _content(message: EmailMessage, where: str) -> tuple[str, str]:
+def _content(message: Message, where: str) -> tuple[str, str]:
     """Return the words of a mail without quotes, and what was attached."""
+    texts: dict[str, list[str]] = {"text/plain": [], "text/html": []}
+    files: list[str] = []
     try:
-        body = message.get_body(("plain", "html"))
-        text = _decoded(body) if body is not None else ""
-        if body is not None and body.get_content_type() == "text/html":
-            text = html_to_text(text, without_quotes=True)
-        names = [part.get_filename() for part in message.iter_attachments()]
+        for part in _parts(message):
+            name, kind = part.get_filename(), part.get_content_type()
+            if kind in texts and part.get_content_disposition() != "attachment" and not name:
+                texts[kind].append(_decoded(part))
+            else:
+                files.append(f'the file "{_without_encoding(name)}"' if name else "a file")
     except (*_MALFORMED, email.errors.MessageError) as fault:
         raise BadInput(f"a malformed mail ({fault}); leave it out", where) from None
-    text = "".join(c for c in strip_quotes(text) if c != "\0").encode("utf-8", "replace")
-    if len(text) > MAX_BYTES:
-        raise BadInput(f"more than {MAX_BYTES:,} bytes of text; leave it out", where)
-    files = ", ".join(f'the file "{name}"' if name else "a file" for name in names)
-    return text.decode("utf-8").strip(), require_storable(files, where)
+    text = "\n".join(texts["text/plain"])
+    if not text.strip():
+        text = html_to_text("\n".join(texts["text/html"]), without_quotes=True)
+    text = strip_quotes(text.replace("\0", "")).encode("utf-8", "replace").decode("utf-8").strip()
+    return require_storable(text, where), require_storable(", ".join(files), where)
 
 
-def _decoded(body: MIMEPart) -> str:
+def _parts(message: Message) -> Iterator[Message]:
+    """Yield the parts of a mail; an attached mail is one part."""
+    payload = message.get_payload()
+    if message.get_content_maintype() == "multipart" and isinstance(payload, list):
+        for part in cast("list[Message]", payload):
+            yield from _parts(part)
+    else:
+        yield message
+
+
+def _decoded(part: Message) -> str:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes):
+        return ""
     try:
-        return str(body.get_content())
-    except (LookupError, UnicodeError):  # an unknown charset
-        data = body.get_payload(decode=True)
-        return data.decode("utf-8", "replace") if isinstance(data, bytes) else ""
+        return data.decode(part.get_content_charset("utf-8"), "replace")
+    except LookupError:  # an unknown charset
+        return data.decode("utf-8", "replace")
 
 
 FORMAT = Format(

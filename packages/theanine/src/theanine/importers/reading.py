@@ -16,6 +16,9 @@ from theanine.importers import (
     cc,
     chatgpt,
     claude,
+    claude_code,
+    codex,
+    cursor,
     jsonl,
     locomo,
     longmemeval,
@@ -43,6 +46,7 @@ from theanine.types import History
 _MODULES = (
     *(jsonl, text, chatgpt, claude, messages, markdown, notes),
     *(whatsapp, telegram, slack, mail),
+    *(claude_code, codex, cursor),
     *(locomo, msc, cc, memorybank, beam, longmemeval),
     memories_format,
 )
@@ -215,7 +219,8 @@ def _intake(source: Source, format: Format | None, options: Options) -> Intake:
     if intake.kind == "text":
         intake.lines = head
     elif intake.kind == "lines":
-        intake.first = next((record for line in head if (record := _object(line))), intake.first)
+        intake.ahead = [record for line in head if (record := _object(line))]
+        intake.first = next(iter(intake.ahead), intake.first)
     else:
         document = preview(source.stream(), source.name)
         if document in ([], {}):

@@ -1,0 +1,143 @@
+"""Chats of Cursor: ``User/globalStorage/state.vscdb`` of the desktop program.
+
+An SQLite database; ``cursorDiskKV`` has a document ``composerData:<c>`` for each chat, with
+``fullConversationHeadersOnly`` giving the order of its messages, and ``bubbleId:<c>:<b>`` for each
+message: ``type`` 1 is the user, 2 the assistant, ``text`` the words. Older versions keep the
+messages in ``composerData`` as ``conversation``. Messages without words, which are tool calls and
+thoughts, are counted. The file is only read, also while Cursor runs.
+
+Source: skillsynchq/txcript ``docs/formats/cursor-desktop.md``. Never seen real.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from theanine.errors import BadInput
+from theanine.importers.base import Format, Intake, SessionBuilder
+from theanine.importers.content import TOOLS
+from theanine.importers.dates import epoch_time, iso_time
+from theanine.importers.schema import Object, as_object, objects_in, parse, require_storable
+from theanine.importers.source import Source
+from theanine.types import History, Role, Utterance
+
+_ROLES: dict[object, Role] = {1: "user", 2: "assistant"}
+_CHATS = (
+    "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' "
+    "AND value IS NOT NULL ORDER BY key"
+)
+_BUBBLE = "SELECT value FROM cursorDiskKV WHERE key = ?"
+
+
+def _read(intake: Intake) -> Iterator[History]:
+    try:
+        with _database(intake.source) as db:
+            for key, value in db.execute(_CHATS):
+                where = f"{intake.name}, {_text(key)[:60]}"
+                with intake.catching():
+                    chat = as_object(parse(_text(value), where), where)
+                    session = _session(intake, db, _text(key).partition(":")[2], chat, where)
+                    if session:
+                        yield intake.part(intake.user_name(), session.build())
+    except sqlite3.Error as fault:
+        raise BadInput(
+            f"a database that can't be read ({fault}); copy it while Cursor is closed", intake.name
+        ) from None
+    yield intake.part(intake.user_name())
+
+
+@contextmanager
+def _database(source: Source) -> Generator[sqlite3.Connection]:
+    """Open the database read-only; one from an archive is copied into a temporary file first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = source.path
+        if path is None:
+            path = Path(folder) / "state.vscdb"
+            with path.open("wb") as copy:
+                shutil.copyfileobj(source.raw(), copy)
+        uri = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            db.text_factory = bytes
+            yield db
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _session(
+    intake: Intake, db: sqlite3.Connection, id: str, chat: Object, where: str
+) -> SessionBuilder:
+    title = chat.get("name")
+    session = SessionBuilder(
+        require_storable(id, where), intake.notes, title=title if isinstance(title, str) else ""
+    )
+    latest: datetime | None = None
+    if (start := chat.get("createdAt")) is not None:
+        latest = _time(intake, start, f"{where}.createdAt")
+    for at_bubble, bubble in _bubbles(intake, db, id, chat, where):
+        with intake.catching():
+            text, number = bubble.get("text"), bubble.get("type")
+            if (time := bubble.get("createdAt")) is not None:
+                latest = _time(intake, time, f"{at_bubble}.createdAt")
+            if not isinstance(number, int) or number not in _ROLES:
+                raise BadInput("a message of an unknown type", at_bubble)
+            if not isinstance(text, str) or not text.strip():
+                intake.notes[
+                    TOOLS if bubble.get("toolFormerData") else "empty messages left out"
+                ] += 1
+                continue
+            if latest is None:
+                raise BadInput("neither the message nor its chat has a createdAt", at_bubble)
+            role, key = _ROLES[number], bubble.get("bubbleId")
+            turn = Utterance(
+                text=require_storable(text, at_bubble),
+                speaker=intake.speaker_of(role),
+                at=latest,
+                role=role,
+                key=require_storable(key, at_bubble) if isinstance(key, str) and key else None,
+            )
+            session.append(turn, at_bubble)
+    return session
+
+
+def _bubbles(
+    intake: Intake, db: sqlite3.Connection, id: str, chat: Object, where: str
+) -> Iterator[tuple[str, Object]]:
+    inline = objects_in(chat.get("conversation"))
+    if inline:
+        yield from ((f"{where}.conversation[{i}]", bubble) for i, bubble in enumerate(inline))
+        return
+    for header in objects_in(chat.get("fullConversationHeadersOnly")):
+        key = f"bubbleId:{id}:{header.get('bubbleId')}"
+        at_bubble = f"{intake.name}, {key}"
+        row = db.execute(_BUBBLE, (key.encode("utf-8", "replace").decode("utf-8"),)).fetchone()
+        if row is None or row[0] is None:
+            intake.notes["messages that the database doesn't hold"] += 1
+            continue
+        with intake.catching():
+            bubble = as_object(parse(_text(row[0]), at_bubble), at_bubble)
+            yield at_bubble, {"bubbleId": header.get("bubbleId"), **bubble}
+
+
+def _time(intake: Intake, value: object, where: str) -> datetime:
+    if isinstance(value, str):
+        return iso_time(value, where, intake.options.local)
+    return epoch_time(value / 1000 if isinstance(value, int | float) else value, where)
+
+
+FORMAT = Format(
+    name="cursor",
+    sniff=lambda intake: intake.kind == "sqlite" and b"cursorDiskKV" in intake.source.head,
+    read=_read,
+    pick=lambda folder: [
+        name for name in folder.select("state.vscdb") if "workspaceStorage" not in name
+    ],
+    kind="sqlite",
+)

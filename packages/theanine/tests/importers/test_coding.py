@@ -1,0 +1,156 @@
+"""Transcripts of Claude Code, Codex and Cursor: words are kept, the programs' own lines are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.chat_exports import START, WRITERS, Said, save_zip
+from support.history_samples import Json, save
+from theanine.errors import BadInput
+from theanine.importers import read_histories
+from theanine.types import History
+
+FILES = [f"{i}f2a0000-0000-4000-8000-000000000001.jsonl" for i in range(3)]
+
+
+def only(path: Path) -> History:
+    (history,) = read_histories(path).histories
+    return history
+
+
+def said(history: History) -> list[str]:
+    return [turn.text for session in history.transcripts for turn in session.turns]
+
+
+def lines(*records: Json) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def line(uuid: str, content: object, side: str = "user", **fields: object) -> Json:
+    return {
+        "type": side,
+        "uuid": uuid,
+        "sessionId": "s",
+        "timestamp": START.isoformat(),
+        "message": {"role": side, "content": content},
+        **fields,
+    }
+
+
+def test_claude_code_keeps_words_and_counts_the_rest(tmp_path: Path) -> None:
+    tool: Json = {"type": "tool_use", "name": "Read", "input": {}}
+    result: Json = {"type": "tool_result", "content": "1,000 lines"}
+    markup = "<command-name>/clear</command-name>\n<command-args></command-args>"
+    text = lines(
+        {"type": "file-history-snapshot", "snapshot": {}},
+        line("1", "Fix the parser.", cwd="C:\\work\\boats"),
+        line("2", [{"type": "thinking", "thinking": "Hm."}], "assistant"),
+        line("3", [{"type": "text", "text": "Reading it."}, tool], "assistant"),
+        line("4", [result]),
+        line("5", markup),
+        line("6", "What does <command-name>x</command-name> mean?"),
+        line("7", "Look around.", isSidechain=True),
+        line("8", "Caveat: …", isMeta=True),
+        line("9", "[Request interrupted by user]"),
+        {"type": "hologram"},
+        {"type": "custom-title", "customTitle": "The parser"},
+    )
+    history = only(save(tmp_path, FILES[0], text))
+    assert said(history) == [
+        "Fix the parser.",
+        "Reading it.",
+        "What does <command-name>x</command-name> mean?",
+    ]
+    assert history.transcripts[0].metadata == {
+        "source": "claude-code",
+        "project": "boats",
+        "title": "The parser",
+    }
+    assert history.notes == {
+        "thoughts left out": 1,
+        "tool calls and results left out": 2,
+        "commands and their output left out": 2,
+        "messages of subagents left out": 1,
+        "messages of the program left out": 1,
+        'lines of the unknown type "hologram" left out': 1,
+    }
+
+
+def test_a_session_that_was_copied_is_read_once(tmp_path: Path) -> None:
+    first = [line("1", "Fix the parser."), line("2", "Done.", "assistant")]
+    folder = tmp_path / "projects"
+    original = save(folder, f"-work/{FILES[2]}", lines(*first))
+    copy = save(folder, f"-work/{FILES[1]}", lines(*first, line("3", "Test it.")))
+    save(folder, f"-work/{FILES[2][:-6]}/subagents/{FILES[0]}", lines(line("9", "Look.")))
+    os.utime(original, (1_700_000_000, 1_700_000_000))
+    os.utime(copy, (1_700_000_100, 1_700_000_100))
+    history = only(folder)
+    turns = {s.key: [turn.text for turn in s.turns] for s in history.transcripts}
+    assert turns == {FILES[2][:-6]: ["Fix the parser.", "Done."], FILES[1][:-6]: ["Test it."]}
+    assert history.notes == {"repeated turns": 2}
+
+
+def test_codex_leaves_out_scaffolding_and_mirrors(tmp_path: Path) -> None:
+    def item(role: str, text: str) -> Json:
+        content: list[Json] = [{"type": "input_text", "text": text}]
+        payload: Json = {"type": "message", "role": role, "content": content}
+        return {"timestamp": START.isoformat(), "type": "response_item", "payload": payload}
+
+    call: Json = {"type": "function_call", "name": "shell"}
+    text = lines(
+        {"timestamp": START.isoformat(), "type": "session_meta", "payload": {"cwd": "/work/boats"}},
+        item("developer", "Be careful."),
+        item("user", "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>"),
+        item("user", "Fix the parser."),
+        {"timestamp": START.isoformat(), "type": "response_item", "payload": call},
+        item("assistant", "Done."),
+    )
+    history = only(save(tmp_path, "rollout-1.jsonl", text))
+    assert said(history) == ["Fix the parser.", "Done."]
+    assert history.transcripts[0].metadata["project"] == "boats"
+    assert history.notes == {
+        "system and tool messages left out": 1,
+        "messages of the program left out": 1,
+        "tool calls and results left out": 1,
+    }
+
+
+def test_the_first_version_of_codex(tmp_path: Path) -> None:
+    meta: Json = {"id": "s", "timestamp": START.isoformat(), "instructions": None}
+    content: list[Json] = [{"type": "input_text", "text": "Fix the parser."}]
+    message: Json = {"type": "message", "role": "user", "content": content}
+    history = only(save(tmp_path, "rollout-1.jsonl", lines(meta, message)))
+    assert said(history) == ["Fix the parser."]
+
+
+def test_cursor_in_an_archive_and_with_missing_messages(tmp_path: Path) -> None:
+    talk = [Said("Fix the parser."), Said("Done.", "assistant", 1), Said("Thanks.", "user", 2)]
+    file = WRITERS["cursor"](tmp_path, talk)
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("DELETE FROM cursorDiskKV WHERE key = 'bubbleId:c-1:b1'")
+        old: Json = {"createdAt": START.timestamp() * 1000, "conversation": list[Json]()}
+        old["conversation"] = [{"type": 1, "text": "An old chat."}]
+        db.execute("INSERT INTO cursorDiskKV VALUES ('composerData:c-0', ?)", (json.dumps(old),))
+        db.commit()
+    export = save_zip(
+        tmp_path / "backup.zip", {"User/globalStorage/state.vscdb": file.read_bytes()}
+    )
+    reading = read_histories(export)
+    (history,) = reading.histories
+    assert reading.format == "cursor"
+    assert said(history) == ["An old chat.", "Fix the parser.", "Thanks."]
+    assert history.notes == {"messages that the database doesn't hold": 1}
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    file = WRITERS["cursor"](tmp_path, [Said("Fix the parser.")])
+    data = file.read_bytes()
+    file.write_bytes(data[:4_096] + b"\xff" * (len(data) - 4_096))
+    with pytest.raises(BadInput, match="a database that can't be read"):
+        read_histories(file)
