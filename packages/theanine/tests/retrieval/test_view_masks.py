@@ -103,7 +103,7 @@ async def test_a_session_that_was_open_as_a_later_one_was_met_is_met(store: Stor
     still = await store.start_session(ANA, AT, key="open")
     await take(store, 3, "a")
     view.add_sessions(
-        await store.sessions(ANA, METHOD, only=still + 1)
+        await store.sessions(ANA, METHOD, ids=[still + 1])
     )  # remembered in this process
     await views.get(ANA)
     assert sorted(view.sessions) == [1, still, still + 1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from theanine.retrieval.scope_index import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
 from theanine.store.values import Pending
-from theanine.types import MemoryBatch, Scope, Usage
+from theanine.types import MemoryBatch, Scope, Session, Usage
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ POLL = 0.1
 """Seconds between attempts to get a lease that another process holds."""
 ATTEMPTS_BEFORE_NOTICE = 10
 """Failed attempts to get a lease before the wait is logged."""
+SESSIONS_READ_AT_ONCE = 100
 MAX_ATTEMPTS = 3
 """A session that failed this often no longer holds up later sessions."""
 
@@ -100,12 +101,16 @@ class RememberWorker:
         for owner in dict.fromkeys(session.scope for session in pending):
             async with self._locks[owner], self._leased(owner):
                 # Read again under the lease: another process may have remembered some of them.
-                for session in await self._store.pending(self._method.name, owner):
-                    report = await self._attempt(session)
+                pending = await self._store.pending(self._method.name, owner)
+                sessions: dict[int, Session] = {}
+                for position, waiting in enumerate(pending):
+                    if position % SESSIONS_READ_AT_ONCE == 0:
+                        sessions = await self._read_sessions(owner, pending[position:])
+                    report = await self._attempt(waiting, sessions.get(waiting.session))
                     reports.append(report)
                     if progress:
                         progress(report)
-                    if report.failure and session.attempts + 1 < MAX_ATTEMPTS:
+                    if report.failure and waiting.attempts + 1 < MAX_ATTEMPTS:
                         break  # later sessions link to this one's memories
         return reports
 
@@ -147,13 +152,21 @@ class RememberWorker:
             await anyio.sleep(LEASE.total_seconds() / 4)
             held = await self._store.renew_lease(scope, self._holder, system_clock() + LEASE)
 
-    async def _attempt(self, pending: Pending) -> RememberReport:
+    async def _read_sessions(self, scope: Scope, pending: Sequence[Pending]) -> dict[int, Session]:
+        """Return the first of the pending sessions by number."""
+        numbers = [waiting.session for waiting in pending[:SESSIONS_READ_AT_ONCE]]
+        sessions = await self._store.sessions(scope, self._method.name, ids=numbers)
+        return {session.id: session for session in sessions}
+
+    async def _attempt(self, pending: Pending, read: Session | None) -> RememberReport:
         """Remember one session; a failure is recorded and reported."""
         scope, session = pending.scope, pending.session
         chat = self._chat.for_scope(scope, session) if self._chat else None
         batch, failure = MemoryBatch(), None
         try:
-            batch = await self._remember(scope, session, chat)
+            if read is None:
+                raise NotFound(f"session {session} was forgotten in the meantime")
+            batch = await self._remember(scope, read, chat)
         except (ModelError, BadInput) as error:
             failure = str(error)
             epoch = chat.epoch if chat else None
@@ -173,27 +186,26 @@ class RememberWorker:
             failure=failure,
         )
 
-    async def _remember(self, scope: Scope, session: int, chat: ScopedChat | None) -> MemoryBatch:
+    async def _remember(
+        self, scope: Scope, session: Session, chat: ScopedChat | None
+    ) -> MemoryBatch:
         """Run the method and commit; without memories if another process committed before."""
         method = self._method.name
         index = await self._indexes.get(scope)
         if chat:
             chat.epoch = index.state.epoch  # before anything is read for a prompt
-        turns, imported = await self._store.pending_input(scope, session, method)
-        sessions = await self._store.sessions(scope, method, only=session)
-        if not sessions:
-            raise NotFound(f"session {session} was forgotten in the meantime")
-        index.add_sessions(sessions)
+        turns, imported = await self._store.pending_input(scope, session.id, method)
+        index.add_sessions([session])
         context = Context(
             scope=scope, chat=chat, embedder=self._embedder, index=index, rng=Random(self._seed)
         )
         remembered = remembered_turns(self._method, turns)
         batch = MemoryBatch()
         if remembered or imported:
-            batch = await self._method.remember(sessions[0], remembered, imported, context)
+            batch = await self._method.remember(session, remembered, imported, context)
         committed = await self._store.commit_batch(
             scope,
-            session,
+            session.id,
             method,
             batch,
             embedder=self._embedder.name,

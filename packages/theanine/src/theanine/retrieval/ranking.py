@@ -24,7 +24,7 @@ from theanine.retrieval.growing_array import GrowingArray, array_state, restore_
 from theanine.retrieval.lexical import BM25Index, tokenize
 from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
-from theanine.retrieval.scoring import Scores, standardize
+from theanine.retrieval.scoring import Scores, standardize, top_k
 from theanine.retrieval.temporal import find_date_ranges
 
 
@@ -116,8 +116,9 @@ ASSOCIATION_DENSE, ASSOCIATION_LEXICAL, ASSOCIATION_SPEAKER = 0.5, 0.8, 0.8
 """Weights of :meth:`Ranking.associations`; a unit's substance counts 1."""
 ASSOCIATION_EXACT_UPTO = 2_000
 """Units up to which :meth:`Ranking.associations` scores all of them."""
-ASSOCIATION_CANDIDATES = 400
-"""Units that it scores where there are more: about those that share the rarest terms."""
+ASSOCIATION_CANDIDATES, ASSOCIATION_RANKED = 400, 100
+"""Units that it scores where there are more: about those that share the rarest terms, and of these
+the best by all but their vectors."""
 
 
 class Ranking:
@@ -240,20 +241,22 @@ class Ranking:
         counts = np.concatenate([np.zeros(0, np.int32), *(p.counts for p in postings)])
         squares = np.repeat([p.idf**2 for p in postings], [len(p.documents) for p in postings])
         weights = squares * self.lexical.tf_saturation(documents, counts)
-        if exact:
-            positions: Positions = np.arange(n)
-            lexical, dense = np.bincount(documents, weights, n), self.dense.scores(vector)
-            sample = dense
-        else:
-            positions, unit = np.unique(documents.astype(np.int64), return_inverse=True)
-            lexical = np.bincount(unit, weights, len(positions))
-            dense = self.dense.score_rows(vector, rows[positions])
-            sample = self.dense.score_rows(vector, rows[-ASSOCIATION_CANDIDATES:])
+        positions: Positions = np.arange(n)
+        if not exact:
+            positions, documents = np.unique(documents.astype(np.int64), return_inverse=True)
+        lexical = np.bincount(documents, weights, len(positions))
         total = self._substance.values[positions]
-        total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
         total += ASSOCIATION_LEXICAL * lexical / _deviation(lexical, n)
         if (group := self._speaker_groups.get(speakers)) is not None:
             total += ASSOCIATION_SPEAKER * (self._group_numbers.values[positions] == group)
+        if exact:
+            sample = dense = self.dense.scores(vector)
+        else:
+            best = np.sort(top_k(total, positions, ASSOCIATION_RANKED))
+            positions, total = positions[best], total[best]
+            dense = self.dense.score_rows(vector, rows[positions])
+            sample = self.dense.score_rows(vector, rows[-ASSOCIATION_RANKED:])
+        total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
         return positions, total
 
     def combine(

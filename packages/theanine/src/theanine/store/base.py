@@ -178,11 +178,11 @@ class Store(Protocol):
         ...
 
     async def sessions(
-        self, scope: Scope, method: str, *, after: int = 0, only: int | None = None
+        self, scope: Scope, method: str, *, after: int = 0, ids: Sequence[int] | None = None
     ) -> list[Session]:
         """Return sessions in time order, with whether ``method`` has remembered them.
 
-        All of them, those numbered above ``after``, or ``only`` one.
+        All of them, those numbered above ``after``, or those with these ``ids``.
         """
         ...
 

@@ -16,7 +16,6 @@ from theanine.store.sql.remembering import (
     load_progress,
     save_progress,
     select_imported_after,
-    select_turns_after,
 )
 from theanine.store.sql.rows import (
     SELECT_TURNS,
@@ -70,6 +69,11 @@ def commit_batch(
     return _insert_batch(db, session_row, method, batch, embedder)
 
 
+_SELECT_LAST_TURN = sa.select(sa.func.max(t.turn.c.id)).where(
+    t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.session == sa.bindparam("number")
+)
+
+
 def _advance_progress(
     db: sa.Connection,
     scope_id: int,
@@ -86,11 +90,12 @@ def _advance_progress(
     if old is not None and old.remembered_at is not None:
         return False
     start = (old.upto, old.given) if old else (0, 0)
-    turns = [row.id for row in db.execute(select_turns_after(scope_id, session, start[0]))]
+    same = {"scope_id": scope_id, "number": session}
+    last = db.execute(_SELECT_LAST_TURN, same).scalar() or 0
     positions = [
         row.position for row in db.execute(select_imported_after(scope_id, session, start[1]))
     ]
-    end = (max(turns, default=start[0]), max(positions, default=start[1]))
+    end = (max(last, start[0]), max(positions, default=start[1]))
     new = end
     if seen is not None:
         last_turn, imported = seen
@@ -227,6 +232,11 @@ def _insert_batch(
     return memories
 
 
+_SELECT_METADATA = SELECT_TURNS.with_only_columns(
+    t.turn.c.id, t.turn.c.metadata, t.session.c.metadata.label("session_metadata")
+).where(sa.or_(t.turn.c.metadata != "{}", t.session.c.metadata != "{}"))
+
+
 def _inherit_metadata(
     db: sa.Connection, session: sa.Row[Any], memories: Sequence[NewMemory]
 ) -> list[Metadata]:
@@ -240,7 +250,7 @@ def _inherit_metadata(
         row.id: read_metadata(row.session_metadata, row.metadata)
         for some in chunks(sorted(turns))
         for row in db.execute(
-            SELECT_TURNS.where(t.turn.c.scope == session.scope, t.turn.c.id.in_(some))
+            _SELECT_METADATA.where(t.turn.c.scope == session.scope, t.turn.c.id.in_(some))
         )
     }
     of_memory = {

@@ -443,16 +443,13 @@ def load_sessions(
     method: str,
     *,
     after: int = 0,
-    only: int | None = None,
     ids: Sequence[int] | None = None,
 ) -> list[Session]:
     """Return sessions in time order, with their turn counts and the method's progress."""
     scope_id = find_scope(db, scope)
 
     def selected(number: sa.Column[int]) -> sa.ColumnElement[bool]:
-        if ids is not None:
-            return number.in_(ids)
-        return number > after if only is None else number == only
+        return number > after if ids is None else number.in_(ids)
 
     count = (
         sa.select(t.turn.c.session, sa.func.count().label("turn_count"))
