@@ -215,6 +215,9 @@ class AsyncLiveSession:
             epoch=epoch,
         )
         self.id = result.session
+        known = self._turns[-1].id if self._turns else 0
+        if result.previous == known:  # else there are turns of another process between
+            self._turns += result.turns
         return AddReport(session=result.session, turns=result.turns, known=result.known)
 
     async def _log_own(

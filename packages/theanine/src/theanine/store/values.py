@@ -100,12 +100,14 @@ class Continued:
     Attributes:
         session: number of the session that the thread has now; None if there is none.
         turns: the turns that were logged.
+        previous: number of the last turn of that session before them; 0 if there was none.
         known: how many messages were in the thread already.
         ended: number of the session that a pause had ended before; None if none was.
     """
 
     session: int | None
     turns: tuple[Turn, ...] = ()
+    previous: int = 0
     known: int = 0
     ended: int | None = None
 

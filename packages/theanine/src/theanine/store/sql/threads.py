@@ -31,6 +31,7 @@ from theanine.store.sql.rows import (
 )
 from theanine.store.sql.turns import (
     check_order,
+    end_session,
     insert_session,
     insert_turns,
     is_session,
@@ -68,35 +69,33 @@ def continue_thread(
             f"something of {scope} was forgotten or replaced since this turn was composed; "
             "compose it again"
         )
-    session = None if thread is None else _load_latest_session(db, scope_id, thread)
-    new = _select_new(db, session, utterances, resent=resent)
-    last = None if session is None else load_last_turn(db, scope_id, session.id)
-    current = None if session is None or session.ended_at is not None else int(session.id)
-    ended = None
-    if new and session is not None and current and last and _has_paused(session, last, new[0].at):
-        _end_session(db, session, last.at, method)
-        ended, current = current, None
+    latest = None if thread is None else _load_latest_session(db, scope_id, thread)
+    new = _select_new(db, latest, utterances, resent=resent)
+    session, last, ended = None, None, None
+    if latest is not None and latest.ended_at is None:
+        session, last = int(latest.id), load_last_turn(db, scope_id, latest.id)
+        if new and last is not None and _has_paused(latest, last, new[0].at):
+            _end_session(db, latest, last.at, method)
+            session, last, ended = None, None, session
     if new:
-        if current is None:
-            last = None
-        at = None if last is None else local_time(last.at, last.zone)
-        if arriving and at is not None:
-            new = [replace(turn, at=max(turn.at, at)) for turn in new]
-        check_order(new, at, "")
-        if current is None:
-            current = insert_session(
+        after = None if last is None else local_time(last.at, last.zone)
+        if arriving and after is not None:
+            new = [replace(turn, at=max(turn.at, after)) for turn in new]
+        check_order(new, after, "")
+        if session is None:
+            session = insert_session(
                 db, scope_id, None, new[0].at, thread=thread, pause=pause if thread else None
             )
     # The session of a thread has no metadata of its own: each message brings its.
-    turns = insert_turns(db, scope_id, current, new, {}) if current else []
-    if end and current:
-        row = db.execute(
-            sa.select(t.session).where(t.session.c.scope == scope_id, t.session.c.id == current)
-        ).one()
-        latest = load_last_turn(db, scope_id, current)
-        _end_session(db, row, latest.at if latest else row.started_at, method)
+    turns = insert_turns(db, scope_id, session, new, {}) if session else []
+    if end and session:
+        end_session(db, scope, session, None, method)
     return Continued(
-        session=current, turns=tuple(turns), known=len(utterances) - len(turns), ended=ended
+        session=session,
+        turns=tuple(turns),
+        previous=last.id if last else 0,
+        known=len(utterances) - len(turns),
+        ended=ended,
     )
 
 
