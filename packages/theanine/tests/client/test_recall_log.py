@@ -13,6 +13,9 @@ import theanine
 from theanine.demo import HARBOUR
 from theanine.errors import SettingsError
 from theanine.importers import read_histories
+from theanine.llm.base import RawReply
+from theanine.testing import ScriptedModel, answer
+from theanine.testing.scripted import task_of
 from theanine.tokenizer import count_tokens
 from theanine.types import History, Link, Memory, Relation, Role, Transcript, Utterance
 
@@ -233,3 +236,34 @@ def both(memory: theanine.UserMemory, link: Link) -> list[Memory]:
 def test_a_question_of_function_words_is_never_left_empty(client: theanine.Client) -> None:
     log(client, STATEMENTS)
     assert client.user("ana").recall("Where is it?")
+
+
+def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(tmp_path: Path) -> None:
+    def write(prompt: str) -> str:
+        if task_of(prompt) == "refine":
+            return "<<<conversation\nana: What of the boat?"
+        return answer({"messages": [{"role": "user", "content": prompt}]})
+
+    model = ScriptedModel(write)
+    with theanine.open(str(tmp_path / "memory.db"), model=model) as client:
+        log(
+            client,
+            ("I bought a sailing boat in Rijeka.",),
+            ("I sold the sailing boat because its engine died.",),
+        )
+        ana = client.user("ana")
+        ana.remember()
+        (part,) = [part for part in ana.recall("What of the sailing boat?").parts if part.timeline]
+    assert part.made_by == "local"
+    assert "bought a sailing boat" in part.text and "its engine died" in part.text
+    assert sum(task_of(prompt) == "refine" for prompt in model.prompts) == 1
+
+
+def test_a_cut_off_summary_is_used_and_noted(tmp_path: Path) -> None:
+    text = '{"statements": [{"text": "Ana sails.", "speakers": ["ana"], "turns": [1]}, {"text": "A'
+    model = ScriptedModel(RawReply(text=text, finish="length"))
+    with theanine.open(str(tmp_path / "memory.db"), model=model) as client:
+        log(client, ("I sail.",))
+        (report,) = client.user("ana").remember()
+    assert (report.memories, report.failure, report.usage.truncated) == (1, None, 1)
+    assert report.notes == ("1 reply was cut off at the bound of tokens: raise it with max_tokens",)

@@ -119,6 +119,7 @@ class ScopedChat:
         source_sessions: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
         bounds: ReplyBounds | None = None,
+        repairs: int | None = None,
         **values: str,
     ) -> T:
         """Render the step's prompt, call the model, and return the reply as the step's type.
@@ -133,6 +134,7 @@ class ScopedChat:
                 them erases the text of this call from the journal.
             check: returns an error message for a result that fits its type but is wrong, or None.
             bounds: bounds of this reply; None for the step's own.
+            repairs: how often an unusable reply is returned; None for ``Limits.repairs``.
             values: the prompt's variables.
 
         Raises:
@@ -150,7 +152,7 @@ class ScopedChat:
         keys: list[str] = []
         calls = 0
         reply, error = "", ""
-        for _ in range(1 + self._chat.limits.repairs):
+        for _ in range(1 + (self._chat.limits.repairs if repairs is None else repairs)):
             request = self._request(step, messages, bounds, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
             entry = await self._chat.store.find_journal_entry(self._scope, request.key)

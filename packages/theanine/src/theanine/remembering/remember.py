@@ -50,7 +50,8 @@ class RememberReport:
         memories, links: how many were committed.
         pairs: how many (older, newer) pairs were compared for a relation.
         usage: model calls and tokens.
-        notes: messages for the user, such as a step that fell back to its local version.
+        notes: messages for the user, such as a step that fell back to its local version, or a reply
+            that was cut off.
         failure: why the session is still pending, or None.
     """
 
@@ -182,7 +183,7 @@ class RememberWorker:
             links=len(batch.links),
             pairs=batch.pairs,
             usage=chat.usage if chat else Usage(),
-            notes=tuple(batch.notes),
+            notes=(*batch.notes, *_truncation_notes(chat)),
             failure=failure,
         )
 
@@ -218,3 +219,12 @@ class RememberWorker:
         if committed:
             index.add_committed(committed, np.asarray(batch.vectors), batch.links)
         return batch
+
+
+def _truncation_notes(chat: ScopedChat | None) -> tuple[str, ...]:
+    """Return the note that something may be missing, if replies were cut off."""
+    cut = chat.usage.truncated if chat else 0
+    if not cut:
+        return ()
+    replies = "1 reply was" if cut == 1 else f"{cut} replies were"
+    return (f"{replies} cut off at the bound of tokens: raise it with max_tokens",)

@@ -7,12 +7,14 @@ else is grouped by session and day. All of it shares one token budget.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
+from theanine.errors import UnusableReply
 from theanine.graph import Graph
 from theanine.llm.gather import gather
 from theanine.methods.base import Context
@@ -45,6 +47,8 @@ from theanine.types import (
     Turn,
     Utterance,
 )
+
+_log = logging.getLogger(__name__)
 
 CALIBRATED = 5_000
 """Candidates of the largest memories on which relevance was checked; above, the default floor would
@@ -132,7 +136,10 @@ async def _part(
     context: Context,
     config: TheanineConfig,
 ) -> Part:
-    """Return a group of lines as a part; a model, if there is one, refines what is linked."""
+    """Return a group of lines as a part; a model, if there is one, refines what is linked.
+
+    The lines as they are say the same, so they take the place of an unusable account at once.
+    """
     lines, path = group.lines, group.path
     memories = {memory.id: memory for line in lines for memory in line.memories}
     chat = context.chat if path and config.refine else None
@@ -143,13 +150,16 @@ async def _part(
             links=tuple(graph.links[pair] for pair in pairwise(path)),
             retrieved=max(path, key=lambda memory: path[memory].score),
         )
+    text = format_lines(lines, path_relations(path, graph))
     if chat and timeline:
         linked = set(path.values())
         others = format_lines([line for line in lines if line not in linked])
-        refined = await refine(timeline, dialogue, chat, whole=config.whole)
-        text = "\n".join(filter(None, [refined, others]))
-    else:
-        text = format_lines(lines, path_relations(path, graph))
+        try:
+            refined = await refine(timeline, dialogue, chat, whole=config.whole, repairs=0)
+            text = "\n".join(filter(None, [refined, others]))
+        except UnusableReply:
+            _log.warning("%s gave no usable account of a timeline: recalled as it is", chat.model)
+            chat = None
     on_path = {memory: memories[memory] for memory in path}
     return Part(
         text=text,

@@ -21,8 +21,10 @@ from theanine.types import LOCAL_MODEL, Relation, Timeline, Utterance
 if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
-REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str, ReplyBounds(500))
+REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
 WORDS_PER_STATEMENT = 30
+TOKENS_PER_WORD = 3
+"""Tokens that bound a word of the account, in any language."""
 
 CONNECTIVES: dict[Relation | None, str] = {
     Relation.CHANGED: "This changed:",
@@ -43,11 +45,13 @@ async def refine(
     chat: ScopedChat | None,
     *,
     whole: bool = False,
+    repairs: int | None = None,
 ) -> str:
     """Return one account of the timeline, without what is redundant for the dialogue.
 
     The model is shown the ``whole`` timeline, or its selected statements. Without a model,
-    :func:`local_refine` is used. Raises ModelError when the model fails or its account is empty.
+    :func:`local_refine` is used. ``repairs`` as in :meth:`ScopedChat.ask`. Raises ModelError when
+    the model fails or its account is empty.
     """
     if chat is None:
         return local_refine(timeline, dialogue)
@@ -56,12 +60,15 @@ async def refine(
         if whole
         else select_statements(timeline, dialogue, MAX_PROMPT_STATEMENTS)
     )
+    most = min(150, 20 + WORDS_PER_STATEMENT * len(statements))
     return await chat.ask(
         REFINE,
+        bounds=ReplyBounds(50 + TOKENS_PER_WORD * most),
+        repairs=repairs,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
         chain="\n".join(_chain(statements)),
-        most=str(min(150, 20 + WORDS_PER_STATEMENT * len(statements))),
+        most=str(most),
         dialogue=format_dialogue(dialogue) or "(nothing said yet)",
     )
 
