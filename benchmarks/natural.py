@@ -63,15 +63,16 @@ def natural() -> list[Figure]:
     sentences, questions = _material()
     figures: list[Figure] = []
     with TemporaryDirectory() as folder:
-        path, _ = _imported(folder, sentences, TURNS)
+        path, _, _ = _imported(folder, sentences, TURNS)
         base = _ask(path, questions[:2])[2]
     for size, (p50, p95, first_goal) in GOALS.items():
         with TemporaryDirectory() as folder:
-            path, seconds = _imported(folder, sentences, size)
+            path, seconds, busy = _imported(folder, sentences, size)
             _ask(path, questions[:1])  # the first process builds what later ones read
             first, recalls, resident = _ask(path, questions)
         times = [1_000 * recall for recall in recalls]
         load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        load = f"{size / busy:,.0f} in a second of CPU time; {load}"
         name = f"default, {size:,} turns"
         figures += [
             Figure(name=f"{name}: import", value=size / seconds, unit="turns/s",
@@ -85,15 +86,15 @@ def natural() -> list[Figure]:
     return figures
 
 
-def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, float]:
-    """Return a store of so many turns, and the seconds that its import took."""
+def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, float, float]:
+    """Return a store of so many turns, and the seconds and CPU-seconds that its import took."""
     path = Path(folder) / "memory.db"
     history = History(name="ana", transcripts=tuple(_sessions(sentences, turns)))
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     with theanine.open(str(path)) as client:
         client.user("ana").log(history)
         client.user("ana").remember()
-    return path, time.perf_counter() - started
+    return path, time.perf_counter() - started, time.process_time() - busy
 
 
 def _ask(path: Path, questions: list[str]) -> tuple[float, list[float], int]:

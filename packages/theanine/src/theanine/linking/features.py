@@ -277,8 +277,7 @@ def _largest(values: Column, counts: Column, k: int) -> Column:
         best = _reduce(np.maximum, values, counts, -np.inf)
         largest[:, column] = np.where(np.isfinite(best), best, 0)
         at = np.flatnonzero(values == best[run])
-        _, first = np.unique(run[at], return_index=True)
-        values[at[first]] = -np.inf
+        values[at[np.flatnonzero(np.diff(run[at], prepend=-1))]] = -np.inf  # the first of each run
     return largest
 
 
