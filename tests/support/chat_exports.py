@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sqlite3
@@ -269,6 +270,56 @@ def _cursor(folder: Path, said: Sequence[Said]) -> Path:
     return file
 
 
+def _gemini(folder: Path, said: Sequence[Said]) -> Path:
+    """Write entries newest first; a prompt and its answer are one entry."""
+    entries: list[Json] = []
+    for each in said:
+        entry: Json = {"header": "Gemini Apps", "time": each.iso, "products": ["Gemini Apps"]}
+        if each.side == "user":
+            entries.append({**entry, "title": f"Prompted {each.text}"})
+        else:
+            answer = html.escape(each.text).replace("\n", "<br>")
+            items: list[Json] = [{"html": f"<p>{answer}</p>"}]
+            entries.append({**entry, "title": "", "safeHtmlItem": items})
+    file = "Takeout/My Activity/Gemini Apps/MyActivity.json"
+    return save_zip(folder / "takeout.zip", {file: entries[::-1]})
+
+
+def _signal(folder: Path, said: Sequence[Said]) -> Path:
+    contact: Json = {"profileGivenName": "Bo", "e164": "+385"}
+    frames: list[Json] = [
+        {"account": dict[str, object](givenName="Ana", familyName="H")},
+        {"recipient": dict[str, object](id="1", self={})},
+        {"recipient": dict[str, object](id="2", contact=contact)},
+        {"chat": dict[str, object](id="7", recipientId="2")},
+    ]
+    for each in said:
+        item: Json = {
+            "chatId": "7",
+            "authorId": {"user": "1", "assistant": "2"}[each.side],
+            "dateSent": f"{each.at.timestamp() * 1000:.0f}",
+            "standardMessage": {"text": {"body": each.text}},
+        }
+        frames.append({"chatItem": item})
+    return save(folder, "signal/main.jsonl", "".join(json.dumps(f) + "\n" for f in frames)).parent
+
+
+def _discord(folder: Path, said: Sequence[Said]) -> Path:
+    messages = [
+        {
+            "id": f"{i}",
+            "type": "Default",
+            "timestamp": each.at.isoformat(),
+            "content": each.text,
+            "author": {"name": each.side, "nickname": {"user": "Ana"}.get(each.side, "Bo")},
+        }
+        for i, each in enumerate(said)
+    ]
+    channel: Json = {"id": "9", "name": "general"}
+    export: Json = {"guild": {"name": "Boats"}, "channel": channel, "messages": messages}
+    return save(folder, "Boats - general.json", export)
+
+
 Writer = Callable[[Path, Sequence[Said]], Path]
 WRITERS: Mapping[str, Writer] = {
     "chatgpt": _chatgpt,
@@ -283,5 +334,8 @@ WRITERS: Mapping[str, Writer] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "cursor": _cursor,
+    "gemini": _gemini,
+    "signal": _signal,
+    "discord": _discord,
 }
 """For each format a writer that saves a chat in a folder and returns what to import."""

@@ -1,4 +1,4 @@
-"""WhatsApp, Telegram and Slack: layouts and languages, who speaks, and what is left out."""
+"""Messengers and Gemini: layouts and languages, who speaks, and what is left out."""
 
 from __future__ import annotations
 
@@ -254,3 +254,121 @@ def test_a_part_of_a_slack_export_alone_is_an_error(tmp_path: Path) -> None:
     file = save(tmp_path, "users.json", json.dumps([{"id": "U1"}]))
     with pytest.raises(BadInput, match="zip archive or a folder"):
         read_histories(file, format="slack")
+
+
+def discord(id: int, content: str, **fields: object) -> Json:
+    author: Json = {"name": "ana_h", "nickname": "Ana", "isBot": False}
+    at = f"2024-05-13T21:{id:02}:00+02:00"
+    return {"id": str(id), "type": "Default", "timestamp": at, "content": content,
+            "author": author, "attachments": list[Json](), **fields}  # fmt: skip
+
+
+def test_a_channel_of_discord(tmp_path: Path) -> None:
+    export: Json = {
+        "guild": {"id": "0", "name": "Direct Messages"},
+        "channel": {"id": "9", "name": "Bo"},
+        "messages": [
+            discord(1, "Hello."),
+            discord(2, "Look.", type="Reply", attachments=[{"fileName": "boat.png"}]),
+            discord(3, "Pinned a message.", type="ChannelPinnedMessage"),
+            discord(4, "beep", author={"name": "bot", "isBot": True}),
+        ],
+    }
+    history = only(save(tmp_path, "channel.json", export))
+    assert said(history) == [("Ana", "Hello."), ("Ana", 'Look. [shares the file "boat.png"]')]
+    assert history.transcripts[0].metadata["title"] == "Bo"
+    assert history.notes == {"service messages left out": 1, "messages of apps left out": 1}
+
+
+def test_the_package_of_discord_newest_first(tmp_path: Path) -> None:
+    def own(id: int, text: str) -> Json:
+        at = f"2024-05-13 21:{id:02}:00"
+        return {"ID": id, "Timestamp": at, "Contents": text, "Attachments": ""}
+
+    link = "https://cdn.discordapp.com/attachments/1/2/boat.png"
+    files: dict[str, object] = {
+        "account/user.json": {"username": "ana_h", "global_name": "Ana"},
+        "messages/index.json": {"9": "general in Boats"},
+        "messages/c9/channel.json": {"id": "9", "name": "general", "guild": {"name": "Boats"}},
+        "messages/c9/messages.json": [own(2, "Later."), {**own(1, ""), "Attachments": link}],
+        "messages/c8/channel.json": {"id": "8", "type": 1},
+        "messages/c8/messages.json": [own(3, "To Bo.")],
+    }
+    reading = read_histories(save_zip(tmp_path / "package.zip", files))
+    (history,) = reading.histories
+    assert (reading.format, history.name) == ("discord", "Ana")
+    assert said(history) == [
+        ("Ana", '[shares the file "boat.png"]'),
+        ("Ana", "Later."),
+        ("Ana", "To Bo."),
+    ]
+    assert [s.metadata["title"] for s in history.transcripts] == ["Boats #general", "8"]
+
+
+def test_signal_interleaves_chats(tmp_path: Path) -> None:
+    def item(chat: str, author: str, minute: int, **fields: object) -> Json:
+        sent = 1_715_630_160_000 + 60_000 * minute
+        return {"chatItem": {"chatId": chat, "authorId": author, "dateSent": str(sent), **fields}}
+
+    picture = {"pointer": {"contentType": "image/jpeg"}}
+    title: Json = {"title": {"title": "Boats"}}
+    frames: list[Json] = [
+        {"account": {"givenName": "Ana"}},
+        {"recipient": {"id": "1", "self": {}}},
+        {"recipient": {"id": "2", "contact": {"systemGivenName": "Bo"}}},
+        {"recipient": {"id": "3", "group": {"snapshot": title}}},
+        {"chat": {"id": "7", "recipientId": "2"}},
+        {"chat": {"id": "8", "recipientId": "3"}},
+        item("7", "2", 0, standardMessage={"text": {"body": "Ferry?"}}),
+        item("8", "2", 1, standardMessage={"text": {"body": "All aboard."}}),
+        item("7", "1", 2, standardMessage={"attachments": [picture]}),
+        item("7", "2", 3, remoteDeletedMessage={}),
+    ]
+    text = "".join(json.dumps(frame) + "\n" for frame in frames)
+    history = only(save(tmp_path, "main.jsonl", text))
+    sessions = {s.metadata["title"]: [t.speaker for t in s.turns] for s in history.transcripts}
+    assert (history.name, sessions) == ("Ana", {"Bo": ["Bo", "Ana"], "Boats": ["Bo"]})
+    assert history.notes == {"service messages left out": 1}
+
+
+def test_the_files_of_signal_export(tmp_path: Path) -> None:
+    common: Json = {"quote": "", "sticker": "", "reactions": [], "attachments": list[Json]()}
+    lines: list[Json] = [
+        {**common, "date": "2024-05-13T21:56:00", "sender": "Me", "body": "Ferry?  "},
+        {**common, "date": "2024-05-13T21:57:00", "sender": "Bo", "body": "", "deleted": True},
+        {**common, "date": "2024-05-13T21:58:00", "sender": "Bo", "body": "Noon.",
+         "attachments": [{"name": "plan.pdf", "path": "x"}]},
+    ]  # fmt: skip
+    save(tmp_path, "Bo/data.json", "".join(json.dumps(line) + "\n" for line in lines))
+    history = only(tmp_path, speaker="Ana", zone=ZAGREB)
+    assert said(history) == [("Ana", "Ferry?"), ("Bo", 'Noon. [shares the file "plan.pdf"]')]
+    assert history.transcripts[0].metadata == {"source": "signal", "title": "Bo"}
+
+
+def test_gemini_groups_prompts_by_conversation(tmp_path: Path) -> None:
+    def entry(minute: int, title: str, answer: str = "", id: str = "") -> Json:
+        link: list[Json] = [{"url": f"https://gemini.google.com/app/{id}"}]
+        return {
+            "header": "Gemini Apps",
+            "title": title,
+            "time": f"2026-03-04T05:{minute:02}:07.008Z",
+            "safeHtmlItem": [{"html": answer}] if answer else [],
+            "details": link if id else None,
+        }
+
+    activity = [
+        entry(9, "Prompted And the bus?", "<p>At <b>noon</b>.</p>", "aa1"),
+        entry(8, "Created a Gem"),
+        entry(7, "Prompted Which ferry?", "<ul><li>Jadrolinija</li></ul>", "aa1"),
+        entry(5, "Prompted Hello", "Hi.", "bb2"),
+    ]
+    file = save(tmp_path, "MyActivity.json", activity)
+    reading = read_histories(file)
+    (history,) = reading.histories
+    assert reading.format == "gemini"
+    assert [[t.text for t in s.turns] for s in history.transcripts] == [
+        ["Hello", "Hi."],
+        ["Which ferry?", "- Jadrolinija", "And the bus?", "At noon."],
+    ]
+    assert [t.role for t in turns(history)] == ["user", "assistant"] * 3
+    assert history.notes == {"activities that are no prompts left out": 1}

@@ -117,13 +117,14 @@ class Intake:
         Its sessions get the format's name as ``source`` in their metadata. It takes the notes since
         the previous part.
         """
-        notes, self.notes = self.notes, Counter()
+        notes = dict(+self.notes)
+        self.notes.clear()
         source = {"source": self.format}
         revised = [
             replace(transcript, revised=True, metadata={**source, **transcript.metadata})
             for transcript in transcripts
         ]
-        return History(name=name, transcripts=revised, notes=dict(+notes))
+        return History(name=name, transcripts=revised, notes=notes)
 
     @contextmanager
     def catching(self) -> Generator[None]:
