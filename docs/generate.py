@@ -20,6 +20,12 @@ a mistake of the caller's (nothing was changed), and with 1 for a failure at run
 disk). Those that read or write a
 store take `--store FILE` or the environment variable `THEANINE_STORE`; without either the
 store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
+
+Options that you always give can be set once, for all commands or in profiles:
+`theanine config set user ana`, `theanine config set --profile work store ~/work.db`, then
+`theanine recall "…"` or `theanine --profile work recall "…"`. Each has an environment variable too. The
+file is `~/.config/theanine/config.toml` (`theanine config path`). `theanine --install-completion` completes
+commands and options in bash, zsh, fish and PowerShell.
 """
 
 
@@ -60,7 +66,8 @@ def _row(parameter: Any) -> str:
     else:
         value = "" if parameter.is_flag else f" {parameter.metavar}"
         other = "".join(f" / {opt}" for opt in parameter.secondary_opts)
-        name = f"`{parameter.opts[0]}{other}{value}`"
+        short = "".join(f"{opt}, " for opt in parameter.opts[1:])
+        name = f"`{short}{parameter.opts[0]}{other}{value}`"
     notes = [parameter.help or ""]
     if parameter.required:
         notes.append("Required.")

@@ -52,7 +52,7 @@ def test_summary_of_a_plugin_is_the_first_paragraph_of_its_own_help() -> None:
 def test_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     modules = done.stdout.splitlines()[-1].split()
-    allowed = ["app", "lazy", "text"]
+    allowed = ["app", "config_file", "lazy", "text"]
     assert [m for m in modules if m.startswith("theanine.cli.")] == [
         f"theanine.cli.{name}" for name in allowed
     ]

@@ -13,7 +13,6 @@ from theanine.cli.output import progress
 from theanine.cli.rendering import visible
 
 EVIL = "I love \x1b[31mboats and\u202e evil \x9b2J."
-LOCAL = "No language model is configured"
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +67,9 @@ def test_an_empty_file_is_not_a_store(tmp_path: Path) -> None:
     ("command", "expected"),
     [
         (["recall", "x", "--user", "bo"], "no user bo"),
+        (["recall", "x", "--user", "anna"], "did you mean 'ana'?"),
+        (["recall", "x", "--user", "ana", "--method", "seccom"], "did you mean 'secom'?"),
+        (["recall", "x", "--user", "ana", "--set", "budgt=3"], "did you mean 'budget'?"),
         (["recall", "x", "--user", "ana", "--method", "none-such"], "unknown method"),
         (["import", "no-file.txt"], "no such file"),
         (["timeline", "--user", "ana", "--html", "no/such/a.html"], "can't be written"),
@@ -100,5 +102,4 @@ def test_no_progress_bar_without_a_terminal(
         step()
         step("again")
     assert capsys.readouterr().err == ""
-    notices = ana("rebuild", "--method", "exchange").err.splitlines()
-    assert [item[: len(LOCAL)] for item in notices] == [LOCAL]
+    assert ana("rebuild", "--method", "exchange").err == ""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from theanine.errors import BadInput, NotFound
+from theanine.suggestion import suggest
 from theanine_bench.datasets.checksums import Checksums
 
 CATALOG = "public.toml"
@@ -96,7 +97,9 @@ def get_dataset(name: str) -> PublicDataset:
     """Return a data set of the catalog. Raises NotFound, listing the names."""
     catalog = public_datasets()
     if name not in catalog:
-        raise NotFound(f"no data set {name!r}; there are: {', '.join(catalog)}")
+        raise NotFound(
+            f"no data set {name!r}{suggest(name, catalog)}; there are: {', '.join(catalog)}"
+        )
     return catalog[name]
 
 

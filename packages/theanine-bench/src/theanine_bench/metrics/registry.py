@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine.suggestion import suggest
 from theanine_bench.metrics.base import CorpusMetric, Metric
 
 PACKAGES = ("theanine_bench.metrics", "theanine_bench.judges")
@@ -53,8 +54,10 @@ def _find(name: str) -> Any:
         if (find := getattr(module, "find_metric", None)) and (metric := find(name)):
             return metric
     families = (name for module in _modules() for name in getattr(module, "NAMES", ()))
-    known = ", ".join((*registered_metrics(), *families))
-    raise SettingsError(f"unknown metric {name!r}; there are: {known}")
+    known = (*registered_metrics(), *families)
+    raise SettingsError(
+        f"unknown metric {name!r}{suggest(name, known)}; there are: {', '.join(known)}"
+    )
 
 
 @cache

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
+from typing import Annotated
 
 import typer
 
+from theanine.cli.config_file import applied_config
 from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
 
 COMMANDS = (
     LazyCommand(
         "demo",
         "theanine.cli.recall:demo",
-        "Remember a bundled conversation, show its timelines, answer five questions with sources.",
+        "Remember a bundled conversation and answer questions from it.",
     ),
     LazyCommand(
         "chat", "theanine.cli.chat:chat", "Chat in the terminal; the next run remembers it."
@@ -20,7 +22,7 @@ COMMANDS = (
     LazyCommand(
         "import",
         "theanine.cli.import_:import_",
-        "Import conversations with their own dates, speakers and order, and remember them.",
+        "Import conversations and remember them.",
     ),
     LazyCommand(
         "recall",
@@ -31,51 +33,75 @@ COMMANDS = (
     LazyCommand(
         "timeline",
         "theanine.cli.inspection:timeline",
-        "Show how memories follow from each other, as trees with relations and dates.",
+        "Show how memories follow from each other.",
     ),
     LazyCommand(
         "sessions",
         "theanine.cli.inspection:sessions",
-        "List sessions and whether they are remembered, of one user or of all.",
+        "List sessions and whether they are remembered.",
     ),
     LazyCommand(
         "cost",
         "theanine.cli.inspection:cost",
-        "Show the language model's calls, tokens and cost by user and step.",
+        "Show the language model's calls, tokens and cost.",
     ),
     LazyCommand(
         "remember",
         "theanine.cli.maintenance:remember",
-        "Remember all ended sessions; resume what failed or was interrupted.",
+        "Remember all ended sessions; resume what failed.",
     ),
     LazyCommand(
         "forget",
         "theanine.cli.maintenance:forget",
-        "Erase a user, a session or one memory from every file of the store.",
+        "Erase a user, a session or a memory for good.",
     ),
     LazyCommand(
         "export",
         "theanine.cli.maintenance:export",
-        "Write everything to standard output as JSON Lines that `theanine import` restores.",
+        "Write everything as JSON Lines that `theanine import` restores.",
     ),
     LazyCommand(
         "reembed",
         "theanine.cli.maintenance:reembed",
-        "Move all vectors to another embedder while the store is in use; resumable.",
+        "Move all vectors to another embedder; resumable.",
     ),
     LazyCommand(
         "rebuild",
         "theanine.cli.rebuild:rebuild",
-        "Remember the whole log by a method, alongside the memories of other methods.",
+        "Remember the whole log again, by any method.",
     ),
+    LazyCommand("config", "theanine.cli.config:config", "Show or change the defaults of options."),
     LazyCommand(
         "doctor",
         "theanine.cli.doctor:doctor",
-        "Check the store, the embedder, the reranker and the model, and suggest fixes.",
+        "Check the store and the models, and suggest fixes.",
     ),
 )
 
 BENCH_COMMANDS = ("bench", "compare", "rate", "teafarm")
+
+
+def _show_version(shown: bool) -> None:
+    if shown:
+        print(f"theanine {version('theanine')}")
+        raise typer.Exit
+
+
+def root(
+    context: typer.Context,
+    profile: Annotated[
+        str,
+        typer.Option(
+            envvar="THEANINE_PROFILE", metavar="NAME", help="Profile of `theanine config`."
+        ),
+    ] = "",
+    _version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the defaults of options from the configuration file."""
+    context.with_resource(applied_config(profile))
 
 
 def build_app() -> typer.Typer:
@@ -95,6 +121,7 @@ def build_app() -> typer.Typer:
     return lazy_app(
         [*COMMANDS, *(plugins[name] for name in sorted(plugins)), *missing],
         "Lifelong memory for conversational agents. Start with `theanine demo`.",
+        root=root,
     )
 
 

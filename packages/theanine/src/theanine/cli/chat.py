@@ -12,7 +12,13 @@ import typer
 
 from theanine import LiveSession, UserMemory
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
-from theanine.cli.options import ChatOptions, SelectionOptions, UserOption, expand_options
+from theanine.cli.options import (
+    ChatOptions,
+    SelectionOptions,
+    UserOption,
+    expand_options,
+    notify_if_local,
+)
 from theanine.cli.rendering import console, pluralize, show_recollection
 from theanine.client.options import RecallArguments
 from theanine.errors import ModelError, RememberingFailed
@@ -42,7 +48,7 @@ def chat(
     theanine chat --user ana --model llama3.2 --base-url http://localhost:11434/v1
     """
     with options.open(create=True) as client:
-        options.notify_if_local()
+        notify_if_local(options.model, options.base_url)
         memory = client.user(user)
         memory.remember()
         chat = _Chat(memory, pause * 60, why, selection.arguments())

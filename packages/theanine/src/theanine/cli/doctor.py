@@ -55,7 +55,7 @@ def doctor(
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the store, the embedder, the reranker and the model, and suggest fixes.
+    """Check the store and the models, and suggest fixes.
 
     Exits with 1 if something is wrong.
 

@@ -6,7 +6,6 @@ import json
 import sys
 from collections import Counter
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -75,7 +74,7 @@ def import_(
         typer.Option(metavar="DATE", help="Date of the first session of an undated history."),
     ] = None,
 ) -> None:
-    """Import conversations with their own dates, speakers and order, and remember them.
+    """Import conversations and remember them.
 
     Reads exports of chat services and messengers, mail, notes and transcripts: see
     docs/formats.md. The format is detected. Importing a file again, or a later export, adds only
@@ -100,7 +99,6 @@ def import_(
         for file in files:
             _preview(file, user, reading)
         return
-    notify_once = cache(options.notify_if_local)
     complete = True
     with options.open(create=True) as client:
         for file in files:
@@ -108,7 +106,6 @@ def import_(
                 _restore(client, file, user)
                 continue
             reader = _read(file, user, reading)
-            notify_once()
             for history in reader.histories:
                 complete = _remember(client, history, user) and complete
             _show_notes(file, reader)

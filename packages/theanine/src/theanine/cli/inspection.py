@@ -117,7 +117,7 @@ def _with_mark(
 
 @expand_options
 def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption = False) -> None:
-    """List sessions and whether they are remembered, of one user or of all.
+    """List sessions and whether they are remembered.
 
     \b
     theanine sessions
@@ -164,7 +164,7 @@ def timeline(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how memories follow from each other, as trees with relations and dates.
+    """Show how memories follow from each other.
 
     \b
     theanine timeline --user ana
@@ -201,7 +201,7 @@ def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> N
 
 
 def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
-    """Show the language model's calls, tokens and cost by user and step.
+    """Show the language model's calls, tokens and cost.
 
     \b
     theanine cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -95,8 +95,13 @@ class MissingCommand(LazyCommand):
         )
 
 
-def lazy_app(commands: Iterable[LazyCommand], help: str) -> typer.Typer:
-    """Return a group of lazily imported commands, listed in the order given."""
+def lazy_app(
+    commands: Iterable[LazyCommand], help: str, *, root: Callable[..., None] | None = None
+) -> typer.Typer:
+    """Return a group of lazily imported commands, listed in the order given.
+
+    ``root`` has the options of the whole command line, such as ``--version``, and runs first.
+    """
     listed = tuple(commands)
 
     class LazyGroup(TyperGroup):
@@ -107,9 +112,9 @@ def lazy_app(commands: Iterable[LazyCommand], help: str) -> typer.Typer:
 
     return typer.Typer(
         cls=LazyGroup,
-        callback=lambda: None,  # makes typer build a group though no command is registered
+        callback=root or (lambda: None),  # makes typer build a group of no registered command
+        add_completion=root is not None,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode=None,  # plain help: examples keep their lines, and it starts faster
         pretty_exceptions_enable=False,
         help=help,

@@ -12,9 +12,9 @@ from theanine.cli.options import (
     EachUser,
     EmbedderOption,
     JsonOption,
+    NamedUser,
     RememberOptions,
     StoreOption,
-    UserOption,
     YesOption,
     expand_options,
     open_client,
@@ -37,14 +37,13 @@ def remember(
         ),
     ] = False,
 ) -> None:
-    """Remember all ended sessions; resume what failed or was interrupted.
+    """Remember all ended sessions; resume what failed.
 
     \b
     theanine remember
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with options.open() as client:
-        options.notify_if_local()
         reports = user_or_all(client, user).remember(elsewhere=elsewhere)
     for report in reports:
         counts = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
@@ -58,7 +57,7 @@ def remember(
 
 
 def forget(
-    user: UserOption,
+    user: NamedUser,
     session: Annotated[int | None, typer.Option(metavar="N", help="Only this session.")] = None,
     memory: Annotated[
         int | None, typer.Option(metavar="N", help="Only this memory and its source turns.")
@@ -67,7 +66,7 @@ def forget(
     store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Erase a user, a session or one memory from every file of the store.
+    """Erase a user, a session or a memory for good.
 
     \b
     theanine forget --user ana --session 3
@@ -108,7 +107,7 @@ def forget(
 
 
 def export(user: EachUser = None, store: StoreOption = "") -> None:
-    """Write everything to standard output as JSON Lines that `theanine import` restores.
+    """Write everything as JSON Lines that `theanine import` restores.
 
     \b
     theanine export > all.jsonl
@@ -120,7 +119,7 @@ def export(user: EachUser = None, store: StoreOption = "") -> None:
 
 
 def reembed(embedder: EmbedderOption = "local", store: StoreOption = "") -> None:
-    """Move all vectors to another embedder while the store is in use; resumable.
+    """Move all vectors to another embedder; resumable.
 
     \b
     theanine reembed --embedder openai:text-embedding-3-small

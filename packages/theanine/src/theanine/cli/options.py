@@ -25,15 +25,23 @@ StoreOption = Annotated[
     str,
     typer.Option(
         "--store",
+        "-s",
         envvar="THEANINE_STORE",
         metavar="FILE",
         help="Store to use (default: memory.db in your data folder).",
         show_default=False,
     ),
 ]
-UserOption = Annotated[str, typer.Option("--user", metavar="NAME", help="User of the store.")]
+UserOption = Annotated[
+    str,
+    typer.Option("--user", "-u", envvar="THEANINE_USER", metavar="NAME", help="User of the store."),
+]
+NamedUser = Annotated[
+    str, typer.Option("--user", "-u", metavar="NAME", help="User of the store; always named.")
+]
 EachUser = Annotated[
-    str | None, typer.Option("--user", metavar="NAME", help="Only this user (default: all).")
+    str | None,
+    typer.Option("--user", "-u", metavar="NAME", help="Only this user (default: all)."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
@@ -41,6 +49,7 @@ ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
+        "-m",
         envvar="THEANINE_MODEL",
         metavar="NAME",
         help="Chat model, such as openai:gpt-4o-mini; its API key comes from the environment.",
@@ -111,6 +120,7 @@ RerankedOption = Annotated[
     int | None,
     typer.Option(
         "--rerank-depth",
+        envvar="THEANINE_RERANK_DEPTH",
         min=1,
         metavar="N",
         help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
@@ -122,6 +132,7 @@ MethodOption = Annotated[
     str | None,
     typer.Option(
         "--method",
+        "-M",
         envvar="THEANINE_METHOD",
         metavar="NAME",
         help="Memory method: theanine, secom, exchange and others, see docs/methods (default: the "
@@ -179,10 +190,6 @@ class ModelOptions:
             embedder=self.embedder,
         )
 
-    def notify_if_local(self) -> None:
-        """Print a notice on standard error if no language model was named."""
-        notify_if_local(self.model, self.base_url)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RememberOptions(ModelOptions):
@@ -200,10 +207,6 @@ class RememberOptions(ModelOptions):
             memory_base_url=self.memory_base_url,
             memory_settings=parse_settings(self.memory_settings or [], "--memory-set"),
         )
-
-    def notify_if_local(self) -> None:
-        """Print a notice on standard error if no language model was named."""
-        notify_if_local(self.memory_model or self.model, self.memory_base_url or self.base_url)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +231,10 @@ class ChatOptions(RecallOptions, RememberOptions):
 
 
 BudgetOption = Annotated[
-    int | None, typer.Option(min=0, metavar="TOKENS", help="Maximum tokens to return.")
+    int | None,
+    typer.Option(
+        envvar="THEANINE_BUDGET", min=0, metavar="TOKENS", help="Maximum tokens to return."
+    ),
 ]
 
 
@@ -238,12 +244,19 @@ class SelectionOptions:
 
     budget: BudgetOption = None
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Maximum number of parts to return.")
+        int | None,
+        typer.Option(
+            envvar="THEANINE_LIMIT", min=1, metavar="N", help="Maximum number of parts to return."
+        ),
     ] = None
     min_relevance: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="P", help="Least relevance, 0 to 1 (default: the method's)."
+            envvar="THEANINE_MIN_RELEVANCE",
+            min=0,
+            max=1,
+            metavar="P",
+            help="Least relevance, 0 to 1 (default: the method's).",
         ),
     ] = None
 

@@ -36,7 +36,7 @@ def rebuild(
     ] = False,
     yes: YesOption = False,
 ) -> None:
-    """Remember the whole log by a method, alongside the memories of other methods.
+    """Remember the whole log again, by any method.
 
     Shows an estimate first and, on a terminal, asks before paying a language model. If it is
     interrupted, the same command resumes; no call is paid for twice. While another process
@@ -51,7 +51,6 @@ def rebuild(
     """
     with options.open() as client:
         expected = user_or_all(client, user).estimate(again=again, instead=instead)
-        options.notify_if_local()
         _show_estimate(expected)
         if estimate:
             return

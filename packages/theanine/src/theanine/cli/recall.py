@@ -14,7 +14,6 @@ from theanine.cli.options import (
     TimeOptions,
     UserOption,
     expand_options,
-    notify_if_local,
 )
 from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
@@ -48,7 +47,6 @@ def recall(
     with options.open() as client:
         memory = client.user(user)
         memory.sessions()  # an unknown user is an error here, not an empty memory
-        options.notify_if_local()
         recollection = memory.recall(question, **arguments)
         pending = len(memory.pending())
         method = client.method_name
@@ -93,9 +91,8 @@ def _why_empty(recollection: Recollection, arguments: RecallArguments) -> str:
 
 
 def demo() -> None:
-    """Remember a bundled conversation, show its timelines, answer five questions with sources."""
+    """Remember a bundled conversation and answer questions from it."""
     with TemporaryDirectory() as folder, theanine.open(f"{folder}/demo.db") as client:
-        notify_if_local("local")
         history = read_histories(HARBOUR).histories[0]
         memory = client.user("ana")
         imported = memory.log(history)

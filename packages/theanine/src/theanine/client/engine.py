@@ -40,6 +40,7 @@ from theanine.retrieval.scope_index import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.values import ForgetReport, Listing
+from theanine.suggestion import suggest
 from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ _log = logging.getLogger(__name__)
 DEFAULT_OPTIONS = RecallOptions()
 EXPIRY_STEP = timedelta(hours=1)
 """How much later than due `remember` forgets what has expired, at most."""
+MAX_LISTED_USERS = 10
+"""Users that the message about an unknown one lists."""
 
 
 class Engine:
@@ -286,8 +289,12 @@ class Engine:
     async def require(self, scope: Scope) -> None:
         """Raise NotFound for a scope that holds nothing."""
         if not (await self.store.scope_version(scope)).scope_id:
-            users = ", ".join(map(str, (await self.store.scopes())[:10])) or "nobody yet"
-            raise NotFound(f"no user {scope} in this store; it has: {users}")
+            users = [str(known) for known in await self.store.scopes()]
+            listed = ", ".join(users[:MAX_LISTED_USERS]) or "nobody yet"
+            more = f" and {len(users) - MAX_LISTED_USERS:,} more" * (len(users) > MAX_LISTED_USERS)
+            raise NotFound(
+                f"no user {scope} in this store{suggest(str(scope), users)}; it has: {listed}{more}"
+            )
 
     async def context(
         self, scope: Scope, options: RecallOptions = DEFAULT_OPTIONS, *, recalling: bool = False

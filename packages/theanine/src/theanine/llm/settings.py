@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from theanine.errors import SettingsError
+from theanine.suggestion import suggest
 
 Structured = Literal["auto", "prompt", "schema"]
 
@@ -44,7 +45,10 @@ class ModelSettings:
         """
         names = [field.name for field in fields(cls)]
         if unknown := sorted(set(values) - set(names)):
-            raise SettingsError(f"a model has no setting {unknown[0]}; it has: {', '.join(names)}")
+            raise SettingsError(
+                f"a model has no setting {unknown[0]}{suggest(unknown[0], names)}; it has: "
+                f"{', '.join(names)}"
+            )
         try:
             return TypeAdapter(cls).validate_python(dict(values))
         except ValidationError as error:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from theanine.errors import SettingsError
 from theanine.methods.base import Method
+from theanine.suggestion import suggest
 
 GROUP = "theanine.methods"
 """Entry point group in which a package registers methods: ``id = "module:Class"``."""
@@ -86,7 +87,9 @@ def method_class(name: str) -> Any:
             raise SettingsError(
                 f"the method {name} of {point.value} failed to load: {error}"
             ) from error
-    raise SettingsError(f"unknown method {name!r}; there are: {', '.join(names())}")
+    raise SettingsError(
+        f"unknown method {name!r}{suggest(name, names())}; there are: {', '.join(names())}"
+    )
 
 
 def _checked(kind: Any, point: EntryPoint) -> Any:
@@ -123,7 +126,8 @@ def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
     valid = {field.name for field in fields(kind)}
     if unknown := sorted(set(settings) - valid - {"paper"}):
         raise SettingsError(
-            f"the method {name} has no setting {unknown[0]}; it has: {', '.join(sorted(valid))}"
+            f"the method {name} has no setting {unknown[0]}{suggest(unknown[0], valid)}; it has: "
+            f"{', '.join(sorted(valid))}"
         )
     try:
         paper = TypeAdapter(bool).validate_python(settings.get("paper", False))

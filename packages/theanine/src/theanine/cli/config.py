@@ -1,0 +1,127 @@
+"""``theanine config``: show and change the defaults of options."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, cast
+
+import tomlkit
+import typer
+from tomlkit.container import Container
+
+from theanine.cli.config_file import (
+    SETTINGS,
+    check_name,
+    config_path,
+    profile_values,
+    read_config,
+    variable,
+)
+from theanine.cli.options import JsonOption
+from theanine.cli.output import check_writable, show_json, write_text
+from theanine.cli.rendering import show_table
+from theanine.errors import NotFound, SettingsError
+
+ProfileOption = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help="Only in this profile.")
+]
+NUMBERS = ("rerank_depth", "budget", "limit", "min_relevance")
+
+config = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
+
+
+@config.callback(invoke_without_command=True)
+def show(context: typer.Context, as_json: JsonOption = False) -> None:
+    """Show or change the defaults of options.
+
+    The command line comes first, then environment variables, then the profile (--profile before
+    the command, or THEANINE_PROFILE), then the settings outside of profiles.
+
+    \b
+    theanine config
+    theanine config set user ana
+    theanine config set --profile work store ~/work/memory.db
+    theanine --profile work recall "Where does she live?"
+    theanine config unset user
+    """
+    if context.invoked_subcommand is not None:
+        return
+    content = read_config()
+    own = profile_values(content, os.environ.get("THEANINE_PROFILE", ""))
+    rows = [
+        [name, value, "config file" if own.get(name) == value else variable(name)]
+        for name in SETTINGS
+        if (value := os.environ.get(variable(name)))
+    ]
+    if as_json:
+        show_json([dict(zip(("setting", "value", "from"), row, strict=True)) for row in rows])
+        return
+    if rows:
+        show_table(["setting", "value", "from"], rows)
+    else:
+        print(f"Nothing is set. Settings: {', '.join(SETTINGS)}")
+    if profiles := content.get("profile"):
+        print(f"Profiles: {', '.join(profiles)}")
+
+
+@config.command()
+def path() -> None:
+    """Print where the configuration file is."""
+    print(config_path())
+
+
+@config.command("set")
+def set_(name: str, value: str, profile: ProfileOption = "") -> None:
+    """Set the default of an option.
+
+    \b
+    theanine config set user ana
+    theanine config set --profile work model openai:gpt-4o-mini
+    """
+    check_name(name)
+    number: int | float | None = None
+    if name in NUMBERS:
+        try:
+            number = float(value) if name == "min_relevance" else int(value)
+        except ValueError:
+            raise SettingsError(f"{name}: {value!r} is not a number") from None
+    document = _load()
+    table = document
+    if profile:
+        profiles = document.setdefault("profile", tomlkit.table(is_super_table=True))
+        table = cast("dict[str, Any]", profiles).setdefault(profile, tomlkit.table())
+    table[name] = value if number is None else number
+    _save(document)
+
+
+@config.command()
+def unset(name: str, profile: ProfileOption = "") -> None:
+    """Remove a setting from the file.
+
+    \b
+    theanine config unset user
+    """
+    check_name(name)
+    document = _load()
+    content = cast("dict[str, Any]", document)
+    table = content.get("profile", {}).get(profile, {}) if profile else content
+    if name not in table:
+        raise NotFound(f"{config_path()} doesn't set {name}{f' in {profile}' if profile else ''}")
+    del table[name]
+    _save(document)
+
+
+def _load() -> Container:
+    read_config()  # checks it
+    file = config_path()
+    return tomlkit.parse(file.read_text("utf-8") if file.exists() else "")
+
+
+def _save(document: Container) -> None:
+    file = config_path()
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"{file.parent} can't be made ({error.strerror})") from None
+    check_writable(file)
+    write_text(file, document.as_string())

@@ -1,0 +1,122 @@
+"""The configuration file: defaults of options, for all commands or in named profiles.
+
+::
+
+    user = "ana"
+    model = "openai:gpt-4o-mini"
+
+    [profile.work]
+    store = "~/work/memory.db"
+
+A setting is the default of the environment variable of its name, such as ``THEANINE_MODEL``, so
+that it holds in the commands of all packages: the command line comes first, then the environment,
+then the profile, then the settings outside of profiles.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from theanine.errors import SettingsError
+from theanine.suggestion import suggest
+
+SETTINGS = {
+    "user": "user of the store, where a command needs one",
+    "store": "store to use",
+    "method": "memory method",
+    "model": "chat model",
+    "base_url": "server of the chat model",
+    "memory_model": "chat model that remembers, if not the same",
+    "memory_base_url": "server of the model that remembers",
+    "embedder": "embedding model",
+    "reranker": "cross-encoder that reorders the best candidates",
+    "rerank_depth": "number of candidates to rerank",
+    "budget": "maximum tokens of a recollection",
+    "limit": "maximum number of parts, or of rows",
+    "min_relevance": "least relevance, 0 to 1",
+    "judge": "chat model that judges",
+    "judge_base_url": "server of the model that judges",
+}
+"""Names of the settings and what they are; each is also an environment variable."""
+
+
+def config_path() -> Path:
+    """Return where the file is: ``THEANINE_CONFIG``, or ``theanine/config.toml`` for the user."""
+    if path := os.environ.get("THEANINE_CONFIG"):
+        return Path(path).expanduser()
+    folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(folder) / "theanine" / "config.toml"
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"THEANINE_{name.upper()}"
+
+
+def read_config() -> dict[str, Any]:
+    """Return the file's content; empty if there is no file. Raises SettingsError."""
+    path = config_path()
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: can't be read ({error}); correct or delete it") from None
+    profiles = content.get("profile", {})
+    if not isinstance(profiles, dict):
+        raise SettingsError(f"{path}, profile: write it as tables, such as [profile.work]")
+    tables = {"": {name: value for name, value in content.items() if name != "profile"}}
+    for profile, values in (tables | cast("dict[str, Any]", profiles)).items():
+        where = f"{path}, profile {profile}" if profile else str(path)
+        if not isinstance(values, dict):
+            raise SettingsError(f"{where}: write it as a table, [profile.{profile}]")
+        for name, value in cast("dict[str, Any]", values).items():
+            check_name(name, where)
+            if not isinstance(value, str | int | float) or isinstance(value, bool):
+                raise SettingsError(f"{where}, {name}: write a text or a number")
+    return content
+
+
+def check_name(name: str, where: str = "") -> None:
+    """Raise SettingsError for a name that is no setting."""
+    if name not in SETTINGS:
+        raise SettingsError(
+            f"{f'{where}: ' if where else ''}no setting {name!r}{suggest(name, SETTINGS)}; there "
+            f"are: {', '.join(SETTINGS)}"
+        )
+
+
+def profile_values(config: Mapping[str, Any], profile: str) -> dict[str, str]:
+    """Return the settings that hold in a profile; '' for no profile. Raises SettingsError."""
+    profiles = config.get("profile", {})
+    if profile and profile not in profiles:
+        known = f"; there are: {', '.join(profiles)}" if profiles else ""
+        raise SettingsError(
+            f"{config_path()} has no profile {profile!r}{suggest(profile, profiles)}{known}; "
+            "`theanine config set --profile NAME SETTING VALUE` makes one"
+        )
+    values = {name: value for name, value in config.items() if name != "profile"}
+    if profile:
+        values |= profiles[profile]
+    return {name: str(value) for name, value in values.items()}
+
+
+@contextmanager
+def applied_config(profile: str) -> Generator[None]:
+    """Set the environment variables that aren't set from the file while the block runs."""
+    missing = {
+        variable(name): value
+        for name, value in profile_values(read_config(), profile).items()
+        if variable(name) not in os.environ
+    }
+    os.environ.update(missing)
+    try:
+        yield
+    finally:
+        for name in missing:
+            os.environ.pop(name, None)

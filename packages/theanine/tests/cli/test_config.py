@@ -1,0 +1,109 @@
+"""The configuration file: profiles, precedence, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from typer.models import OptionInfo
+
+from support.history_samples import line, save
+from support.running import Terminal
+from theanine.cli import options
+from theanine.cli.config_file import SETTINGS, config_path, variable
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "settings" / "config.toml"
+    monkeypatch.setenv("THEANINE_CONFIG", str(file))
+    return file
+
+
+@pytest.fixture
+def ana(run: Terminal, tmp_path: Path) -> Terminal:
+    run("import", str(save(tmp_path, "boats.jsonl", line(text="I love boats."))), "--user", "ana")
+    return run
+
+
+def test_a_default_user_is_set_and_unset(config: Path, ana: Terminal):
+    assert ana("recall", "boats", fine=False).code == 2
+    ana.bare("config", "set", "user", "ana")
+    assert "I love boats" in ana("recall", "boats").out
+    assert ana.bare("config").out.split()[-4:] == ["user", "ana", "config", "file"]
+    ana.bare("config", "unset", "user")
+    assert ana("recall", "boats", fine=False).code == 2
+    assert ana.bare("config", "unset", "user", fine=False).code == 2
+
+
+def test_command_line_environment_profile_file(
+    config: Path, ana: Terminal, monkeypatch: pytest.MonkeyPatch
+):
+    ana.bare("config", "set", "user", "bo")
+    ana.bare("config", "set", "--profile", "work", "user", "ana")
+    command = ["recall", "boats", "--store", str(ana.store)]
+    assert "no user bo" in ana.bare(*command, fine=False).err
+    assert "boats" in ana.bare("--profile", "work", *command).out
+    monkeypatch.setenv("THEANINE_PROFILE", "work")
+    assert "boats" in ana.bare(*command).out
+    monkeypatch.setenv("THEANINE_USER", "bo")
+    assert "no user bo" in ana.bare(*command, fine=False).err
+    assert "boats" in ana.bare(*command, "-u", "ana").out
+
+
+def test_forget_needs_a_named_user(config: Path, ana: Terminal):
+    ana.bare("config", "set", "user", "ana")
+    assert ana("forget", "--yes", fine=False).code == 2
+    assert "I love boats" in ana("recall", "boats").out
+
+
+def test_comments_stay(config: Path, run: Terminal):
+    config.parent.mkdir()
+    config.write_text("# mine\nbudget = 300 # tokens\n", "utf-8")
+    run.bare("config", "set", "user", "ana")
+    assert config.read_text("utf-8") == '# mine\nbudget = 300 # tokens\nuser = "ana"\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("usr = 'ana'", "no setting 'usr' (did you mean 'user'?)"),
+        ("user = ", "can't be read"),
+        ("user = ['ana']", "write a text or a number"),
+        ("profile = 3", "[profile.work]"),
+        ("[profile.work]\nuser = true", "profile work, user"),
+    ],
+)
+def test_a_wrong_file_is_refused(config: Path, run: Terminal, content: str, expected: str):
+    config.parent.mkdir()
+    config.write_text(content, "utf-8")
+    ran = run("sessions", fine=False)
+    assert (ran.code, expected in ran.err, str(config) in ran.err) == (2, True, True)
+
+
+def test_an_unknown_profile_is_refused(config: Path, run: Terminal):
+    run.bare("config", "set", "--profile", "work", "user", "ana")
+    ran = run.bare("--profile", "wrok", "sessions", fine=False)
+    assert (ran.code, "did you mean 'work'?" in ran.err) == (2, True)
+
+
+def test_every_setting_is_the_environment_variable_of_its_option():
+    groups = [options.ChatOptions, options.SelectionOptions]
+    hints: dict[str, Any] = {}
+    for group in groups:
+        own = get_type_hints(group, include_extras=True)
+        hints |= {field.name: own[field.name] for field in fields(group)}
+    hints["user"] = options.UserOption
+    for name, hint in hints.items():
+        option = next(item for item in hint.__metadata__ if isinstance(item, OptionInfo))
+        expected = variable(name) if name in SETTINGS else None
+        assert option.envvar == expected, name
+    assert {"judge", "judge_base_url"} == set(SETTINGS) - set(hints)
+
+
+def test_the_path_is_in_the_users_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.delenv("THEANINE_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert config_path() == tmp_path / "theanine" / "config.toml"
