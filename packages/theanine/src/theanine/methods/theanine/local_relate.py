@@ -17,7 +17,7 @@ from theanine.linking.reading import CUES, Reading, may_be_linked, read_statemen
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.theanine.judgement import Judgement
 from theanine.text import cues
-from theanine.text.words import content_words, stem, words
+from theanine.text.words import content_words
 from theanine.types import Relation
 
 LINKED = 0.63
@@ -146,5 +146,5 @@ def _mentioned(older: Reading, newer: Reading) -> str:
     if not shared:
         return "similar words"
     rare = sorted(shared, key=lambda term: (-newer.idf[term], term))[:4]
-    mentioned = dict.fromkeys(word for word in words(newer.text) if stem(word) in rare)
-    return "both mention " + ", ".join(list(mentioned)[:4])
+    mentioned = [word for term, word in zip(newer.idf, newer.words, strict=True) if term in rare]
+    return "both mention " + ", ".join(mentioned)
