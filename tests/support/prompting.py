@@ -24,9 +24,13 @@ ATTACK = (
 
 
 def check_snapshot(name: str, prompt: str) -> None:
-    """Check that the prompt equals its snapshot."""
+    """Check that the prompt of a step equals its snapshot."""
     assert prompt.startswith(f"Task: {name}\n")
-    snapshot = SNAPSHOTS / f"{name}.txt"
+    match_snapshot(SNAPSHOTS / f"{name}.txt", prompt)
+
+
+def match_snapshot(snapshot: Path, prompt: str) -> None:
+    """Check that a text equals its snapshot."""
     if not snapshot.exists():
         snapshot.write_text(prompt + "\n", encoding="utf-8")
         pytest.fail(f"{snapshot.name} was missing and is written now: read it")

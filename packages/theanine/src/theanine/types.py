@@ -28,6 +28,9 @@ SPOKEN: frozenset[Role] = frozenset({"user", "assistant"})
 Message: TypeAlias = Mapping[str, Any]
 """A message of a chat model's API, or one of its parts."""
 
+CALLED = "[called "
+"""Beginning of the words for a call of a tool, in turns of the tool."""
+
 MessageFormat = Literal["openai", "responses", "anthropic"]
 """OpenAI's chat completions, OpenAI's responses, or Anthropic's messages."""
 
@@ -61,6 +64,11 @@ class Scope:
 
 
 # The log
+
+FINISH = "finish"
+"""The note on a reply that has not ended by itself: one of ``UNFINISHED``."""
+UNFINISHED = ("length", "broken_off")
+"""How such a reply ended: at the limit of tokens, or because its stream was not read further."""
 
 
 @renamed_fields(constructor=True, shared="attachment", words="full_text")
@@ -100,6 +108,11 @@ class Utterance:
         if cast("str", self.role) == "agent":  # its name in version 0.1
             warn_renamed('the role "agent"', '"assistant"')
             object.__setattr__(self, "role", "assistant")
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether this is a streamed reply of which only a part was received."""
+        return self.notes.get(FINISH) == "broken_off"
 
     @property
     def full_text(self) -> str:

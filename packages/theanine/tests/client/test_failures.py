@@ -24,7 +24,7 @@ from theanine.errors import (
     RememberingFailed,
     StoreError,
 )
-from theanine.testing import ScriptedServer, answer, by_step, delay, status
+from theanine.testing import ScriptedServer, answer, by_step, delay, status, step_of
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 
 START = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -136,7 +136,7 @@ def test_the_journal_keeps_no_text_forgotten_during_the_call(path: str) -> None:
         talk = client.user("ana").session()
         talk.hear("Where is it?")
         reply = talk.portal.start_task_soon(talk.inner.reply)
-        while not any("Task: respond" in str(call.body) for call in server.calls):
+        while not any(step_of(call.body) == "respond" for call in server.calls):
             time.sleep(0.01)
         assert SECRET in str(server.calls[-1].body)
         client.user("ana").forget(memory=holding.id)

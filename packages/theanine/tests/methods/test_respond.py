@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.answering import Answering, memory, turn
-from theanine.methods.shared.respond import NOTHING, respond
+from theanine.methods.shared.respond import NOTHING, local_respond, respond
 from theanine.types import NO_MODEL_NOTICE, Part, Recollection
 
 pytestmark = pytest.mark.anyio
@@ -47,8 +47,8 @@ async def test_the_model_is_told_when_nothing_is_remembered() -> None:
     assert "<<<remembered\n(nothing)\n>>>" in caller.asked[0].prompt
 
 
-async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> None:
-    reply = await respond(DIALOGUE, REMEMBERED, "Tea", None)
+def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> None:
+    reply = local_respond(DIALOGUE, REMEMBERED)
     assert reply.text == (
         "I remember: Ana fears ships since a storm. "
         "(8 May 2023, Ana: “I'm terrified of ships since the storm.”)\n" + NO_MODEL_NOTICE
@@ -56,18 +56,18 @@ async def test_without_a_model_the_best_memory_is_quoted_with_its_source() -> No
     assert reply.made_by == "local"
 
 
-async def test_without_a_model_an_undated_memory_gets_no_date() -> None:
+def test_without_a_model_an_undated_memory_gets_no_date() -> None:
     part = replace(REMEMBERED.parts[1], memories=(replace(FEAR, dated=False),))
-    reply = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
+    reply = local_respond(DIALOGUE, Recollection(query="", parts=(part,)))
     assert "2023" not in reply.text
 
 
-async def test_without_a_model_a_local_memory_is_its_own_source() -> None:
+def test_without_a_model_a_local_memory_is_its_own_source() -> None:
     own = memory(1, "Ana said on 8 May 2023: “I fear ships.”", sources=(3,), made_by="local")
     part = Part(text=own.text, memories=(own,), source_turns=(SOURCE,))
-    reply = await respond(DIALOGUE, Recollection(query="", parts=(part,)), "Tea", None)
+    reply = local_respond(DIALOGUE, Recollection(query="", parts=(part,)))
     assert reply.text.splitlines() == [f"I remember: {own.text}", NO_MODEL_NOTICE]
 
 
-async def test_without_a_model_and_memories_it_says_so() -> None:
-    assert (await respond([], NOT_REMEMBERED, "Tea", None)).text == f"{NOTHING} {NO_MODEL_NOTICE}"
+def test_without_a_model_and_memories_it_says_so() -> None:
+    assert local_respond([], NOT_REMEMBERED).text == f"{NOTHING} {NO_MODEL_NOTICE}"

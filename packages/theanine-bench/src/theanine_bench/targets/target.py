@@ -188,7 +188,7 @@ class ClientTarget(Target):
     async def answer(self, sample: Sample, user: str) -> Output:
         """Return the client's reply in the place of the sample's speaker."""
         reply = await self.client.user(user).reply(
-            sample.dialogue, speaker=sample.speaker, budget=self._budget
+            sample.dialogue, speaker=sample.speaker, budget=self._budget, prompt="transcript"
         )
         return Output.from_reply(reply)
 

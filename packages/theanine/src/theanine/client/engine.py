@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from sys import maxsize
+from weakref import WeakValueDictionary
 
 import anyio
 
@@ -22,13 +23,14 @@ from theanine.client.options import (
     list_options,
     recall_options,
 )
+from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import load_zone, micros
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import NotFound, RememberingFailed, SettingsError, TheanineError
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
-from theanine.methods.base import Context, Method, RecallOptions, Reply
+from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.rebuild import Rebuilder
@@ -59,6 +61,7 @@ class Engine:
         location, method = options.location, options.method
         embedder, reranker = options.embedder, options.reranker
         self.options = options
+        self.streams: WeakValueDictionary[object, AsyncReplyStream] = WeakValueDictionary()
         self.clock = options.clock
         self.store = open_store(location) if isinstance(location, str) else location
         if isinstance(method, str):
@@ -131,6 +134,8 @@ class Engine:
 
     async def _close(self) -> None:
         with anyio.CancelScope(shield=True):
+            for stream in [*self.streams.values()]:
+                await stream.aclose()
             await self.indexes.close()
             for part in dict.fromkeys((self.chat, self.memory_chat, self.embedder)):
                 if isinstance(part, Closable):
@@ -150,6 +155,11 @@ class Engine:
         """Return the options of a list. Raises NotFound for an unknown scope, SettingsError."""
         await self.require(scope)
         return list_options(await self.now(scope), arguments)
+
+    async def break_off(self, session_key: object) -> None:
+        """Let what was received of a session's streamed reply be logged before what follows."""
+        if stream := self.streams.pop(session_key, None):
+            await stream.aclose()
 
     async def recall(
         self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
@@ -186,7 +196,8 @@ class Engine:
         dialogue: Sequence[Utterance],
         scope: Scope,
         speaker: str,
-        options: RecallOptions = DEFAULT_OPTIONS,
+        options: RecallOptions,
+        replying: ReplyOptions,
     ) -> tuple[Reply, int]:
         """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
 
@@ -194,6 +205,7 @@ class Engine:
         """
         # Both steps see the same memories.
         context = await self.context(scope, options, recalling=True)
+        context = replace(context, replying=replying)
         recollection = await self._recall(dialogue, context)
         reply = await self.method.respond(dialogue, recollection, speaker, context)
         return reply, context.index.state.epoch

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self, TypeVar, Unpack, cast
+from functools import partial
+from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
 
 import anyio
 
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments, RememberWhen
-from theanine.errors import BadInput, Stale
+from theanine.client.reply_options import ReplyArguments
+from theanine.client.replying import Replying
+from theanine.client.streaming import AsyncReplyStream
+from theanine.errors import BadInput
 from theanine.messages import read_messages, write_messages
-from theanine.methods.base import RecallOptions, Reply
+from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
 from theanine.store.resent import logged_turn, select_new
-from theanine.store.validate import check_name, check_text, check_time, check_utterances
+from theanine.store.validate import check_name, check_text, check_utterances
 from theanine.types import (
     Message,
     MessageFormat,
@@ -31,9 +34,6 @@ from theanine.types import (
 )
 
 T = TypeVar("T")
-
-MAX_REPLIES = 3
-"""How often a reply is generated when something is forgotten meanwhile."""
 
 Words = str | Sequence[Message]
 """A text, or the parts of a message's content: texts, images and more."""
@@ -96,6 +96,7 @@ class AsyncLiveSession:
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns.
 
+        A reply that is being streamed is broken off.
         ``metadata`` is the application's own data about the turn.
         """
         return await self._log_one("user", words, speaker or self._speaker, at, metadata)
@@ -125,6 +126,7 @@ class AsyncLiveSession:
         metadata: Metadata | None = None,
     ) -> AddReport:
         """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
+        await self._engine.break_off(self._stream_key)
         resent = isinstance(messages, Sequence) and not isinstance(messages, str)
         utterances = self._read(messages, at, metadata)
         return await self._log(utterances, resent=resent, arriving=at is None)
@@ -170,6 +172,7 @@ class AsyncLiveSession:
         metadata: Metadata | None,
         recalled: tuple[int, ...] = (),
     ) -> Turn:
+        await self._engine.break_off(self._stream_key)
         if isinstance(words, str | bytes) or not isinstance(cast("object", words), Sequence):
             check_text(words, "the text")
         message = {"role": role, "content": words}
@@ -284,38 +287,70 @@ class AsyncLiveSession:
         self._recalled = _ids(recollection)
         return recollection
 
-    async def reply(
-        self, *, at: datetime | None = None, **options: Unpack[RecallArguments]
-    ) -> Reply:
-        """Recall, generate the assistant's next turn, and log it; options as in ``user.recall``.
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[True],
+        at: datetime | None = None,
+        **options: Unpack[ReplyArguments],
+    ) -> AsyncReplyStream: ...
+
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[False] = False,
+        at: datetime | None = None,
+        **options: Unpack[ReplyArguments],
+    ) -> Coroutine[Any, Any, Reply]: ...
+
+    def reply(
+        self,
+        *,
+        stream: bool = False,
+        at: datetime | None = None,
+        **options: Unpack[ReplyArguments],
+    ) -> AsyncReplyStream | Coroutine[Any, Any, Reply]:
+        """Recall, let the model write the assistant's next turn, and log it.
 
         If something is forgotten meanwhile, the reply is generated again.
 
+        Args:
+            stream: return the text as it arrives, to be read with ``async for``, instead of the
+                whole reply. It is logged when it ends; one that is not read to its end is logged as
+                far as it was received, and marked as broken off.
+            at: the time of the turn; None is the present.
+            options: those of ``user.recall``, and how the model is asked, if there is one:
+
+                - ``system``: instructions, at the beginning of the system message;
+                - ``persona``: who the assistant is and how it speaks;
+                - ``temperature``, ``max_tokens``, ``stop``: settings of the request;
+                - ``tools``: functions that the model may ask for, in the form of OpenAI's or
+                  Anthropic's API. ``Reply.tool_calls`` has the calls; they are logged as turns of
+                  the tool, and :meth:`add` takes the results;
+                - ``prompt``: ``chat``, or ``transcript`` for the dialogue in one message.
+
         Raises:
             ModelError: the model failed; the session goes on.
-            Stale: something was forgotten during each of ``MAX_REPLIES`` attempts.
+            SettingsError: an option is out of range, or the method's prompt can't follow it.
+            Stale: something was forgotten during each of ``MAX_REPLIES`` attempts, or while the
+                reply was streamed; then it is not logged.
         """
-        if at is not None:  # before a model call is paid for
-            check_time(at, "the reply's time")
-        bounds = await self._engine.recall_options(self._scope, options)
-        for _ in range(MAX_REPLIES - 1):
-            with suppress(Stale):
-                return await self._reply(at, bounds)
-        return await self._reply(at, bounds)
+        names = speakers(self._scope, self._speaker)
+        log = partial(self._log, arriving=at is None)
+        replying = Replying(self._engine, self._scope, names, self.turns, log)
+        reply = AsyncReplyStream(replying.reply(stream, at, options), self._begin)
+        return reply if stream else reply.whole()
 
-    async def _reply(self, at: datetime | None, options: RecallOptions) -> Reply:
-        name = assistant_name(self._scope)
-        reply, epoch = await self._engine.reply(await self.turns(), self._scope, name, options)
-        said = Utterance(
-            text=reply.text,
-            speaker=name,
-            at=at or self._now(),
-            role="assistant",
-            recalled=_ids(reply.recollection),
-            notes=reply.notes,
-        )
-        await self._log([said], epoch, arriving=at is None)
-        return reply
+    async def _begin(self, reply: AsyncReplyStream) -> None:
+        await self._engine.break_off(self._stream_key)
+        self._engine.streams[self._stream_key] = reply
+
+    @property
+    def _stream_key(self) -> object:
+        """What tells this session's streams from those of others; a keyed session's are shared."""
+        return self if self.key is None else (self._scope, self.key)
 
     # the end
 
@@ -333,6 +368,7 @@ class AsyncLiveSession:
         Returns the reports of what was remembered now. Raises RememberingFailed if that fails; the
         turns are safe in the log, and the next ``client.remember()`` tries again.
         """
+        await self._engine.break_off(self._stream_key)
         if not await _shielded(self._end(at)):  # nobody else ends it while this process lives
             return []
         return await self._engine.remember_ended(self._scope, remember)

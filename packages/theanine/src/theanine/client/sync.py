@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import AbstractContextManager
+from datetime import datetime
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import finalize
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -13,9 +14,12 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from theanine.client.client import AsyncClient
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
+from theanine.client.reply_options import ReplyArguments
 from theanine.client.session import AsyncLiveSession
+from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.errors import StoreError
+from theanine.methods.base import Reply
 from theanine.types import Scope
 
 P = ParamSpec("P")
@@ -60,14 +64,17 @@ def _iterate(
 
     @wraps(method)
     def iterate(self: _Sync, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
-        values = method(self.inner, *args, **kwargs)
-        while True:
-            try:
-                yield self.portal.call(values.__anext__)
-            except StopAsyncIteration:
-                return
+        return _values(method(self.inner, *args, **kwargs), self.portal)
 
     return iterate
+
+
+def _values(values: AsyncIterator[R], portal: BlockingPortal) -> Iterator[R]:
+    while True:
+        try:
+            yield portal.call(values.__anext__)
+        except StopAsyncIteration:
+            return
 
 
 class _Operations(_Sync):
@@ -91,6 +98,47 @@ class _Handle(_Sync):
         return self._client.portal
 
 
+class ReplyStream(Iterator[str]):
+    """The text of a reply, piece by piece: iterate with ``for``.
+
+    The reply begins with the first piece. If it is not read to its end, what was received is logged
+    and marked as broken off.
+    """
+
+    def __init__(self, inner: AsyncReplyStream, client: Client) -> None:
+        self._inner = inner
+        self._pieces = _read(inner, client)
+
+    @property
+    def reply(self) -> Reply | None:
+        """The whole reply, with its recollection and tool calls, once it has ended.
+
+        None before, and for one that was broken off.
+        """
+        return self._inner.reply
+
+    def close(self) -> None:
+        """Break the reply off if it has not ended."""
+        self._pieces.close()
+
+    def __next__(self) -> str:
+        return next(self._pieces)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _read(stream: AsyncReplyStream, client: Client) -> Generator[str]:
+    try:
+        yield from _values(stream, client.portal)
+    finally:
+        if client.is_open:  # else it was broken off when the client closed
+            client.portal.call(stream.aclose)
+
+
 class LiveSession(_Handle):
     """A session with a user; see :class:`AsyncLiveSession`."""
 
@@ -110,7 +158,30 @@ class LiveSession(_Handle):
     turns = _run(AsyncLiveSession.turns)
     messages = _run(AsyncLiveSession.messages)
     recall = _run(AsyncLiveSession.recall)
-    reply = _run(AsyncLiveSession.reply)
+
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[True],
+        at: datetime | None = None,
+        **options: Unpack[ReplyArguments],
+    ) -> ReplyStream: ...
+
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[False] = False,
+        at: datetime | None = None,
+        **options: Unpack[ReplyArguments],
+    ) -> Reply: ...
+
+    @wraps(AsyncLiveSession.reply)
+    def reply(self, **options: Any) -> ReplyStream | Reply:
+        reply = self.portal.call(partial(self.inner.reply, **options))
+        return reply if isinstance(reply, Reply) else ReplyStream(reply, self._client)
+
     end = _run(AsyncLiveSession.end)
 
     def __enter__(self) -> Self:
@@ -179,6 +250,11 @@ class Client(_Operations):
         if self._portal is None:
             raise StoreError(f"this client is closed; open {self.location} again")
         return self._portal
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client has not been closed."""
+        return self._portal is not None
 
     location = property(lambda self: str(self.inner.location), doc="The location of the store.")
     method_name = property(lambda self: str(self.inner.method_name), doc="The method's id.")

@@ -11,6 +11,7 @@ from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments
 from theanine.client.records import RecordOperations
+from theanine.client.reply_options import ReplyArguments, reply_options
 from theanine.client.session import AddReport, AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput
@@ -219,17 +220,20 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         dialogue: str | Sequence[Utterance],
         *,
         speaker: str = "",
-        **options: Unpack[RecallArguments],
+        **options: Unpack[ReplyArguments],
     ) -> Reply:
         """Recall and return the next turn of the assistant, called ``speaker``. Logs nothing.
 
-        Takes the options of :meth:`recall`, and raises as it does.
+        Takes the options of :meth:`AsyncLiveSession.reply`, and raises as it does. With
+        ``prompt="transcript"``, the reply may be in the place of anyone in the dialogue.
         """
+        recall, replying = reply_options(False, **options)
         reply, _ = await self._engine.reply(
             self._dialogue(dialogue),
             self.scope,
             speaker or assistant_name(self.scope),
-            await self._engine.recall_options(self.scope, options),
+            await self._engine.recall_options(self.scope, recall),
+            replying,
         )
         return reply
 

@@ -8,12 +8,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from theanine.llm.bounds import ReplyBounds
 
+MessageRole = Literal["system", "user", "assistant"]
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a request to a chat model."""
 
-    role: Literal["system", "user", "assistant"]
+    role: MessageRole
     text: str
 
 

@@ -6,28 +6,27 @@ a crash therefore replays the replies already paid for, and the journal is the r
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 
 from theanine.clock import Clock
-from theanine.errors import ModelError, UnusableReply
-from theanine.llm.base import ChatModel, Closable, Message, RequestOptions
+from theanine.errors import UnusableReply
+from theanine.llm.base import (
+    ChatModel,
+    Closable,
+    Message,
+    RequestOptions,
+)
 from theanine.llm.bounds import ReplyBounds
+from theanine.llm.conversation import Conversation
 from theanine.llm.limits import CostLimits, Limits
-from theanine.llm.parsing import CUT_OFF, FINISH_ERRORS, InvalidReply, parse_reply
+from theanine.llm.parsing import CUT_OFF, InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
-from theanine.llm.retry import call_with_retries
-from theanine.llm.schema import schema_of
 from theanine.store.base import Store
-from theanine.store.values import JournalEntry
-from theanine.tokenizer import count_tokens, sanitize
+from theanine.tokenizer import sanitize
 from theanine.types import Scope, Usage
 
 T = TypeVar("T")
@@ -69,47 +68,8 @@ class Chat:
             await self.model.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One request to the model.
-
-    Attributes:
-        key: the journal key.
-        prompt: messages and schema as JSON: all that the reply depends on, as journalled.
-        bounds: the most that is needed of the reply; not in the key.
-    """
-
-    key: str
-    step: PromptTemplate[Any]
-    messages: Sequence[Message]
-    schema: Mapping[str, Any] | None
-    prompt: str
-    bounds: ReplyBounds
-    source_sessions: tuple[int, ...]
-    epoch: int
-
-
-class ScopedChat:
-    """Calls the model on behalf of one scope.
-
-    Attributes:
-        usage: calls, tokens and cost of this object so far.
-        epoch: the scope's erasure epoch (``ScopeVersion.epoch``) when the texts for its prompts
-            were read. If something was erased since, calls are journalled without their texts. None
-            reads the current epoch with each call.
-    """
-
-    def __init__(self, chat: Chat, scope: Scope, session: int | None) -> None:
-        self.usage = Usage()
-        self.epoch: int | None = None
-        self._chat = chat
-        self._scope = scope
-        self._session = session
-
-    @property
-    def model(self) -> str:
-        """The model's full name."""
-        return self._chat.model.name
+class ScopedChat(Conversation):
+    """Calls the model on behalf of one scope."""
 
     async def ask(
         self,
@@ -146,14 +106,13 @@ class ScopedChat:
         sessions = (
             {*source_sessions} if self._session is None else {*source_sessions, self._session}
         )
-        epoch = self.epoch
-        if epoch is None:
-            epoch = (await self._chat.store.scope_version(self._scope)).epoch
+        epoch = await self._epoch()
+        options = RequestOptions(bounds=bounds)
         keys: list[str] = []
         calls = 0
         reply, error = "", ""
         for _ in range(1 + (self._chat.limits.repairs if repairs is None else repairs)):
-            request = self._request(step, messages, bounds, tuple(sorted(sessions)), epoch)
+            request = self._request(step, messages, options, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
             entry = await self._chat.store.find_journal_entry(self._scope, request.key)
             if entry is None:
@@ -185,91 +144,6 @@ class ScopedChat:
             "The raw replies are in the journal; the next run calls the model again",
             reply,
         )
-
-    def _request(
-        self,
-        step: PromptTemplate[Any],
-        messages: Sequence[Message],
-        bounds: ReplyBounds | None,
-        source_sessions: tuple[int, ...],
-        epoch: int,
-    ) -> _Request:
-        schema = schema_of(step.result)
-        listed = [{"role": message.role, "text": message.text} for message in messages]
-        prompt = _json({"messages": listed, "schema": schema})
-        model = self._chat.model
-        hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
-        key = hashlib.sha256(hashed.encode()).hexdigest()
-        bounds = bounds or step.bounds
-        return _Request(key, step, messages, schema, prompt, bounds, source_sessions, epoch)
-
-    async def _send(self, request: _Request) -> JournalEntry:
-        """Call the model within budgets and retries."""
-        chat = self._chat
-        label = f"{chat.model.name} (step {request.step.label})"
-        tokens = 0
-        if chat.cost_limits.needs_tokens:
-            tokens = sum(count_tokens(message.text) for message in request.messages)
-        async with chat.cost_limits.reserve(self._scope, self._session, tokens, label):
-            return await call_with_retries(
-                partial(self._call, request),
-                label,
-                limits=chat.limits,
-                limiter=chat.limiter,
-                rng=chat.rng,
-                on_failure=partial(self._record_failure, request),
-            )
-
-    async def _call(self, request: _Request) -> JournalEntry:
-        started = anyio.current_time()
-        reply = await self._chat.model.complete(
-            request.messages, request.schema, RequestOptions(bounds=request.bounds)
-        )
-        usage = Usage(
-            calls=1,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            cost=reply.cost,
-            seconds=anyio.current_time() - started,
-        )
-        # The finish reason is stored as an error because a replay sees the text alone.
-        error = FINISH_ERRORS.get(reply.finish, "")
-        return await self._record(request, usage, reply=sanitize(reply.text), error=error)
-
-    async def _record_failure(self, request: _Request, error: ModelError, seconds: float) -> None:
-        usage = Usage(calls=1, failed=1, seconds=seconds)
-        await self._record(request, usage, error=str(error))
-
-    async def _record(
-        self, request: _Request, usage: Usage, *, reply: str = "", error: str
-    ) -> JournalEntry:
-        self.usage += usage
-        entry = JournalEntry(
-            key=request.key,
-            step=request.step.name,
-            version=request.step.version,
-            model=self._chat.model.name,
-            settings=dict(self._chat.model.settings),
-            prompt=request.prompt,
-            reply=reply,
-            error=error,
-            rejected=usage.failed > 0,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost=usage.cost,
-            seconds=usage.seconds,
-            at=self._chat.clock(),
-            session=self._session,
-            touches=request.source_sessions,
-            epoch=request.epoch,
-        )
-        with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
-            await self._chat.store.add_journal_entry(self._scope, entry)
-        return entry
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _repair_messages(reply: str, error: str, cut_off: bool) -> tuple[Message, Message]:

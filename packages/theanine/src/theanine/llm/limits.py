@@ -32,6 +32,7 @@ class Limits:
         concurrency: calls in flight at once, over all scopes.
         timeout: seconds to wait for one reply.
         retries: how often a call that brought no reply is repeated.
+        reply_retries: the same for the next message of a conversation, for which somebody waits.
         first_wait: upper bound of the first pause between attempts in seconds; doubles each time.
         max_wait: longest pause in seconds, even if the provider asks for a longer one.
         patience: seconds for one call, including its retries and pauses.
@@ -47,6 +48,7 @@ class Limits:
     concurrency: int = 8
     timeout: float = 60.0
     retries: int = 4
+    reply_retries: int = 1
     first_wait: float = 1.0
     max_wait: float = 60.0
     patience: float = 300.0

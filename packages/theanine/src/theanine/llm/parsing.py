@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
+from theanine.fences import REMEMBERED_HEADING
 from theanine.tokenizer import sanitize
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ _REFUSAL = re.compile(
 _MAX_ERRORS = 6
 _FENCE = re.compile(r"^[ \t]*(?:<<<[ \t]*([\w -]*)|>>>[ \t]*$)", re.MULTILINE)
 """A line of a prompt that begins or ends a block of quoted text."""
+_REPEATED = re.compile(rf"^[ \t]*(?:{re.escape(REMEMBERED_HEADING)}|<<<remembered\b)", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]*_]*(?=\s|$)|[。！？｡؟।۔។။]+[」』”’）)]*|\n")
 CUT_OFF = "it was cut off at the model's token limit"
 FINISH_ERRORS = {
@@ -69,6 +71,17 @@ def parse_reply(raw: str, result: type[T], *, prompt: str = "", cut_off: bool = 
         raise
     except ValidationError as error:
         raise InvalidReply(f"it does not fit the schema: {_describe(error)}") from error
+
+
+def parse_message(raw: str, *, cut_off: bool = False) -> str:
+    """Return the next message of a conversation, without a block of it that the model repeats.
+
+    With ``cut_off``, a last sentence that is incomplete is left out. Raises InvalidReply.
+    """
+    text = _REPEATED.split(raw, maxsplit=1)[0].strip()
+    if not text:
+        raise InvalidReply("it repeats what was recalled" if raw.strip() else "it is empty")
+    return _whole_sentences(text) if cut_off else text
 
 
 def _clean_text(raw: str, prompt: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from theanine.errors import BadInput
-from theanine.types import Message
+from theanine.types import CALLED, Message
 
 RESULT_LIMIT = 2_000
 """Characters of a tool's result that memory sees; the log has all of it."""
@@ -77,7 +77,7 @@ def call_words(call: Message) -> str:
     _, name, arguments = read_call(call)
     pairs = call_arguments(arguments).items()
     shown = ", ".join(f"{key}={_clip(as_json(value), ARGUMENT_LIMIT)}" for key, value in pairs)
-    return f"[called {name}({shown})]"
+    return f"{CALLED}{name}({shown})]"
 
 
 def is_result(part: Message) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import Random
-from typing import Protocol
+from typing import Literal, Protocol
 
 from theanine.clock import load_zone
 from theanine.embeddings.base import Embedder, Vectors
 from theanine.errors import SettingsError
 from theanine.filters import NO_FILTER, Filter
+from theanine.llm.base import DEFAULT_REQUEST, RawReply, RequestOptions, ToolCall
 from theanine.llm.chat import ScopedChat
 from theanine.retrieval.bounds import Bounds
 from theanine.retrieval.rerank import RerankConfig
@@ -74,6 +75,44 @@ class RecallOptions:
         return Bounds(since=self.since, until=self.until, as_of=self.as_of, where=self.where)
 
 
+ReplyPrompt = Literal["chat", "transcript"]
+"""The form of a reply's prompt: a chat whose turns are messages, or the dialogue quoted in one
+message, as the papers have it and as a reply in anybody's place needs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyOptions:
+    """How a model is asked for one reply.
+
+    Attributes:
+        prompt: the form of the prompt; None is the method's own.
+        stream: let the reply have ``pieces`` instead of its text.
+        system: the application's instructions, at the beginning of a chat's system message.
+        persona: who the assistant is and how it speaks, after them.
+        request: settings of the request, and tools.
+    """
+
+    prompt: ReplyPrompt | None = None
+    stream: bool = False
+    system: str = ""
+    persona: str = ""
+    request: RequestOptions = DEFAULT_REQUEST
+
+    @property
+    def for_chat(self) -> list[str]:
+        """The options that are set and that only a chat prompt can follow."""
+        request = self.request
+        given = {
+            "system": self.system,
+            "persona": self.persona,
+            "temperature": request.temperature is not None,
+            "max_tokens": request.max_tokens is not None,
+            "stop": request.stop,
+            "tools": request.tools,
+        }
+        return [name for name, value in given.items() if value]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Everything that a method may use, for one scope.
@@ -85,6 +124,7 @@ class Context:
         index: the scope's memories, vectors, links and turns, within the bounds of ``options``.
         rng: the only source of randomness.
         options: what this recall may return.
+        replying: how the model is asked for this reply.
         reranking: reorders search results; None keeps their order.
         pinned: memories that are in the recollection anyway.
         query_vectors: vectors of the queries embedded so far, by text.
@@ -98,6 +138,7 @@ class Context:
     index: ScopeIndex
     rng: Random
     options: RecallOptions = RecallOptions()
+    replying: ReplyOptions = ReplyOptions()
     reranking: RerankConfig | None = None
     pinned: tuple[Memory, ...] = ()
     query_vectors: dict[str, Vectors] = field(default_factory=dict[str, Vectors], compare=False)
@@ -134,6 +175,11 @@ class Reply:
         made_by: the model, or ``local``.
         notes: data for remembering the session later, such as ``{"worth": "yes"}``; stored with the
             assistant's turn. They must not quote the dialogue.
+        tool_calls: what the model asks the application to call.
+        finish: why the text ends: ``stop``, ``length`` (at the limit of tokens), ``tool_call``, or
+            ``broken_off`` (a stream that was not read to its end).
+        pieces: of a streamed reply that has begun, the text as it arrives and, last, the whole; the
+            text is empty until then.
     """
 
     text: str
@@ -141,9 +187,22 @@ class Reply:
     rationale: str = ""
     made_by: str = LOCAL_MODEL
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: str = "stop"
+    pieces: AsyncGenerator[str | RawReply] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.text
+
+    def completed(self, raw: RawReply) -> Reply:
+        """Return the reply with what the model sent."""
+        return replace(
+            self,
+            text=raw.text.strip(),
+            tool_calls=raw.tool_calls,
+            finish=raw.finish,
+            pieces=None,
+        )
 
 
 Estimate = Usage

@@ -35,8 +35,13 @@ def answer(request: Mapping[str, Any]) -> str:
     For example, ``summarize`` keeps each turn of four words or more, and ``respond`` repeats the
     first recalled statement.
     """
-    users = [m["content"] for m in request.get("messages", ()) if m.get("role") == "user"]
-    prompt = users[0] if users and isinstance(users[0], str) else ""
+    texts = {"system": [""], "user": [""]}
+    for message in request.get("messages", ()):
+        if isinstance(message["content"], str):
+            texts.setdefault(message["role"], []).append(message["content"])
+    if task_of(texts["system"][-1]):  # a chat: what was recalled is in the newest message
+        return _respond(blocks_of(texts["user"][-1]))
+    prompt = texts["user"][:2][-1]
     write = _all_steps().get(task_of(prompt) or "")
     return UNKNOWN if write is None else write(blocks_of(prompt))
 

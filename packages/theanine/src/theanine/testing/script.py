@@ -22,16 +22,25 @@ _OUTCOMES = (str, Reply, Status, Drop, Truncate, Delay)
 
 def prompt_of(request: Request) -> str:
     """Return the first user message: the prompt, without later repairs."""
-    users = (m["content"] for m in request.get("messages", ()) if m.get("role") == "user")
-    content = next(users, "")
-    if isinstance(content, str):
-        return content
-    return "".join(part.get("text", "") for part in content)
+    return next(_texts(request, "user"), "")
 
 
 def step_of(request: Request) -> str | None:
-    """Return the step of the prompt, such as ``summarize``; None for a foreign prompt."""
-    return task_of(prompt_of(request))
+    """Return the step of the prompt, such as ``summarize``; None for a foreign prompt.
+
+    A reply as a chat is ``respond``.
+    """
+    return task_of(next(_texts(request, "system"), "")) or task_of(prompt_of(request))
+
+
+def _texts(request: Request, role: str) -> Iterator[str]:
+    for message in request.get("messages", ()):
+        if message.get("role") == role:
+            content = message.get("content") or ""
+            if isinstance(content, str):
+                yield content
+            else:
+                yield "".join(part.get("text", "") for part in content)
 
 
 def by_step(steps: Mapping[str, Outcome | Writer], otherwise: Script = answer) -> Writer:

@@ -19,11 +19,18 @@ Script = Answer | Writer | Mapping[str, Answer | Writer] | Sequence[Answer]
 """One answer for all prompts, a function, answers by step name, or a sequence of answers."""
 
 _TASK = re.compile(r"\s*Task: *(\S+)")
+_CHAT = "what you remember of earlier conversations, between <<<remembered and >>>"
+"""Words of the system message of a reply as a chat."""
 
 
 def task_of(prompt: str) -> str | None:
-    """Return the step of one of theanine's prompts, whose first line is ``Task: <step>``."""
+    """Return the step of one of theanine's prompts.
+
+    Their first line is ``Task: <step>``; a system message of a reply as a chat is ``respond``.
+    """
     match = _TASK.match(prompt)
+    if match is None and _CHAT in prompt:
+        return "respond"
     return match[1] if match else None
 
 

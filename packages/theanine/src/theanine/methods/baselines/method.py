@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.config import BudgetConfig
+from theanine.methods.shared.config import BudgetConfig, ReplyConfig
 from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.methods.shared.recall import query_text
 from theanine.methods.shared.respond import MethodBase
@@ -23,13 +23,13 @@ C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoMemoryConfig:
-    """No settings."""
+class NoMemoryConfig(ReplyConfig):
+    """No settings but those of the reply."""
 
     @classmethod
     def paper(cls) -> NoMemoryConfig:
-        """Return the defaults."""
-        return cls()
+        """Return the values of evaluations: a reply over a transcript."""
+        return cls(reply_prompt="transcript")
 
 
 class _WithoutMemories(MethodBase[C]):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.config import ReplyConfig, check_minimums
 
 MIN_INPUT_BUDGET = 1_000
 """Tokens; with fewer, hardly any session memories could be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComedyConfig:
+class ComedyConfig(ReplyConfig):
     """Size of the compressed memory, and what it is made from.
 
     Attributes:
@@ -39,4 +39,4 @@ class ComedyConfig:
     @classmethod
     def paper(cls) -> ComedyConfig:
         """Return the paper's way: compress all session memories at once, however many."""
-        return cls(input_budget=None)
+        return cls(reply_prompt="transcript", input_budget=None)

@@ -72,4 +72,4 @@ class ConditionalConfig(RecallConfig):
     @classmethod
     def paper(cls) -> ConditionalConfig:
         """Return the paper's values: cosine with the last turn, one call for each record."""
-        return cls(recording="turn", retrieval="dense", query_turns=1)
+        return cls(reply_prompt="transcript", recording="turn", retrieval="dense", query_turns=1)

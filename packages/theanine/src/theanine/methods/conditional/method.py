@@ -163,7 +163,7 @@ class Conditional(MethodBase[ConditionalConfig]):
     ) -> Reply:
         """Reply, and note with the reply whether the user's turn is worth a record."""
         respond = reply_and_decide if self.config.decides else plain_reply
-        return await respond(dialogue, recollection, speaker, context)
+        return await respond(dialogue, recollection, speaker, context, prompt=self.reply_prompt)
 
     async def _records(self, turns: Sequence[Turn], context: Context) -> list[NewMemory]:
         # The session up to these turns, with those that were remembered before.

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import load_prompt
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Reply, ReplyPrompt
 from theanine.methods.conditional.config import CONDITIONAL
 from theanine.methods.conditional.decide import YES, decision_notes, local_decide
 from theanine.methods.shared.respond import REPLY_LIMIT, REPLY_TOKENS, ask_reply, reply
@@ -40,32 +40,46 @@ REPLY = load_prompt(
 
 
 async def reply_and_decide(
-    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, context: Context
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    speaker: str,
+    context: Context,
+    *,
+    prompt: ReplyPrompt,
 ) -> Reply:
     """Reply as ``speaker``; the reply's notes hold the decision about the last turn.
 
-    Without a user's turn to decide about, it is a plain reply. Raises ModelError when the model
-    fails.
+    Without a user's turn to decide about, it is a plain reply. So is one that is streamed or has
+    the options of a chat; then the decision is made when the session is remembered. Raises
+    ModelError when the model fails.
     """
     if not dialogue or dialogue[-1].role != "user" or not dialogue[-1].full_text.strip():
-        return await plain_reply(dialogue, recollection, speaker, context)
+        return await plain_reply(dialogue, recollection, speaker, context, prompt=prompt)
     if context.chat is not None:
+        replying = context.replying
+        if replying.prompt == "chat" or replying.stream or replying.for_chat:
+            return await reply(dialogue, recollection, speaker, context, prompt=prompt)
         return await model_reply_and_decide(dialogue, recollection, speaker, context.chat)
-    local = await plain_reply(dialogue, recollection, speaker, context)
+    local = await plain_reply(dialogue, recollection, speaker, context, prompt=prompt)
     turns = [_as_turn(utterance, number) for number, utterance in enumerate(dialogue, 1)]
     worth = turns[-1].id in local_decide(turns)
     return replace(local, notes=decision_notes(worth, dialogue[-1], LOCAL_MODEL))
 
 
 async def plain_reply(
-    dialogue: Sequence[Utterance], recollection: Recollection, speaker: str, context: Context
+    dialogue: Sequence[Utterance],
+    recollection: Recollection,
+    speaker: str,
+    context: Context,
+    *,
+    prompt: ReplyPrompt,
 ) -> Reply:
     """Reply without a decision.
 
     A local reply quotes the recorded turn itself, not the turn of its context.
     """
     if context.chat is not None:
-        return await reply(dialogue, recollection, speaker, context)
+        return await reply(dialogue, recollection, speaker, context, prompt=prompt)
     parts = tuple(map(_with_own_source, recollection.parts))
     local = await reply(dialogue, replace(recollection, parts=parts), speaker, context)
     return replace(local, recollection=recollection)

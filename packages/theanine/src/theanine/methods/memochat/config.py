@@ -36,4 +36,4 @@ class MemoChatConfig(RecallConfig):
     @classmethod
     def paper(cls) -> MemoChatConfig:
         """Return the paper's way: the model picks from all memos, for the whole dialogue."""
-        return cls(shown=None, query_turns=None)
+        return cls(reply_prompt="transcript", shown=None, query_turns=None)

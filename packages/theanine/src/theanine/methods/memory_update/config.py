@@ -34,4 +34,10 @@ class MemoryUpdateConfig(RecallConfig):
 
         Neither paper says how many statements are compared; ``compared`` keeps its default.
         """
-        return cls(asking="pairs", endings=False, retrieval="dense", query_turns=None)
+        return cls(
+            reply_prompt="transcript",
+            asking="pairs",
+            endings=False,
+            retrieval="dense",
+            query_turns=None,
+        )

@@ -34,4 +34,4 @@ class MemoryBankConfig(RecallConfig):
 
         Its paper gives no number of memories; 6 is that of its published program.
         """
-        return cls(forgetting=True, retrieval="dense", query_turns=1)
+        return cls(reply_prompt="transcript", forgetting=True, retrieval="dense", query_turns=1)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.config import ReplyConfig, check_minimums
 
 MAX_DEMONSTRATIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecursiveSummaryConfig:
+class RecursiveSummaryConfig(ReplyConfig):
     """Length of the summary, and what is recalled with it.
 
     Attributes:
@@ -44,4 +44,4 @@ class RecursiveSummaryConfig:
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:
         """Return the paper's values: 20 sentences alone; BM25 for utterances (section 6.4)."""
-        return cls(retrieval="lexical", query_turns=None)
+        return cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)

@@ -24,7 +24,7 @@ from theanine.methods.recursive_summary.few_shot import respond_few_shot
 from theanine.methods.shared.memories import UTTERANCE, excerpt_memories, with_vectors
 from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
-from theanine.methods.shared.respond import MethodBase, reply
+from theanine.methods.shared.respond import MethodBase, forbid_chat_options, reply
 from theanine.methods.shared.running_summary import (
     estimate_running_summary,
     summary_parts,
@@ -88,7 +88,8 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
     ) -> Reply:
         """Reply from the dialogue and the summary, after demonstrations if configured."""
         if context.chat is None or not self.config.demonstrations:
-            return await reply(dialogue, recollection, speaker, context)
+            return await reply(dialogue, recollection, speaker, context, prompt=self.reply_prompt)
+        forbid_chat_options(context, "a reply with demonstrations")
         return await respond_few_shot(
             dialogue,
             recollection,

@@ -58,6 +58,7 @@ class SecomConfig(RecallConfig):
     def paper(cls) -> SecomConfig:
         """Return the paper's values; ``llmlingua_model`` must be set as well."""
         return cls(
+            reply_prompt="transcript",
             denoise="llmlingua2",
             retrieval="dense",
             query_turns=None,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from theanine.errors import SettingsError
+from theanine.methods.base import ReplyPrompt
 from theanine.retrieval.scope_index import RetrievalMode
 
 _ALTERNATIVES = {"query_turns": ", or None for the whole dialogue", "budget": " tokens, or None"}
@@ -22,7 +23,19 @@ def check_minimums(config: object, **minimums: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetConfig:
+class ReplyConfig:
+    """How a reply is asked for.
+
+    Attributes:
+        reply_prompt: the prompt of a reply: a ``chat``, whose turns are messages, or a
+            ``transcript`` of them in one message (the papers).
+    """
+
+    reply_prompt: ReplyPrompt = "chat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetConfig(ReplyConfig):
     """Settings of a recall that returns everything up to a budget.
 
     Attributes:
@@ -37,12 +50,12 @@ class BudgetConfig:
 
     @classmethod
     def paper(cls) -> Self:
-        """Return the defaults: everything."""
-        return cls()
+        """Return the values of evaluations: everything, over a transcript."""
+        return cls(reply_prompt="transcript")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallConfig:
+class RecallConfig(ReplyConfig):
     """Settings of a recall that retrieves memories and packs them into a budget.
 
     Attributes:

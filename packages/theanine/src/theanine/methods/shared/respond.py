@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from theanine.errors import SettingsError
 from theanine.llm.bounds import ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
-from theanine.methods.base import Context, Reply
+from theanine.methods.base import Context, Reply, ReplyPrompt
+from theanine.methods.shared.chat_prompt import REPLY_TOKENS, RESPOND_CHAT, chat_messages
 from theanine.methods.shared.provenance import dialogue_sessions, source_sessions
 from theanine.text.formatting import (
     format_day,
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 T = TypeVar("T")
-REPLY_TOKENS = 800
-"""Tokens that bound a reply, unless the model's settings say otherwise."""
 REPLY_LIMIT = 4_000
 """Characters that bound it where it is a field of JSON."""
 NOTHING = "I remember nothing about this yet."
@@ -69,17 +70,47 @@ async def reply(
     speaker: str,
     context: Context,
     *,
+    prompt: ReplyPrompt = "chat",
     rationale: bool = False,
 ) -> Reply:
     """Reply as ``speaker`` from the dialogue and the recollection.
 
-    ``rationale`` makes the model reason first which memories apply and how. Raises ModelError when
-    the model fails.
+    ``prompt`` is the form of the prompt if the call asks for none (``context.replying``).
+    ``rationale`` makes the model reason first which memories apply and how, over a transcript.
+    Raises ModelError when the model fails, and SettingsError for options that only a chat can
+    follow.
     """
-    shown = source_sessions(recollection.memories, context.index) if context.chat else ()
-    return await respond(
-        dialogue, recollection, speaker, context.chat, rationale=rationale, shown=shown
+    chat = context.chat
+    if chat is None:
+        return local_respond(dialogue, recollection)
+    shown = source_sessions(recollection.memories, context.index)
+    if rationale or (context.replying.prompt or prompt) == "transcript":
+        forbid_chat_options(context, "a reply with its rationale" if rationale else "a transcript")
+        return await respond(
+            dialogue, recollection, speaker, chat, rationale=rationale, shown=shown
+        )
+    pieces = chat.converse(
+        RESPOND_CHAT,
+        chat_messages(dialogue, recollection, speaker, context.scope.user, context.replying),
+        context.replying.request,
+        stream=context.replying.stream,
+        source_sessions=_quoted_sessions(dialogue, recollection, shown),
     )
+    begun = Reply(text="", recollection=recollection, made_by=chat.model, pieces=pieces)
+    if context.replying.stream:
+        return begun
+    async with aclosing(pieces):
+        (whole,) = [piece async for piece in pieces if not isinstance(piece, str)]
+    return begun.completed(whole)
+
+
+def forbid_chat_options(context: Context, what: str) -> None:
+    """Raise SettingsError if options are set that only a chat prompt can follow."""
+    if names := context.replying.for_chat:
+        raise SettingsError(
+            f'{names[0]} can\'t be used for {what}: it needs prompt="chat", which is the default '
+            "but for the settings of a paper"
+        )
 
 
 class MethodBase(Generic[C]):
@@ -98,21 +129,24 @@ class MethodBase(Generic[C]):
         context: Context,
     ) -> Reply:
         """Reply as ``speaker``: worded by the model, or quoted when there is none."""
-        return await reply(dialogue, recollection, speaker, context)
+        return await reply(dialogue, recollection, speaker, context, prompt=self.reply_prompt)
+
+    @property
+    def reply_prompt(self) -> ReplyPrompt:
+        """The form of a reply's prompt, unless a call says otherwise."""
+        return getattr(self.config, "reply_prompt", "chat")
 
 
 async def respond(
     dialogue: Sequence[Utterance],
     recollection: Recollection,
     speaker: str,
-    chat: ScopedChat | None,
+    chat: ScopedChat,
     *,
     rationale: bool = False,
     shown: Iterable[int] = (),
 ) -> Reply:
-    """Reply as :func:`reply` does; ``shown`` as in :func:`ask_reply`."""
-    if chat is None:
-        return local_respond(dialogue, recollection)
+    """Reply over a transcript; ``shown`` as in :func:`ask_reply`."""
     if not rationale:
         text = await ask_reply(RESPOND, dialogue, recollection, speaker, chat, shown=shown)
         return Reply(text=text, recollection=recollection, made_by=chat.model)
@@ -151,12 +185,7 @@ async def ask_reply(
     """
     return await chat.ask(
         step,
-        source_sessions={
-            *(memory.session for memory in recollection.memories),
-            *dialogue_sessions(recollection.source_turns),
-            *dialogue_sessions(dialogue),
-            *shown,
-        },
+        source_sessions=_quoted_sessions(dialogue, recollection, shown),
         check=check,
         bounds=None,
         speaker=format_speaker(speaker),
@@ -164,6 +193,17 @@ async def ask_reply(
         dialogue=format_dialogue(dialogue),
         **values,
     )
+
+
+def _quoted_sessions(
+    dialogue: Sequence[Utterance], recollection: Recollection, shown: Iterable[int]
+) -> set[int]:
+    return {
+        *(memory.session for memory in recollection.memories),
+        *dialogue_sessions(recollection.source_turns),
+        *dialogue_sessions(dialogue),
+        *shown,
+    }
 
 
 def local_respond(dialogue: Sequence[Utterance], recollection: Recollection) -> Reply:

@@ -14,4 +14,4 @@ class MemoryRetrievalConfig(RecallConfig):
     @classmethod
     def paper(cls) -> MemoryRetrievalConfig:
         """Return Theanine's baseline (section 3): top 6 by cosine for the whole dialogue."""
-        return cls(retrieval="dense", query_turns=None)
+        return cls(reply_prompt="transcript", retrieval="dense", query_turns=None)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from theanine.errors import SettingsError
-from theanine.methods.shared.config import check_minimums
+from theanine.methods.shared.config import ReplyConfig, check_minimums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryBufferConfig:
+class SummaryBufferConfig(ReplyConfig):
     """Size of the buffer, and length of the summary.
 
     Attributes:
@@ -36,4 +36,4 @@ class SummaryBufferConfig:
     @classmethod
     def paper(cls) -> SummaryBufferConfig:
         """Return 2,000 tokens verbatim, as in the library that SeCom cites; it names no figures."""
-        return cls(buffer=2_000, unit="tokens", query_turns=None)
+        return cls(reply_prompt="transcript", buffer=2_000, unit="tokens", query_turns=None)

@@ -74,6 +74,7 @@ class TheanineConfig(RecallConfig):
     def paper(cls) -> TheanineConfig:
         """Return the paper's values."""
         return cls(
+            reply_prompt="transcript",
             search="memories",
             budget=None,
             relating="pairs",

@@ -191,7 +191,12 @@ class Theanine(MethodBase[TheanineConfig]):
     ) -> Reply:
         """Phase III: reply from the dialogue and the refined timelines."""
         return await reply(
-            dialogue, recollection, speaker, context, rationale=self.config.rationale
+            dialogue,
+            recollection,
+            speaker,
+            context,
+            prompt=self.reply_prompt,
+            rationale=self.config.rationale,
         )
 
 

@@ -14,4 +14,4 @@ class UnitsConfig(RecallConfig):
     @classmethod
     def paper(cls) -> UnitsConfig:
         """Return SeCom's baselines: BM25, with the whole dialogue as query."""
-        return cls(retrieval="lexical", query_turns=None)
+        return cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)

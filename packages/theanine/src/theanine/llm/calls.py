@@ -1,0 +1,197 @@
+"""Requests to a chat model, each journalled before its reply is used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from theanine.errors import ModelError
+from theanine.llm.base import DEFAULT_REQUEST, Message, RawReply, RequestOptions
+from theanine.llm.limits import Limits
+from theanine.llm.parsing import FINISH_ERRORS
+from theanine.llm.prompt import PromptTemplate
+from theanine.llm.retry import call_with_retries
+from theanine.llm.schema import schema_of
+from theanine.store.values import JournalEntry
+from theanine.tokenizer import count_tokens, sanitize
+from theanine.types import Scope, Usage
+
+if TYPE_CHECKING:
+    from theanine.llm.chat import Chat
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to the model.
+
+    Attributes:
+        key: the journal key.
+        prompt: messages, schema and options as JSON: all that the reply depends on, as journalled.
+        options: those, with the bounds of the reply, which are not in the key.
+    """
+
+    key: str
+    step: PromptTemplate[Any]
+    messages: Sequence[Message]
+    schema: Mapping[str, Any] | None
+    prompt: str
+    options: RequestOptions
+    source_sessions: tuple[int, ...]
+    epoch: int
+
+
+class JournalledCalls:
+    """Requests on behalf of one scope: journalled, with budgets and retries.
+
+    Attributes:
+        usage: calls, tokens and cost of this object so far.
+        epoch: the scope's erasure epoch (``ScopeVersion.epoch``) when the texts for its prompts
+            were read. If something was erased since, calls are journalled without their texts. None
+            reads the current epoch with each call.
+    """
+
+    def __init__(self, chat: Chat, scope: Scope, session: int | None) -> None:
+        self.usage: Usage = Usage()
+        self.epoch: int | None = None
+        self._chat = chat
+        self._scope = scope
+        self._session = session
+
+    @property
+    def model(self) -> str:
+        """The model's full name."""
+        return self._chat.model.name
+
+    async def _epoch(self) -> int:
+        if self.epoch is not None:
+            return self.epoch
+        return (await self._chat.store.scope_version(self._scope)).epoch
+
+    def _request(
+        self,
+        step: PromptTemplate[Any],
+        messages: Sequence[Message],
+        options: RequestOptions,
+        source_sessions: tuple[int, ...],
+        epoch: int,
+    ) -> ModelRequest:
+        schema = schema_of(step.result)
+        listed = [{"role": message.role, "text": message.text} for message in messages]
+        content = {"messages": listed, "schema": schema}
+        if (unbounded := replace(options, bounds=None)) != DEFAULT_REQUEST:
+            content["options"] = asdict(unbounded)
+        prompt = _json(content)
+        model = self._chat.model
+        hashed = _json([step.name, step.version, model.name, dict(model.settings), prompt])
+        key = hashlib.sha256(hashed.encode()).hexdigest()
+        options = replace(options, bounds=options.bounds or step.bounds)
+        return ModelRequest(key, step, messages, schema, prompt, options, source_sessions, epoch)
+
+    async def _send(self, request: ModelRequest, limits: Limits | None = None) -> JournalEntry:
+        """Call the model within budgets and retries."""
+        chat = self._chat
+        async with self._reserved(request):
+            return await call_with_retries(
+                partial(self._call, request),
+                self._label(request),
+                limits=limits or chat.limits,
+                limiter=chat.limiter,
+                rng=chat.rng,
+                on_failure=partial(self._record_failure, request),
+            )
+
+    def _label(self, request: ModelRequest) -> str:
+        return f"{self.model} (step {request.step.label})"
+
+    def _reserved(self, request: ModelRequest) -> AbstractAsyncContextManager[None]:
+        limits = self._chat.cost_limits
+        tokens = count_input(request) if limits.needs_tokens else 0
+        return limits.reserve(self._scope, self._session, tokens, self._label(request))
+
+    async def _call(self, request: ModelRequest) -> JournalEntry:
+        started = anyio.current_time()
+        reply = await self._chat.model.complete(request.messages, request.schema, request.options)
+        return await self._record_reply(request, reply, anyio.current_time() - started)
+
+    async def _record_reply(
+        self, request: ModelRequest, reply: RawReply, seconds: float
+    ) -> JournalEntry:
+        usage = Usage(
+            calls=1,
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+            cost=reply.cost,
+            seconds=seconds,
+        )
+        # The finish reason is stored as an error because a replay sees the text alone.
+        error = FINISH_ERRORS.get(reply.finish, "")
+        text = _journalled_text(reply, request.options)
+        return await self._record(request, usage, reply=text, error=error)
+
+    async def _record_failure(
+        self, request: ModelRequest, error: ModelError, seconds: float
+    ) -> None:
+        usage = Usage(calls=1, failed=1, seconds=seconds)
+        await self._record(request, usage, error=str(error))
+
+    async def _record(
+        self, request: ModelRequest, usage: Usage, *, reply: str = "", error: str
+    ) -> JournalEntry:
+        self.usage += usage
+        entry = JournalEntry(
+            key=request.key,
+            step=request.step.name,
+            version=request.step.version,
+            model=self._chat.model.name,
+            settings=dict(self._chat.model.settings),
+            prompt=request.prompt,
+            reply=reply,
+            error=error,
+            rejected=usage.failed > 0,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+            seconds=usage.seconds,
+            at=self._chat.clock(),
+            session=self._session,
+            touches=request.source_sessions,
+            epoch=request.epoch,
+        )
+        with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
+            await self._chat.store.add_journal_entry(self._scope, entry)
+        log.info(
+            "%s: step %s, %d tokens in, %d out, %.2f s%s",
+            entry.model,
+            request.step.label,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.seconds,
+            ", failed" if entry.rejected else "",
+        )
+        return entry
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def count_input(request: ModelRequest) -> int:
+    return sum(count_tokens(message.text) for message in request.messages)
+
+
+def _journalled_text(reply: RawReply, options: RequestOptions) -> str:
+    """Return the reply as journalled: its text or, where it may call tools, text and calls."""
+    text = sanitize(reply.text)
+    if not options.tools:
+        return text
+    return sanitize(_json({"text": text, "tool_calls": [*map(asdict, reply.tool_calls)]}))

@@ -1,0 +1,189 @@
+"""The next message of a conversation, whole or as it arrives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+
+import anyio
+
+from theanine.errors import ModelError, ModelUnavailable, UnusableReply
+from theanine.llm.base import (
+    DEFAULT_REQUEST,
+    Message,
+    PricedModel,
+    RawReply,
+    RequestOptions,
+    StreamingModel,
+    ToolCall,
+)
+from theanine.llm.calls import JournalledCalls, ModelRequest, count_input
+from theanine.llm.limits import Limits
+from theanine.llm.parsing import CUT_OFF, InvalidReply, parse_message
+from theanine.llm.prompt import PromptTemplate
+from theanine.llm.retry import call_with_retries
+from theanine.store.values import JournalEntry
+from theanine.tokenizer import count_tokens, sanitize
+from theanine.types import Usage
+
+
+class Conversation(JournalledCalls):
+    """Continues conversations on behalf of one scope."""
+
+    async def converse(
+        self,
+        step: PromptTemplate[str],
+        messages: Sequence[Message],
+        options: RequestOptions = DEFAULT_REQUEST,
+        *,
+        stream: bool = False,
+        source_sessions: Iterable[int] = (),
+    ) -> AsyncGenerator[str | RawReply]:
+        """Send a conversation, somebody waiting for its next message, and yield the whole reply.
+
+        With ``stream``, the text comes before it, piece by piece as it arrives. Calls without a
+        reply are repeated ``Limits.reply_retries`` times, but not once there is a first piece.
+
+        Args:
+            step: the prompt that the messages were made with.
+            source_sessions: as in :meth:`ask`.
+
+        Raises as :meth:`ask` does.
+        """
+        listed = [Message(message.role, sanitize(message.text)) for message in messages]
+        sessions = tuple(sorted({*source_sessions}))
+        request = self._request(step, listed, options, sessions, await self._epoch())
+        error = ""
+        for _ in range(1 + self._chat.limits.reply_retries):
+            streamed = False
+            entry = await self._chat.store.find_journal_entry(self._scope, request.key)
+            if entry is not None:
+                self.usage += Usage(replayed=1)
+            elif stream and isinstance(self._chat.model, StreamingModel):
+                async with aclosing(self._stream(request, self._chat.model)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, JournalEntry):
+                            entry = piece
+                        else:
+                            streamed = True
+                            yield piece
+            else:
+                entry = await self._send(request, self._reply_limits)
+            assert entry is not None
+            try:
+                reply = _parse(entry, options, streamed)
+            except InvalidReply as invalid:
+                error = str(invalid)
+                with anyio.CancelScope(shield=True):
+                    await self._chat.store.reject_journal_entries(self._scope, [request.key], error)
+                if streamed or entry.error:
+                    break
+            else:
+                self.usage += Usage(truncated=int(reply.finish == "length"))
+                if stream and reply.text and not streamed:
+                    yield reply.text
+                yield reply
+                return
+        self.usage += Usage(failed=1)
+        raise UnusableReply(
+            f"step {step.label}: the reply of {self.model} could not be used: {error}. "
+            "The raw reply is in the journal; the next call asks the model again"
+        )
+
+    async def _stream(
+        self, request: ModelRequest, model: StreamingModel
+    ) -> AsyncGenerator[str | JournalEntry]:
+        """Yield the text of a reply as it arrives, and last its entry in the journal.
+
+        What arrived before a failure, or before the consumer stopped, is journalled as failed, with
+        an estimate of its tokens.
+        """
+        chat, started, received = self._chat, anyio.current_time(), list[str]()
+        pieces: AsyncGenerator[str | RawReply] | None = None
+
+        async def begin() -> str | RawReply:
+            nonlocal pieces
+            pieces = model.stream(request.messages, request.options)
+            return await anext(pieces)
+
+        entry, error = None, "the stream was broken off"
+        borrower = object()  # one chunk may be awaited in another task than the next
+        await chat.limiter.acquire_on_behalf_of(borrower)
+        try:
+            async with self._reserved(request):
+                piece = await call_with_retries(
+                    begin,
+                    self._label(request),
+                    limits=self._reply_limits,
+                    limiter=anyio.CapacityLimiter(1),
+                    rng=chat.rng,
+                    on_failure=partial(self._record_failure, request),
+                )
+                assert pieces is not None
+                while isinstance(piece, str):
+                    received.append(sanitize(piece))
+                    yield received[-1]
+                    piece = await self._next_piece(pieces, request)
+                seconds = anyio.current_time() - started
+                entry = await self._record_reply(request, piece, seconds)
+        except ModelError as failure:
+            error = str(failure)
+            raise
+        finally:
+            chat.limiter.release_on_behalf_of(borrower)
+            with anyio.CancelScope(shield=True):
+                if pieces is not None:
+                    await pieces.aclose()
+                if entry is None and received:
+                    seconds = anyio.current_time() - started
+                    usage = self._estimated_usage(request, "".join(received), seconds)
+                    await self._record(request, usage, reply="".join(received), error=error)
+        yield entry
+
+    async def _next_piece(
+        self, pieces: AsyncGenerator[str | RawReply], request: ModelRequest
+    ) -> str | RawReply:
+        timeout = self._chat.limits.timeout
+        with anyio.move_on_after(timeout):
+            return await anext(pieces)
+        raise ModelUnavailable(f"{self._label(request)} sent nothing for {timeout:g} s")
+
+    def _estimated_usage(self, request: ModelRequest, text: str, seconds: float) -> Usage:
+        model = self._chat.model
+        used = count_input(request), count_tokens(text)
+        cost = model.price(*used) if isinstance(model, PricedModel) else None
+        return Usage(
+            calls=1,
+            failed=1,
+            input_tokens=used[0],
+            output_tokens=used[1],
+            cost=cost,
+            seconds=seconds,
+        )
+
+    @property
+    def _reply_limits(self) -> Limits:
+        return replace(self._chat.limits, retries=self._chat.limits.reply_retries)
+
+
+def _parse(entry: JournalEntry, options: RequestOptions, streamed: bool) -> RawReply:
+    """Return a journalled reply, without its usage; the text of a streamed one as it was received.
+
+    Raises InvalidReply for one that the model has not ended, or of which nothing is left.
+    """
+    text, calls = entry.reply, ()
+    cut_off = entry.error == CUT_OFF
+    if entry.error and not cut_off:
+        raise InvalidReply(entry.error)
+    if options.tools:
+        value = json.loads(entry.reply)
+        text, calls = value["text"], tuple(ToolCall(**call) for call in value["tool_calls"])
+    if not streamed and (text.strip() or not calls):
+        text = parse_message(text, cut_off=cut_off)
+    if not text.strip() and not calls:
+        raise InvalidReply("it is empty")
+    finish = "length" if cut_off else "tool_call" if calls else "stop"
+    return RawReply(text=text.strip(), finish=finish, tool_calls=calls)
