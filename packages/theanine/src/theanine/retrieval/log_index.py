@@ -35,8 +35,8 @@ from theanine.types import Memory, Scope, Turn
 
 BATCH = 2_000
 """Turns or memories read at once."""
-CACHED = 2_000
-"""Turns, memories and candidates each that are kept in memory after they were returned: 7 MB."""
+CACHED = 5_000
+"""Turns, memories and candidates each that are kept in memory after they were returned: 15 MB."""
 
 
 class LogIndex:
