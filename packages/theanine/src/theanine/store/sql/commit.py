@@ -13,9 +13,9 @@ from theanine.clock import micros, moment
 from theanine.errors import BadInput, LeaseLost, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.remembering import (
+    SELECT_IMPORTED,
     load_progress,
     save_progress,
-    select_imported_after,
 )
 from theanine.store.sql.rows import (
     SELECT_TURNS,
@@ -92,9 +92,8 @@ def _advance_progress(
     start = (old.upto, old.given) if old else (0, 0)
     same = {"scope_id": scope_id, "number": session}
     last = db.execute(_SELECT_LAST_TURN, same).scalar() or 0
-    positions = [
-        row.position for row in db.execute(select_imported_after(scope_id, session, start[1]))
-    ]
+    imported_rows = db.execute(SELECT_IMPORTED, {**same, "after": start[1]})
+    positions = [row.position for row in imported_rows]
     end = (max(last, start[0]), max(positions, default=start[1]))
     new = end
     if seen is not None:

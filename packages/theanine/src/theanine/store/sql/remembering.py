@@ -100,11 +100,19 @@ def replace_default_method(db: sa.Connection, methods: Sequence[str], replacemen
 # progress
 
 
+_SELECT_PROGRESS = sa.select(t.remembering).where(
+    t.remembering.c.scope == sa.bindparam("scope_id"),
+    t.remembering.c.session == sa.bindparam("number"),
+    t.remembering.c.method == sa.bindparam("name"),
+)
+
+
 def load_progress(
     db: sa.Connection, scope_id: int, session: int, method: str
 ) -> sa.Row[Any] | None:
     """Return the row in ``remembering``: up to where the method has remembered the session."""
-    return db.execute(sa.select(t.remembering).where(*_is(scope_id, session, method))).one_or_none()
+    values = {"scope_id": scope_id, "number": session, "name": method}
+    return db.execute(_SELECT_PROGRESS, values).one_or_none()
 
 
 def save_progress(
@@ -166,35 +174,36 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> 
     ]
 
 
+_SELECT_TURNS_AFTER = SELECT_TURNS.where(
+    t.turn.c.scope == sa.bindparam("scope_id"),
+    t.turn.c.session == sa.bindparam("number"),
+    t.turn.c.id > sa.bindparam("after"),
+).order_by(t.turn.c.id)
+SELECT_IMPORTED = (
+    sa.select(t.given)
+    .where(
+        t.given.c.scope == sa.bindparam("scope_id"),
+        t.given.c.session == sa.bindparam("number"),
+        t.given.c.position > sa.bindparam("after"),
+    )
+    .order_by(t.given.c.position)
+)
+"""Selects a session's imported memories above a position."""
+
+
 def load_pending_input(
     db: sa.Connection, scope: Scope, session: int, method: str
 ) -> tuple[list[Turn], list[ImportedMemory]]:
     """Return the session's turns and imported memories that the method has not remembered."""
     scope_id = require_session(db, find_scope(db, scope), session).scope
     progress = load_progress(db, scope_id, session, method)
-    turns = db.execute(select_turns_after(scope_id, session, progress.upto if progress else 0))
-    imported = db.execute(
-        select_imported_after(scope_id, session, progress.given if progress else 0)
-    )
+    same = {"scope_id": scope_id, "number": session}
+    turns = db.execute(_SELECT_TURNS_AFTER, {**same, "after": progress.upto if progress else 0})
+    imported = db.execute(SELECT_IMPORTED, {**same, "after": progress.given if progress else 0})
     return (
         [turn_from_row(row) for row in turns],
         [imported_memory_from_row(row) for row in imported],
     )
-
-
-def select_turns_after(scope_id: int, session: int, number: int) -> sa.Select[Any]:
-    """Select the session's turns above a number, in order."""
-    c = t.turn.c
-    return SELECT_TURNS.where(c.scope == scope_id, c.session == session, c.id > number).order_by(
-        c.id
-    )
-
-
-def select_imported_after(scope_id: int, session: int, position: int) -> sa.Select[Any]:
-    """Select the session's imported memories above a position, in order."""
-    c = t.given.c
-    query = sa.select(t.given).where(c.scope == scope_id, c.session == session)
-    return query.where(c.position > position).order_by(c.position)
 
 
 def record_failure(
