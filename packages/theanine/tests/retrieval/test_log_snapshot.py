@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 
 import theanine
 from theanine.embeddings import open_embedder
+from theanine.embeddings.base import Vectors
+from theanine.embeddings.static import StaticEmbedder
+from theanine.errors import ModelError
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
@@ -140,6 +144,27 @@ def test_remembering_much_writes_that_of_each_user(tmp_path: Path) -> None:
     assert restored(path, "ana") >= TURNS
     assert restored(path, "ben") >= TURNS
     assert len(snapshots(path)) == 2
+
+
+class _Interrupted(StaticEmbedder):
+    """Fails for the passages of the log, whose texts begin with their speaker."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if any(text.startswith(("ana: ", "ben: ")) for text in texts):
+            raise ModelError("the embedder is out of reach")
+        return await super().embed(texts)
+
+
+def test_sessions_are_remembered_without_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "memory.db"
+    with theanine.open(str(path), embedder=_Interrupted()) as client:
+        client.user("ana").log(history(0, TURNS))
+        reports = client.user("ana").remember()
+    assert reports and not any(report.failure for report in reports)
+    assert "the embedder is out of reach" in caplog.text
+    assert not snapshots(path)
 
 
 def test_forgetting_erases_it(path: Path) -> None:

@@ -226,7 +226,10 @@ class Engine:
                 added[report.scope] += report.memories
             for owner, memories in added.items():
                 if memories >= MIN_LAG:  # as after an import
-                    await self.indexes.store_log(owner, self.embedder)
+                    try:
+                        await self.indexes.store_log(owner, self.embedder)
+                    except TheanineError as error:  # the sessions are remembered all the same
+                        _log.warning("the log index of %s could not be made: %s", owner, error)
         return reports
 
     async def remember_ended(
