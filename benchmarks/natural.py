@@ -34,6 +34,8 @@ GOALS = {1_000: (2, 3, None), 10_000: (4, 8, 0.5), 100_000: (20, 30, 2)}
 TURNS_A_SECOND = 1_500
 RESIDENT = {10_000: 40}
 """Main memory of one scope in MB, beyond that of a process with a scope of one session."""
+HEARD_AT, HEARD = 10_000, 200
+"""Turns of the scope in which so many more are heard."""
 WHEN = (
     "That was {n} {unit}s ago.", "It took {n} {unit}s.", "We talked for {n} minutes.",
     "Only {n} {unit}s to go!", "I paid {n} euros for it.", "There were {n} of us.",
@@ -90,6 +92,44 @@ def natural() -> list[Figure]:
                    goal=RESIDENT.get(size)),
         ]  # fmt: skip
     return figures
+
+
+def hearing() -> list[Figure]:
+    """Measure hear and recall, beyond what the disk takes to write, at ``HEARD_AT`` turns."""
+    sentences, _ = _material()
+    rng = Random(2)
+    both: list[float] = []
+    with TemporaryDirectory() as folder:
+        path, *_ = _imported(folder, sentences, HEARD_AT)
+        with theanine.open(str(path)) as client, (Path(folder) / "synced").open("wb") as file:
+            ana = client.user("ana")
+            ana.warm_up()
+            live = ana.session("thread-42")
+            synced: list[float] = []
+            busy = 0.0
+            for _ in range(HEARD):
+                started = time.perf_counter()
+                file.write(b"0" * 4096)
+                file.flush()
+                os.fsync(file.fileno())
+                synced.append(1_000 * (time.perf_counter() - started))
+                text = _turn(sentences, rng)
+                started, used = time.perf_counter(), time.process_time()
+                live.hear(text)
+                live.recall()
+                both.append(1_000 * (time.perf_counter() - started))
+                busy += time.process_time() - used
+    name = f"live session, {HEARD_AT:,} turns"
+    load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    heard, disk = percentile(both, 0.5), percentile(synced, 0.5)
+    return [
+        Figure(name=f"{name}: the disk's own fsync, p50", value=disk, unit="ms", note=load),
+        Figure(name=f"{name}: hear and recall, p50", value=heard, unit="ms"),
+        Figure(name=f"{name}: CPU time of both, mean", value=1_000 * busy / HEARD, unit="ms"),
+        Figure(
+            name=f"{name}: hear and recall beyond the fsync", value=heard - disk, unit="ms", goal=4
+        ),
+    ]
 
 
 def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, float, float]:

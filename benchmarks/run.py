@@ -13,10 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from figures import Bench, Figure
 from importing import importing
-from natural import natural
+from natural import hearing, natural
 from recalling import many_scopes, recalling
 from remembering import histories, sessions
 from sampling import sampling
+from serving import serving
 from starting import starting
 from stepping import steps
 
@@ -30,6 +31,8 @@ BENCHES: Mapping[str, Bench] = {
     "histories": histories,
     "importing": importing,
     "natural": natural,
+    "hearing": hearing,
+    "serving": serving,
     "recalling": recalling,
     "scopes": many_scopes,
 }
