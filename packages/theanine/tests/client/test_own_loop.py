@@ -382,3 +382,16 @@ def test_a_failure_in_the_background_reaches_the_callback(path: str) -> None:
     ):
         client.user("ana").add("I bought a horse.")
     assert len(failures) == 1 and failures[0]
+
+
+@pytest.mark.parametrize("key", [None, "thread-42"])
+def test_a_live_session_forgets_as_well(client: theanine.Client, key: str | None) -> None:
+    ana = client.user("ana")
+    live = ana.session(key)
+    live.hear("The code is 4417.")
+    secret = live.hear("And the safe is behind the clock.")
+    live.hear("Good night.")
+    assert ana.forget(turn=secret.id).turns == 1
+    assert [turn.text for turn in live.turns()] == ["The code is 4417.", "Good night."]
+    live.hear("Good morning.")
+    assert "safe" not in str(live.messages())

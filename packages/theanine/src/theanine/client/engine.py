@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import anyio
 
 from theanine.client.background import Background, Remembering
+from theanine.client.dialogues import DialogueCache
 from theanine.client.options import (
     ListArguments,
     OpenOptions,
@@ -82,6 +83,7 @@ class Engine:
         if isinstance(reranker, str):
             reranker = open_reranker(reranker)
         self.reranking = RerankConfig(reranker=reranker, top=options.reranked) if reranker else None
+        self.dialogues = DialogueCache()
         self.background = Background(
             lambda scope, progress: self.remember(scope, progress=progress)
         )

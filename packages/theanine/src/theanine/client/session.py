@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
 
 import anyio
 
+from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments, RememberWhen
 from theanine.client.reply_options import ReplyArguments
@@ -72,7 +73,7 @@ class AsyncLiveSession:
         if key is not None:
             check_name(key, "the session's key", "")
         self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
-        self._turns: list[Turn] = []
+        self._dialogue = Dialogue() if key is None else engine.dialogues.get(scope, key)
         self._recalled: tuple[int, ...] = ()
         self._lock = anyio.Lock()
         self.id: int | None = None
@@ -218,48 +219,50 @@ class AsyncLiveSession:
             epoch=epoch,
         )
         self.id = result.session
-        known = self._turns[-1].id if self._turns else 0
-        if result.previous == known:  # else there are turns of another process between
-            self._turns += result.turns
+        dialogue = self._dialogue
+        if result.previous == 0:  # a new session
+            dialogue.follow(result.session, dialogue.epoch)
+        if result.previous == dialogue.last:  # else there are turns of another process between
+            dialogue.extend(result.turns)
         return AddReport(session=result.session, turns=result.turns, known=result.known)
 
     async def _log_own(
         self, utterances: Sequence[Utterance], epoch: int | None, *, resent: bool, arriving: bool
     ) -> AddReport:
         """Append to the session of this object, starting it if need be."""
-        store, new = self._engine.store, utterances
-        if resent and self._turns:
-            known = {turn.key for turn in self._turns if turn.key is not None}
-            logged = [logged_turn(turn) for turn in self._turns]
-            new = select_new(logged, utterances, known, complete=True)
-        if arriving and self._turns:  # another call may have logged a later one meanwhile
-            last = self._turns[-1].at
+        store, dialogue, new = self._engine.store, self._dialogue, utterances
+        if resent and self.id is not None:
+            turns = await store.turns(self._scope, session=self.id, with_content=True)
+            known = {turn.key for turn in turns if turn.key is not None}
+            new = select_new(list(map(logged_turn, turns)), utterances, known, complete=True)
+        if not new:
+            return AddReport(session=self.id, turns=(), known=len(utterances))
+        if arriving and dialogue.turns:  # another call may have logged a later one meanwhile
+            last = dialogue.turns[-1].at
             new = [replace(utterance, at=max(utterance.at, last)) for utterance in new]
-        turns: list[Turn] = []
-        if new:
-            if self.id is None:
-                self.id = await store.start_session(self._scope, new[0].at, holder=process_holder())
-            turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
-            self._turns += turns
-        return AddReport(session=self.id, turns=tuple(turns), known=len(utterances) - len(turns))
+        if self.id is None:
+            self.id = await store.start_session(self._scope, new[0].at, holder=process_holder())
+            dialogue.follow(self.id, dialogue.epoch)
+        turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
+        dialogue.extend(turns)
+        known_count = len(utterances) - len(turns)
+        return AddReport(session=self.id, turns=tuple(turns), known=known_count)
 
     # what was said
 
-    async def turns(self) -> Sequence[Turn]:
+    async def turns(self) -> list[Turn]:
         """Return the session's turns so far, by whatever process they were logged.
 
         Empty before the first turn, after the end, and after a pause.
         """
-        if self.key is None:
-            return self._turns
-        session = await self._engine.store.open_session(self._scope, self.key, self._now())
-        if session is None or (self._turns and self._turns[-1].session != session):
-            self._turns = []
-        self.id = session
-        if session is not None:
-            after = self._turns[-1].id if self._turns else 0
-            self._turns += await self._engine.store.turns(self._scope, session=session, after=after)
-        return self._turns
+        store, dialogue = self._engine.store, self._dialogue
+        if self.key is not None:
+            self.id = await store.open_session(self._scope, self.key, self._now())
+        version = await store.scope_version(self._scope)
+        dialogue.follow(self.id, version.epoch)
+        if self.id is not None and version.turns > dialogue.last:
+            dialogue.extend(await store.turns(self._scope, session=self.id, after=dialogue.last))
+        return list(dialogue.turns)
 
     async def messages(
         self, format: MessageFormat = "openai", *, last: int | None = None
@@ -381,13 +384,15 @@ class AsyncLiveSession:
                 session = await store.open_session(self._scope, self.key)
             if session is not None:
                 await store.end_session(self._scope, session, at, self._engine.method.name)
-            self.id, self._turns, self._recalled = None, [], ()
+            self.id, self._recalled = None, ()
+            self._dialogue.follow(None, self._dialogue.epoch)
         return session is not None
 
     def _now(self) -> datetime:
         """Return the present, but never before the last turn: clocks can be set back."""
         now = self._engine.clock()
-        return max(now, self._turns[-1].at) if self._turns else now
+        turns = self._dialogue.turns
+        return max(now, turns[-1].at) if turns else now
 
 
 async def _shielded(work: Awaitable[T]) -> T:

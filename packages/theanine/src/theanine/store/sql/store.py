@@ -46,7 +46,7 @@ T = TypeVar("T")
 Work = Callable[Concatenate[sa.Connection, P], T]
 _EXPORT_BATCH = 500
 
-_QUICK_IDS = 64
+_QUICK_ROWS = 64
 """Rows that can be read in the time that a change of thread takes."""
 
 
@@ -212,7 +212,8 @@ class SqlStore:
         upto: int | None = None,
         with_content: bool = False,
     ) -> list[Turn]:
-        quick = ids is not None and len(ids) <= _QUICK_IDS
+        few = len(ids) if ids is not None else _QUICK_ROWS + 1 if upto is None else upto - after
+        quick = few <= _QUICK_ROWS
         read = self._read_quickly if quick else self.read
         return await read(
             turns.load_turns,
@@ -276,7 +277,8 @@ class SqlStore:
         upto: int | None = None,
         ids: Sequence[int] | None = None,
     ) -> list[Memory]:
-        quick = ids is not None and len(ids) <= _QUICK_IDS
+        few = len(ids) if ids is not None else _QUICK_ROWS + 1 if upto is None else upto - after
+        quick = few <= _QUICK_ROWS
         read = self._read_quickly if quick else self.read
         return await read(
             memory_rows.load_memories, scope, method=method, after=after, upto=upto, ids=ids
