@@ -78,14 +78,14 @@ def chatgpt_conversation(
 def _chatgpt(folder: Path, said: Sequence[Said]) -> Path:
     mapping: Json = {"root": {"parent": None, "message": None}}
     parent = "root"
-    for i, each in enumerate(said):
+    for each in said:
         message: Json = {
             "author": {"role": each.side},
             "create_time": each.at.timestamp(),
             "content": {"content_type": "text", "parts": [each.text]},
         }
-        mapping[f"n{i}"] = {"parent": parent, "message": message}
-        parent = f"n{i}"
+        mapping[f"n{each.minutes}"] = {"parent": parent, "message": message}
+        parent = f"n{each.minutes}"
     talk: Json = {"id": "c-1", "title": "Chat", "mapping": mapping, "current_node": parent}
     return save_zip(folder / "export.zip", {"conversations.json": [talk]})
 
@@ -93,7 +93,7 @@ def _chatgpt(folder: Path, said: Sequence[Said]) -> Path:
 def _claude(folder: Path, said: Sequence[Said]) -> Path:
     messages = [
         {
-            "uuid": f"m-{i}",
+            "uuid": f"m-{each.minutes}",
             "sender": {"user": "human", "assistant": "assistant"}[each.side],
             "created_at": each.iso,
             "text": "",
@@ -101,7 +101,7 @@ def _claude(folder: Path, said: Sequence[Said]) -> Path:
             "attachments": list[Json](),
             "files": list[Json](),
         }
-        for i, each in enumerate(said)
+        for each in said
     ]
     talk: Json = {
         "uuid": "c-1",
@@ -132,8 +132,12 @@ def _markdown(folder: Path, said: Sequence[Said]) -> Path:
 
 
 def _notes(folder: Path, said: Sequence[Said]) -> Path:
-    for i, each in enumerate(said):
-        save(folder / "notes", f"note-{i:03}.md", f"---\ncreated: {each.iso}\n---\n{each.text}\n")
+    for each in said:
+        save(
+            folder / "notes",
+            f"note-{each.minutes:03}.md",
+            f"---\ncreated: {each.iso}\n---\n{each.text}\n",
+        )
     return folder / "notes"
 
 
@@ -151,7 +155,7 @@ def _telegram(folder: Path, said: Sequence[Said]) -> Path:
     names = {"user": "Ana H", "assistant": "Bo"}
     messages: list[Json] = [
         {
-            "id": i,
+            "id": each.minutes + 1,
             "type": "message",
             "date_unixtime": f"{each.at.timestamp():.0f}",
             "from": names[each.side],
@@ -197,7 +201,7 @@ def _mail(folder: Path, said: Sequence[Said]) -> Path:
     for i, each in enumerate(said):
         mail = EmailMessage()
         mail["From"], mail["Date"] = addresses[each.side], format_datetime(each.at)
-        mail["Message-ID"] = f"<m{i}@example.org>"
+        mail["Message-ID"] = f"<m{each.minutes}@example.org>"
         mail["Delivered-To"] = "ana@example.org"
         if i:
             mail["References"] = "<m0@example.org>"
@@ -219,7 +223,7 @@ def _claude_code(folder: Path, said: Sequence[Said]) -> Path:
         lines.append(
             {
                 "type": each.side,
-                "uuid": f"m{i}",
+                "uuid": f"m{each.minutes}",
                 "sessionId": SESSION_ID,
                 "timestamp": each.iso,
                 "cwd": "/home/ana/boats",
@@ -249,7 +253,7 @@ def _codex(folder: Path, said: Sequence[Said]) -> Path:
 
 
 def _cursor(folder: Path, said: Sequence[Said]) -> Path:
-    headers = [{"bubbleId": f"b{i}"} for i in range(len(said))]
+    headers = [{"bubbleId": f"b{each.minutes}"} for each in said]
     rows: dict[str, Json] = {
         "composerData:c-1": {
             "name": "Ferry",
@@ -257,9 +261,13 @@ def _cursor(folder: Path, said: Sequence[Said]) -> Path:
             "fullConversationHeadersOnly": headers,
         }
     }
-    for i, each in enumerate(said):
+    for each in said:
         number = {"user": 1, "assistant": 2}[each.side]
-        rows[f"bubbleId:c-1:b{i}"] = {"type": number, "text": each.text, "createdAt": each.iso}
+        rows[f"bubbleId:c-1:b{each.minutes}"] = {
+            "type": number,
+            "text": each.text,
+            "createdAt": each.iso,
+        }
     file = folder / "state.vscdb"
     file.unlink(missing_ok=True)
     with closing(sqlite3.connect(file)) as db:
@@ -307,13 +315,13 @@ def _signal(folder: Path, said: Sequence[Said]) -> Path:
 def _discord(folder: Path, said: Sequence[Said]) -> Path:
     messages = [
         {
-            "id": f"{i}",
+            "id": f"{each.minutes}",
             "type": "Default",
             "timestamp": each.at.isoformat(),
             "content": each.text,
             "author": {"name": each.side, "nickname": {"user": "Ana"}.get(each.side, "Bo")},
         }
-        for i, each in enumerate(said)
+        for each in said
     ]
     channel: Json = {"id": "9", "name": "general"}
     export: Json = {"guild": {"name": "Boats"}, "channel": channel, "messages": messages}

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import theanine
 from support.chat_exports import WRITERS, Said
 from theanine.errors import BadInput
 from theanine.importers import FORMATS, read_histories
@@ -55,6 +56,7 @@ plain = st.text(
 plain_text = st.lists(plain, min_size=1, max_size=4).map("\n".join).filter(str.strip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
@@ -73,6 +75,7 @@ def _words(text: str) -> list[list[str]]:
     return [line.split() for line in text.split("\n") if line.strip()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), noise=st.binary(max_size=40))
@@ -95,3 +98,22 @@ def test_damaged_exports_are_read_or_bad_input(name: str, seed: int, noise: byte
 def test_any_bytes_are_read_or_bad_input(name: str, data: bytes, keep_going: bool) -> None:
     with suppress(BadInput):
         read_histories(TextIOWrapper(BytesIO(data)), format=name, keep_going=keep_going)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_later_export_adds_only_what_is_new(name: str, tmp_path: Path) -> None:
+    """Turns 1 to 3, then 1 and 3 to 5, as if the second had been deleted in between."""
+    later = [
+        *TALK[::2],
+        Said("I slept on deck.", "assistant", 4),
+        Said("The sea was calm.", "user", 900),
+    ]
+    with theanine.open(str(tmp_path / "memory.db")) as client:
+        ana = client.user("ana")
+        for folder, talk, new in (("a", TALK, 3), ("b", later, 2), ("c", later, 0)):
+            (tmp_path / folder).mkdir()
+            (history,) = read_histories(WRITERS[name](tmp_path / folder, talk)).histories
+            assert ana.log(history).turns_new == new
+        texts = [turn.text for turn in ana.turns()]
+    assert texts == [*(said.text for said in TALK), *(said.text for said in later[2:])]

@@ -7,6 +7,7 @@ item, and ``read_histories`` decides what to do about faults.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal, NamedTuple, TypeVar
 
 from theanine.errors import BadInput
-from theanine.importers.dates import formatted_time
+from theanine.importers.dates import formatted_time, has_offset, iso_date_time
 from theanine.importers.folder import Folder
 from theanine.importers.json_stream import ITEMS, select
 from theanine.importers.schema import Object, as_object, check, parse
@@ -162,6 +163,11 @@ class Intake:
             with self.catching():
                 yield i, f"{where}[{i}]", check(kind, value, f"{where}[{i}]")
 
+    def iso_date(self, text: str, where: str) -> datetime:
+        """Parse a date in ISO 8601, which is noon without a time; note one without an offset."""
+        self.notes[ZONELESS] += self.options.zone is None and not has_offset(text)
+        return iso_date_time(text, where, self.options.local)
+
     def date(self, text: str, patterns: Sequence[str], where: str) -> datetime:
         """Parse a date without a zone, as :func:`formatted_time`, and note that it has none."""
         at = formatted_time(text, patterns, where, self.options.local)
@@ -204,6 +210,7 @@ class SessionBuilder:
         self.memories: list[ImportedMemory] = []
         self._notes = notes
         self._by_key: dict[str, Utterance] = {}
+        self._uses = Counter[str]()
 
     def add(self, turn: Utterance, where: str) -> None:
         """Add a turn, whose texts the format has checked to be storable.
@@ -243,7 +250,17 @@ class SessionBuilder:
         self.metadata |= {name: text[:_MAX_METADATA] for name, text in metadata.items() if text}
 
     def append(self, turn: Utterance, where: str) -> None:
-        """Add a turn as :meth:`add`, but move and count one that is older than the turn before."""
+        """Add a turn of a source that may be edited.
+
+        As :meth:`add`, but a turn that is older than the one before is moved and counted, and the
+        key of one without is made from its words, which stay when others are deleted.
+        """
+        if turn.key is None:
+            content = f"{turn.role}\0{turn.text}\0{turn.attachment}".encode()
+            key = hashlib.sha256(content).hexdigest()[:16]
+            self._uses[key] += 1
+            uses = self._uses[key]
+            turn = replace(turn, key=f"{key} ({uses})" if uses > 1 else key)
         if self.turns and turn.at < self.turns[-1].at:
             turn = replace(turn, at=self.turns[-1].at)
             self._notes["turns moved to keep time order"] += 1

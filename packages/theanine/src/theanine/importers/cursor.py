@@ -45,7 +45,7 @@ def _read(intake: Intake) -> Iterator[History]:
                     session = _session(intake, db, _text(key).partition(":")[2], chat, where)
                     if session:
                         yield intake.part(intake.user_name(), session.build())
-    except sqlite3.Error as fault:
+    except (sqlite3.Error, UnicodeDecodeError) as fault:  # the latter for its own messages
         raise BadInput(
             f"a database that can't be read ({fault}); copy it while Cursor is closed", intake.name
         ) from None

@@ -63,6 +63,11 @@ def iso_time(text: str, where: str, zone: tzinfo | None) -> datetime:
     return check_date(at, where)
 
 
+def has_offset(text: str) -> bool:
+    """Return whether a time in ISO 8601 ends with a UTC offset."""
+    return re.search(r"(?:Z|[+-]\d\d(?::?\d\d){0,2})$", text.strip()[10:]) is not None
+
+
 def iso_date_time(text: str, where: str, zone: tzinfo) -> datetime:
     """Parse a date as :func:`iso_time`; one without a time of day is noon. Raises BadInput."""
     text = re.sub(r"\s(?=[Z+-])|,|(?<= )at ", "", text)

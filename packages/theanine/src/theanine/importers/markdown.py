@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from theanine.importers.base import ZONELESS, Format, Intake, SessionBuilder
-from theanine.importers.dates import Calendar, iso_date_time, positions
+from theanine.importers.base import Format, Intake, SessionBuilder
+from theanine.importers.dates import Calendar, positions
 from theanine.importers.front_matter import ISO_DATE, front_matter_date, split_front_matter
 from theanine.importers.schema import require_storable
 from theanine.importers.timestamps import SYNTHETIC
@@ -122,15 +122,10 @@ def _title(lines: Sequence[str]) -> str:
 def _times(intake: Intake, turns: Sequence[_Turn], date: str) -> tuple[list[datetime], bool]:
     """Return the turns' times and whether they are real: from headings, or the front matter."""
     stamps = [match[0] if (match := ISO_DATE.search(turn.stamp)) else "" for turn in turns]
-    local = intake.options.local
     if all(":" in stamp for stamp in stamps):
-        times = [iso_date_time(stamp, intake.name, local) for stamp in stamps]
-        intake.notes[ZONELESS] += intake.options.zone is None and times[0].tzinfo is local
-        return times, True
+        return [intake.iso_date(stamp, intake.name) for stamp in stamps], True
     if date := date or next(filter(None, stamps), ""):
-        at = iso_date_time(date, intake.name, local)
-        intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
-        return positions(at, len(turns)), True
+        return positions(intake.iso_date(date, intake.name), len(turns)), True
     calendar = Calendar(intake.options.start)
     intake.notes[SYNTHETIC] += not calendar.dated
     return calendar.place(len(turns), None, intake.name), calendar.dated

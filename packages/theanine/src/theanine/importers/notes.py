@@ -11,14 +11,13 @@ The layouts are those of Obsidian and Logseq (basicmachines-co/basic-memory
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Format, Intake, SessionBuilder
-from theanine.importers.dates import iso_date_time, positions
+from theanine.importers.base import Format, Intake, SessionBuilder
+from theanine.importers.dates import positions
 from theanine.importers.folder import Folder
 from theanine.importers.front_matter import ISO_DATE, front_matter_date, split_front_matter
 from theanine.importers.markdown import is_chat
@@ -47,11 +46,8 @@ def _read(intake: Intake) -> Iterator[History]:
             passages = list(_passages(entry))
             for passage, time in zip(passages, positions(at, len(passages)), strict=True):
                 text = require_storable(passage, intake.name)
-                digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
                 speaker = intake.speaker_of("user")
-                session.append(
-                    Utterance(text=text, speaker=speaker, at=time, key=digest), intake.name
-                )
+                session.append(Utterance(text=text, speaker=speaker, at=time), intake.name)
             if session:
                 yield intake.part(name, session.build())
             else:
@@ -76,10 +72,7 @@ def _date(intake: Intake, date: str, front_matter: str, entry: Sequence[str]) ->
     texts = (date, front_matter, first if first.startswith("#") else "", intake.source.stem)
     for text in texts:
         if match := ISO_DATE.search(text):
-            local = intake.options.local
-            at = iso_date_time(match[0], intake.name, local)
-            intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
-            return at
+            return intake.iso_date(match[0], intake.name)
     if intake.source.modified is None:
         raise BadInput(
             "a note without a date; write one such as # 2024-05-08 above it", intake.name

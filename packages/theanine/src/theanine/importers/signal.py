@@ -18,9 +18,9 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Format, Intake
+from theanine.importers.base import Format, Intake
 from theanine.importers.chats import ChatMessage, ChatSessions
-from theanine.importers.dates import epoch_time, iso_time
+from theanine.importers.dates import epoch_time
 from theanine.importers.schema import (
     Object,
     check,
@@ -166,9 +166,7 @@ def _read_plain(intake: Intake) -> Iterator[History]:
 
 def _date(intake: Intake, record: Object, where: str) -> datetime:
     text = check(str, record.get("date"), f"{where}.date")
-    at = iso_time(text, f"{where}.date", intake.options.local)
-    intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is intake.options.local
-    return at
+    return intake.iso_date(text, f"{where}.date")
 
 
 FORMAT = Format(

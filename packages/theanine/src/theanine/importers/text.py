@@ -24,8 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from theanine.errors import BadInput
-from theanine.importers.base import ZONELESS, Format, Intake, Rejected
-from theanine.importers.dates import iso_date_time
+from theanine.importers.base import Format, Intake, Rejected
 from theanine.importers.schema import require_storable
 from theanine.importers.source import STANDARD_INPUT
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
@@ -132,9 +131,8 @@ def _dated_sessions(
                 raise BadInput(
                     "turns before the first date; start with a line like # 2024-05-08", where
                 )
-            date, local = match[0], intake.options.local
-            at = iso_date_time(date, where, local)
-            intake.notes[ZONELESS] += intake.options.zone is None and at.tzinfo is local
+            date = match[0]
+            at = intake.iso_date(date, where)
             uses[date] += 1
             key = f"{stem}/{date}" + (f" ({uses[date]})" if uses[date] > 1 else "")
             yield UntimedSession(key, _turns(intake, block), where, at)
