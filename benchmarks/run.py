@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from caching import caching
 from figures import Bench, Figure
 from importing import importing
 from natural import hearing, natural
@@ -28,6 +29,7 @@ BENCHES: Mapping[str, Bench] = {
     "steps": steps,
     "sampling": sampling,
     "sessions": sessions,
+    "caching": caching,
     "histories": histories,
     "importing": importing,
     "natural": natural,

@@ -249,6 +249,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         "query_turns": None,
         "close_look": 0,
         "whole": True,
+        "reply_prompt": "transcript",
     }
 
 

@@ -113,6 +113,7 @@ async def ask_segments(
                     "segments[].last": number_between(first + 1, end),
                 },
             ),
+            repairs=None,
             turns=format_blocks(blocks[first:end], first),
             **values,
         )

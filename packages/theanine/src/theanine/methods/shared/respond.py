@@ -188,6 +188,7 @@ async def ask_reply(
         source_sessions=_quoted_sessions(dialogue, recollection, shown),
         check=check,
         bounds=None,
+        repairs=None,
         speaker=format_speaker(speaker),
         remembered=format_recollection(recollection),
         dialogue=format_dialogue(dialogue),
