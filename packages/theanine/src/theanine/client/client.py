@@ -20,6 +20,7 @@ from theanine.client.engine import Engine
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.user import AsyncUserMemory, ScopedOperations
+from theanine.errors import BadInput
 from theanine.text.attribution import without_attribution
 from theanine.types import LOCAL_MODEL, Scope
 
@@ -45,10 +46,28 @@ class AsyncClient(ScopedOperations):
         await self._engine.close()
 
     def user(
-        self, user: str, *, agent: str = "default", tenant: str = "default"
+        self,
+        user: str,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+        shared: Sequence[str] = (),
     ) -> AsyncUserMemory:
-        """Return the handle of one user. Raises BadInput for a name that can't be stored."""
-        return AsyncUserMemory(self._engine, Scope(user, agent, tenant))
+        """Return the handle of one user.
+
+        Args:
+            user: the person.
+            agent: the agent that talks with the person; agents share nothing by themselves.
+            tenant: the customer whose data is isolated from all others'.
+            shared: agents whose memory of this user is recalled from, too. Each part of a
+                recollection then names its ``scope``. Nothing is written there, nor listed.
+
+        Raises BadInput for a name that can't be stored.
+        """
+        if isinstance(shared, str):
+            raise BadInput(f"shared must be a list of agents, such as [{shared!r}]")
+        scopes = [Scope(user, other, tenant) for other in dict.fromkeys(shared) if other != agent]
+        return AsyncUserMemory(self._engine, Scope(user, agent, tenant), scopes)
 
     @property
     def location(self) -> str:

@@ -16,6 +16,7 @@ import anyio
 
 from theanine.client.background import Background, Remembering
 from theanine.client.dialogues import DialogueCache
+from theanine.client.merging import merge_recollections, without_numbers
 from theanine.client.options import (
     ListArguments,
     OpenOptions,
@@ -27,7 +28,7 @@ from theanine.client.options import (
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import load_zone, micros
 from theanine.embeddings.open import open_embedder, open_reranker
-from theanine.errors import NotFound, RememberingFailed, SettingsError, TheanineError
+from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
 from theanine.llm.base import ChatModel, Closable
 from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
@@ -164,11 +165,39 @@ class Engine:
             await stream.aclose()
 
     async def recall(
-        self, dialogue: Sequence[Utterance], scope: Scope, options: RecallOptions = DEFAULT_OPTIONS
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        options: RecallOptions = DEFAULT_OPTIONS,
+        shared: Sequence[Scope] = (),
     ) -> Recollection:
-        """Retrieve what matters for the dialogue."""
+        """Retrieve what matters for the dialogue, also from ``shared`` scopes."""
         context = await self.context(scope, options, recalling=True)
-        return await self._recall(dialogue, context)
+        own = await self._recall(dialogue, context)
+        if not shared:
+            return own
+        return await self._recall_shared(dialogue, scope, own, options, shared)
+
+    async def _recall_shared(
+        self,
+        dialogue: Sequence[Utterance],
+        scope: Scope,
+        own: Recollection,
+        options: RecallOptions,
+        shared: Sequence[Scope],
+    ) -> Recollection:
+        """Merge the recollection of a scope with those of others."""
+        recollections = {scope: own}
+        for other in shared:
+            context = await self.context(other, options, recalling=True)
+            recollections[other] = await self._recall(without_numbers(dialogue), context)
+        budget = options.budget if options.budget is not None else self._default_budget
+        return merge_recollections(recollections, budget, options.limit)
+
+    @property
+    def _default_budget(self) -> int | None:
+        """The tokens of a recollection by the method's own settings, if they set it."""
+        return getattr(getattr(self.method, "config", None), "budget", None)
 
     async def _recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         options, method = context.options, self.method
@@ -180,8 +209,7 @@ class Engine:
         context = replace(
             context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
         )
-        budget = getattr(getattr(method, "config", None), "budget", None)
-        pinned, context = await reserve_pinned(context, budget)
+        pinned, context = await reserve_pinned(context, self._default_budget)
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
         parts = recollection.parts
@@ -200,16 +228,24 @@ class Engine:
         speaker: str,
         options: RecallOptions,
         replying: ReplyOptions,
+        shared: Sequence[Scope] = (),
     ) -> tuple[Reply, int]:
         """Return the next turn of ``speaker`` and the epoch of the scope that it was made from.
 
-        A reply that is logged with this epoch is refused if something was erased in between.
+        A reply that is logged with this epoch is refused if something was erased in between. Raises
+        Stale if that happened in a shared scope while the reply was made.
         """
+        epochs = {other: (await self.store.scope_version(other)).epoch for other in shared}
         # Both steps see the same memories.
         context = await self.context(scope, options, recalling=True)
         context = replace(context, replying=replying)
         recollection = await self._recall(dialogue, context)
+        if shared:
+            recollection = await self._recall_shared(dialogue, scope, recollection, options, shared)
         reply = await self.method.respond(dialogue, recollection, speaker, context)
+        for other, epoch in epochs.items():
+            if (await self.store.scope_version(other)).epoch != epoch:
+                raise Stale(f"something of {other} was forgotten meanwhile; reply again")
         return reply, context.index.state.epoch
 
     async def remember(

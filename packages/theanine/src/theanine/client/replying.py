@@ -10,6 +10,7 @@ from datetime import datetime
 import anyio
 
 from theanine.client.engine import Engine
+from theanine.client.merging import memory_ids
 from theanine.client.reply_options import ReplyArguments, reply_options
 from theanine.errors import Stale
 from theanine.messages import read_messages
@@ -30,6 +31,7 @@ class Replying:
         speakers: the speaker for each role.
         turns: returns the session's turns so far.
         log: logs turns, and raises Stale if something was erased since the epoch.
+        shared: other scopes that are recalled from.
     """
 
     engine: Engine
@@ -37,6 +39,7 @@ class Replying:
     speakers: dict[Role, str]
     turns: Callable[[], Awaitable[Sequence[Turn]]]
     log: Callable[[list[Utterance], int], Awaitable[object]]
+    shared: Sequence[Scope]
 
     async def reply(
         self, stream: bool, at: datetime | None, arguments: ReplyArguments
@@ -49,7 +52,14 @@ class Replying:
         name = self.speakers["assistant"]
         for attempt in range(1, MAX_REPLIES + 1):
             turns = await self.turns()
-            reply, epoch = await self.engine.reply(turns, self.scope, name, bounds, replying)
+            try:
+                reply, epoch = await self.engine.reply(
+                    turns, self.scope, name, bounds, replying, self.shared
+                )
+            except Stale:
+                if attempt == MAX_REPLIES:
+                    raise
+                continue
             if reply.pieces:
                 async with aclosing(self._read(reply, at, epoch)) as pieces:
                     async for piece in pieces:
@@ -101,5 +111,5 @@ class Replying:
         message = {"role": "assistant", "content": reply.text, "tool_calls": calls}
         said = read_messages([message], self.speakers, at or self.engine.clock())
         notes = {**reply.notes, FINISH: reply.finish} if reply.finish in UNFINISHED else reply.notes
-        recalled = tuple(memory.id for memory in reply.recollection.memories)
+        recalled = memory_ids(reply.recollection, self.scope)
         await self.log([replace(turn, recalled=recalled, notes=notes) for turn in said], epoch)

@@ -12,6 +12,7 @@ import anyio
 
 from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
+from theanine.client.merging import memory_ids
 from theanine.client.options import RecallArguments, RememberWhen
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
@@ -69,10 +70,18 @@ class AsyncLiveSession:
         id: number of the session; None before its first turn and after its end.
     """
 
-    def __init__(self, engine: Engine, scope: Scope, speaker: str, key: str | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        scope: Scope,
+        speaker: str,
+        key: str | None = None,
+        shared: Sequence[Scope] = (),
+    ) -> None:
         if key is not None:
             check_name(key, "the session's key", "")
         self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
+        self._shared = shared
         self._dialogue = Dialogue() if key is None else engine.dialogues.get(scope, key)
         self._recalled: tuple[int, ...] = ()
         self._lock = anyio.Lock()
@@ -115,7 +124,7 @@ class AsyncLiveSession:
         ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
         last turn: what only repeats it is not remembered again.
         """
-        shown = self._recalled if recalled is None else _ids(recalled)
+        shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         speaker = assistant_name(self._scope)
         return await self._log_one("assistant", words, speaker, at, metadata, shown)
 
@@ -286,8 +295,10 @@ class AsyncLiveSession:
         For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model.
         """
         bounds = await self._engine.recall_options(self._scope, options)
-        recollection = await self._engine.recall(await self.turns(), self._scope, bounds)
-        self._recalled = _ids(recollection)
+        recollection = await self._engine.recall(
+            await self.turns(), self._scope, bounds, self._shared
+        )
+        self._recalled = memory_ids(recollection, self._scope)
         return recollection
 
     @overload
@@ -342,7 +353,7 @@ class AsyncLiveSession:
         """
         names = speakers(self._scope, self._speaker)
         log = partial(self._log, arriving=at is None)
-        replying = Replying(self._engine, self._scope, names, self.turns, log)
+        replying = Replying(self._engine, self._scope, names, self.turns, log, self._shared)
         reply = AsyncReplyStream(replying.reply(stream, at, options), self._begin)
         return reply if stream else reply.whole()
 
@@ -416,7 +427,3 @@ def speakers(scope: Scope, user: str = "") -> dict[Role, str]:
 def assistant_name(scope: Scope) -> str:
     """Return how the scope's agent is called in its turns."""
     return scope.agent if scope.agent != "default" else "assistant"
-
-
-def _ids(recollection: Recollection) -> tuple[int, ...]:
-    return tuple(memory.id for memory in recollection.memories)

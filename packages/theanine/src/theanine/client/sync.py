@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial, wraps
@@ -265,9 +265,26 @@ class Client(_Operations):
     embedder_name = property(lambda self: str(self.inner.embedder_name), doc="The embedder.")
     reranker_name = property(lambda self: str(self.inner.reranker_name), doc="Empty for none.")
 
-    def user(self, user: str, *, agent: str = "default", tenant: str = "default") -> UserMemory:
-        """Return the handle of one user. Raises BadInput for a name that can't be stored."""
-        return UserMemory(self.inner.user(user, agent=agent, tenant=tenant), self)
+    def user(
+        self,
+        user: str,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+        shared: Sequence[str] = (),
+    ) -> UserMemory:
+        """Return the handle of one user.
+
+        Args:
+            user: the person.
+            agent: the agent that talks with the person; agents share nothing by themselves.
+            tenant: the customer whose data is isolated from all others'.
+            shared: agents whose memory of this user is recalled from, too. Each part of a
+                recollection then names its ``scope``. Nothing is written there, nor listed.
+
+        Raises BadInput for a name that can't be stored.
+        """
+        return UserMemory(self.inner.user(user, agent=agent, tenant=tenant, shared=shared), self)
 
     retention = _run(AsyncClient.retention)
     set_retention = _run(AsyncClient.set_retention)

@@ -136,10 +136,11 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
     Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
     """
 
-    def __init__(self, engine: Engine, scope: Scope) -> None:
-        check_scope(scope)
+    def __init__(self, engine: Engine, scope: Scope, shared: Sequence[Scope] = ()) -> None:
+        for each in (scope, *shared):
+            check_scope(each)
         super().__init__(engine, scope)
-        self.scope = scope
+        self.scope, self.shared = scope, tuple(shared)
 
     # the path: turn → log → session ends → remember; query → recall → reply
 
@@ -149,7 +150,8 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         With a ``key``, such as the id of a conversation in the application, it is continued
         wherever it was left: by this or any other process, in any number of requests at once.
         """
-        return AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user, key)
+        speaker = speaker or self.scope.user
+        return AsyncLiveSession(self._engine, self.scope, speaker, key, self.shared)
 
     async def add(
         self,
@@ -213,6 +215,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             self._dialogue(dialogue),
             self.scope,
             await self._engine.recall_options(self.scope, options),
+            self.shared,
         )
 
     async def reply(
@@ -234,6 +237,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             speaker or assistant_name(self.scope),
             await self._engine.recall_options(self.scope, recall),
             replying,
+            self.shared,
         )
         return reply
 

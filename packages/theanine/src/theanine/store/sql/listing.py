@@ -24,11 +24,12 @@ def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str
     """Return a page of sessions; one has the words that its turns have together."""
     scope_id = find_scope(db, scope)
     session = t.session.c
-    turns = sa.select(t.turn.c.text, t.turn.c.shared).where(t.turn.c.scope == scope_id)
+    turn = t.turn.c
+    turns = sa.select(turn.speaker, turn.text, turn.shared).where(turn.scope == scope_id)
 
     def words(row: sa.Row[Any]) -> str:
-        rows = db.execute(turns.where(t.turn.c.session == row.id))
-        return " ".join(text for turn in rows for text in turn)
+        rows = db.execute(turns.where(turn.session == row.id))
+        return " ".join(text for texts in rows for text in texts)
 
     query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
     numbers = _select_page(db, query, session.id, session.started_at, listing, words)
