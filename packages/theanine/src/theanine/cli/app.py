@@ -29,6 +29,13 @@ COMMANDS = (
         "theanine.cli.recall:recall",
         "Recall what matters for a question, with its sources.",
     ),
+    LazyCommand(
+        "search",
+        "theanine.cli.records:search",
+        "Find what was said by meaning and words, the best first.",
+    ),
+    LazyCommand("add", "theanine.cli.records:add", "Log one thing that was said, and remember it."),
+    LazyCommand("log", "theanine.cli.records:log", "List what was said, the latest last."),
     LazyCommand("memories", "theanine.cli.inspection:memories", "List a user's memories."),
     LazyCommand(
         "timeline",
@@ -50,6 +57,12 @@ COMMANDS = (
         "theanine.cli.maintenance:remember",
         "Remember all ended sessions; resume what failed.",
     ),
+    LazyCommand(
+        "correct",
+        "theanine.cli.records:correct",
+        "Replace what a memory says; the old one stays, marked.",
+    ),
+    LazyCommand("pin", "theanine.cli.records:pin", "Have a memory in every recollection."),
     LazyCommand(
         "forget",
         "theanine.cli.maintenance:forget",

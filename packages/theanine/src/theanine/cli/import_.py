@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -13,11 +15,13 @@ import typer
 
 from theanine import Client, History
 from theanine.cli.options import RememberOptions, expand_options
-from theanine.cli.output import progress
+from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
+from theanine.client.user import ImportReport
 from theanine.clock import load_zone
 from theanine.errors import BadInput, SettingsError
 from theanine.importers import ImportedHistories, is_store_export, read_histories
+from theanine.remembering.remember import RememberReport
 
 STANDARD_INPUT = "-"
 _MAX_SPEAKERS = 8
@@ -32,6 +36,7 @@ def import_(
         ),
     ],
     options: RememberOptions,
+    output: FormatOptions,
     user: Annotated[
         str | None,
         typer.Option(
@@ -99,17 +104,23 @@ def import_(
         for file in files:
             _preview(file, user, reading)
         return
-    complete = True
+    imported: list[_Imported] = []
     with options.open(create=True) as client:
         for file in files:
             if is_store_export(_source(file)):
-                _restore(client, file, user)
+                restored = _restore(client, file, user)
+                if not output:
+                    print(f"{file}: {pluralize(restored, 'new records')}")
                 continue
             reader = _read(file, user, reading)
             for history in reader.histories:
-                complete = _remember(client, history, user) and complete
+                imported.append(_remember(client, history, user))
+                if not output:
+                    imported[-1].show()
             _show_notes(file, reader)
-    if not complete:
+    if output:
+        output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
+    if any(session.failure for each in imported for session in each.sessions):
         raise typer.Exit(1)
 
 
@@ -163,7 +174,7 @@ def _show_notes(file: str, reader: ImportedHistories) -> None:
         print(visible(f"left out: {item.where}: {item.reason}"), file=sys.stderr)
 
 
-def _restore(client: Client, file: str, user: str | None) -> None:
+def _restore(client: Client, file: str, user: str | None) -> int:
     if user is not None:
         raise SettingsError(
             f"{file} is a store's export and keeps its own user names: leave out --user"
@@ -177,38 +188,49 @@ def _restore(client: Client, file: str, user: str | None) -> None:
             records.append(json.loads(line))
         except ValueError as error:
             raise BadInput(f"invalid JSON ({error})", f"{file}, line {number}") from None
-    print(f"{file}: {pluralize(client.restore(records), 'new records')}")
+    return client.restore(records)
 
 
-def _remember(client: Client, history: History, user: str | None) -> bool:
-    """Log and remember a history; return whether all of its sessions are remembered."""
+@dataclass(frozen=True)
+class _Imported:
+    """What an import made of a history."""
+
+    report: ImportReport
+    sessions: Sequence[RememberReport]
+
+    @property
+    def memories(self) -> int:
+        """The number of new memories."""
+        return sum(session.memories for session in self.sessions)
+
+    def show(self) -> None:
+        """Print the counts, and on standard error what went wrong."""
+        report, name = self.report, visible(self.report.user)
+        new_sessions = pluralize(report.sessions_new, "new sessions")
+        new_turns = pluralize(report.turns_new, "new turns")
+        new_memories = pluralize(self.memories, "new memories")
+        known = f"{report.sessions_known} known"
+        print(f"{name}: {new_sessions} ({known}), {new_turns}, {new_memories}")
+        if report.forgotten:
+            things = pluralize(report.forgotten, "turns and memories")
+            print(f"{name}: left out {things} that were forgotten before", file=sys.stderr)
+        notes = Counter(note for session in self.sessions for note in session.notes)
+        for note, count in notes.items():
+            print(visible(f"{name}: {count} × {note}"), file=sys.stderr)
+        for session in self.sessions:
+            if session.failure:
+                reason = f"run `theanine remember`: {session.failure}"
+                text = f"session {session.session} is saved but not remembered; {reason}"
+                print(visible(text), file=sys.stderr)
+
+
+def _remember(client: Client, history: History, user: str | None) -> _Imported:
+    """Log and remember a history."""
     memory = client.user(user or history.name)
     report = memory.log(history)
-    name = visible(report.user)
     # In turns, not sessions: those differ so much in length that an estimate would jump about.
     turns = {session.id: session.turn_count for session in memory.sessions()}
     pending = sum(turns.get(session.session, 0) for session in memory.pending())
     with progress(pending, report.user) as step:
         sessions = memory.remember(progress=lambda done: step(count=turns.get(done.session, 0)))
-    new_sessions = pluralize(report.sessions_new, "new sessions")
-    new_turns = pluralize(report.turns_new, "new turns")
-    new_memories = pluralize(sum(session.memories for session in sessions), "new memories")
-    known = f"{report.sessions_known} known"
-    print(f"{name}: {new_sessions} ({known}), {new_turns}, {new_memories}")
-    if report.forgotten:
-        print(
-            f"{name}: left out {report.forgotten} turns and memories that were forgotten before",
-            file=sys.stderr,
-        )
-    for note, count in Counter(note for session in sessions for note in session.notes).items():
-        print(visible(f"{name}: {count} × {note}"), file=sys.stderr)
-    failed = [session for session in sessions if session.failure]
-    for session in failed:
-        print(
-            visible(
-                f"session {session.session} is saved but not remembered; run `theanine remember`: "
-                f"{session.failure}"
-            ),
-            file=sys.stderr,
-        )
-    return not failed
+    return _Imported(report, sessions)

@@ -13,6 +13,7 @@ from theanine import UserMemory
 from theanine.cli.options import (
     EachUser,
     JsonOption,
+    ListOptions,
     StoreOption,
     StoreOptions,
     UserOption,
@@ -20,7 +21,14 @@ from theanine.cli.options import (
     open_client,
     user_or_all,
 )
-from theanine.cli.output import check_writable, show_json, to_json, write_text
+from theanine.cli.output import (
+    FormatOptions,
+    check_writable,
+    show_csv,
+    show_json,
+    to_json,
+    write_text,
+)
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
 from theanine.cli.timeline_page import timeline_page
 from theanine.errors import NotFound
@@ -31,6 +39,8 @@ from theanine.types import Mark, Memory, Session, Usage
 def memories(
     user: UserOption,
     options: StoreOptions,
+    listing: ListOptions,
+    output: FormatOptions,
     history: Annotated[
         bool,
         typer.Option(
@@ -42,7 +52,7 @@ def memories(
         int | None,
         typer.Option(metavar="SESSION", help="Memories as they were after this session."),
     ] = None,
-    as_json: JsonOption = False,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned memories.")] = False,
 ) -> None:
     """List a user's memories.
 
@@ -50,11 +60,13 @@ def memories(
     theanine memories --user ana
     theanine memories --user ana --method recursive-summary --history
     theanine memories --user ana --method recursive-summary --as-of 3
+    theanine memories --user ana --search "lake house" --limit 5
     theanine memories --user ana --json | jq '.[].text'
     """
     with options.open() as client:
         stored = client.user(user)
-        memories, marks = stored.memories(), stored.marks()
+        memories = stored.memories(pinned=pinned or None, **listing.arguments())[::-1]
+        marks = stored.marks()
         sessions = {session.id: session for session in stored.sessions()}
     if as_of is not None:
         if as_of not in sessions:
@@ -65,12 +77,12 @@ def memories(
     mark_of = {mark.memory: mark for mark in marks}
     if not history:
         memories = [memory for memory in memories if memory.id not in mark_of]
-    if not as_json:
+    if not output:
         _show_memories(memories, mark_of if history else None, sessions)
     elif history:
-        show_json([_with_mark(memory, mark_of.get(memory.id), sessions) for memory in memories])
+        output.show([_with_mark(memory, mark_of.get(memory.id), sessions) for memory in memories])
     else:
-        show_json(memories)
+        output.show(memories)
 
 
 def _show_memories(
@@ -116,7 +128,9 @@ def _with_mark(
 
 
 @expand_options
-def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption = False) -> None:
+def sessions(
+    options: StoreOptions, listing: ListOptions, output: FormatOptions, user: EachUser = None
+) -> None:
     """List sessions and whether they are remembered.
 
     \b
@@ -125,9 +139,13 @@ def sessions(options: StoreOptions, user: EachUser = None, as_json: JsonOption =
     """
     with options.open() as client:
         users = [user] if user is not None else sorted({scope.user for scope in client.users()})
-        by_user = {name: client.user(name).sessions() for name in users}
-    if as_json:
+        arguments = listing.arguments()
+        by_user = {name: client.user(name).sessions(**arguments)[::-1] for name in users}
+    if output.as_json:
         show_json(by_user)
+        return
+    if output.as_csv:
+        show_csv([{"user": name, **to_json(each)} for name, own in by_user.items() for each in own])
         return
     show_table(
         ["user", "", "date", "turns", "state", "key"],
@@ -200,7 +218,8 @@ def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> N
     console().print(f"wrote {file}: {counts}", markup=False)
 
 
-def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = False) -> None:
+@expand_options
+def cost(output: FormatOptions, user: EachUser = None, store: StoreOption = "") -> None:
     """Show the language model's calls, tokens and cost.
 
     \b
@@ -209,8 +228,8 @@ def cost(user: EachUser = None, store: StoreOption = "", as_json: JsonOption = F
     """
     with open_client(store) as client:
         lines = user_or_all(client, user).costs()
-    if as_json:
-        show_json(lines)
+    if output:
+        output.show(lines)
         return
     if not lines:
         print("no language model was called")

@@ -20,13 +20,15 @@ from theanine.cli.options import (
     open_client,
     user_or_all,
 )
-from theanine.cli.output import show_json
+from theanine.cli.output import FormatOptions, show_csv, show_json
 from theanine.cli.text import pluralize, visible
+from theanine.remembering.remember import RememberReport
 
 
 @expand_options
 def remember(
     options: RememberOptions,
+    output: FormatOptions,
     user: EachUser = None,
     elsewhere: Annotated[
         bool,
@@ -45,15 +47,21 @@ def remember(
     """
     with options.open() as client:
         reports = user_or_all(client, user).remember(elsewhere=elsewhere)
-    for report in reports:
-        counts = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
-        notes = "".join(f" ({note})" for note in report.notes)
-        result = report.failure or counts
-        print(visible(f"{report.scope}, session {report.session}: {result}{notes}"))
-    if not reports:
+    if output:
+        output.show(reports)
+    elif not reports:
         print("No sessions to remember.")
+    else:
+        for report in reports:
+            _show_report(report)
     if any(report.failure for report in reports):
         raise typer.Exit(1)
+
+
+def _show_report(report: RememberReport) -> None:
+    counts = f"{pluralize(report.memories, 'memories')}, {pluralize(report.links, 'links')}"
+    notes = "".join(f" ({note})" for note in report.notes)
+    print(visible(f"{report.scope}, session {report.session}: {report.failure or counts}{notes}"))
 
 
 def forget(
@@ -62,6 +70,12 @@ def forget(
     memory: Annotated[
         int | None, typer.Option(metavar="N", help="Only this memory and its source turns.")
     ] = None,
+    turn: Annotated[
+        int | None, typer.Option(metavar="N", help="Only this turn and what was made from it.")
+    ] = None,
+    keep_turns: Annotated[
+        bool, typer.Option("--keep-turns", help="Keep the source turns of the memory.")
+    ] = False,
     yes: YesOption = False,
     store: StoreOption = "",
     as_json: JsonOption = False,
@@ -70,12 +84,15 @@ def forget(
 
     \b
     theanine forget --user ana --session 3
+    theanine forget --user ana --memory 12 --keep-turns
     theanine forget --user ana --yes
     """
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
     with open_client(store) as client:
-        report = client.user(user).forget(session=session, memory=memory)
+        report = client.user(user).forget(
+            session=session, memory=memory, turn=turn, keep_turns=keep_turns
+        )
     if as_json:
         show_json(report)
     else:
@@ -106,15 +123,27 @@ def forget(
         raise typer.Exit(1)
 
 
-def export(user: EachUser = None, store: StoreOption = "") -> None:
+@expand_options
+def export(output: FormatOptions, user: EachUser = None, store: StoreOption = "") -> None:
     """Write everything as JSON Lines that `theanine import` restores.
+
+    For other programs, --json writes the same records as one list, and --csv the turns.
 
     \b
     theanine export > all.jsonl
     theanine import all.jsonl --store elsewhere.db
+    theanine export --user ana --csv > turns.csv
     """
     with open_client(store) as client:
-        for record in user_or_all(client, user).export():
+        if output.as_csv:
+            users = [user] if user is not None else [scope.user for scope in client.users()]
+            show_csv([turn for name in users for turn in client.user(name).turns()])
+            return
+        records = user_or_all(client, user).export()
+        if output.as_json:
+            show_json(list(records))
+            return
+        for record in records:
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from datetime import date, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -17,7 +17,7 @@ import typer
 
 from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
-from theanine.client.options import RecallArguments
+from theanine.client.options import ListArguments, RecallArguments
 from theanine.errors import NotFound, SettingsError
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
@@ -126,7 +126,7 @@ RerankedOption = Annotated[
         help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
     ),
 ]
-_HAS_TIME = re.compile(r"[T ]\d")
+_CONDITION = re.compile(r"([^<>=!]+)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
 RENAMED_OPTIONS = {"--reranked": "--rerank-depth"}
 MethodOption = Annotated[
     str | None,
@@ -267,16 +267,20 @@ class SelectionOptions:
         )
 
 
+SinceOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or later.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or earlier.")
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TimeOptions:
     """Options that bound a recall in time."""
 
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only what was said on this day or later.")
-    ] = None
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only what was said on this day or earlier.")
-    ] = None
+    since: SinceOption = None
+    until: UntilOption = None
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -286,29 +290,77 @@ class TimeOptions:
     ] = None
 
     def arguments(self) -> RecallArguments:
-        """Return the arguments of the client's recall. Raises SettingsError."""
-        return RecallArguments(
-            since=_parse_time("--since", self.since),
-            until=_parse_time("--until", self.until),
-            as_of=_parse_time("--as-of", self.as_of),
+        """Return the arguments of the client's recall."""
+        return RecallArguments(since=self.since, until=self.until, as_of=self.as_of)
+
+
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Only with this metadata; NAME=A,B is any of these, NAME>=2 compares.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """Options of a command that lists records, the latest last."""
+
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N.")] = None
+    before: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Only those before this number.")
+    ] = None
+    search: Annotated[
+        str, typer.Option(metavar="WORDS", help="Only with all of these words, in any order.")
+    ] = ""
+    since: SinceOption = None
+    until: UntilOption = None
+    where: WhereOption = None
+
+    def arguments(self, *, default_limit: int | None = None) -> ListArguments:
+        """Return the arguments of the client's lists, from the last record to the first."""
+        return ListArguments(
+            limit=self.limit or default_limit,
+            after=self.before,
+            newest_first=True,
+            search=self.search,
+            since=self.since,
+            until=self.until,
+            where=parse_where(self.where or []),
         )
 
 
-def _parse_time(option: str, text: str | None) -> date | datetime | None:
-    if text is None:
-        return None
+def parse_where(conditions: Sequence[str]) -> dict[str, Any] | None:
+    """Return ``NAME=VALUE`` conditions as a filter, None for none.
+
+    Values are read as JSON where they are JSON, such as 2 or true, and as text elsewhere. Raises
+    SettingsError.
+    """
+    where: dict[str, Any] = {}
+    for condition in conditions:
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
+            raise SettingsError(
+                f"{condition!r}: write NAME=VALUE, such as channel=web, topic=food,ships or "
+                "priority>=2"
+            )
+        name, comparison, value = match[1].strip(), match[2], match[3]
+        if comparison == "=":
+            values = [_scalar(item) for item in value.split(",")]
+            where[name] = values if len(values) > 1 else values[0]
+        else:
+            where[name] = {**where.get(name, {}), comparison: _scalar(value)}
+    return where or None
+
+
+def _scalar(text: str) -> Any:
     try:
-        time = datetime.fromisoformat(text)
+        value = json.loads(text)
     except ValueError:
-        raise SettingsError(
-            f"{option} {text}: write a date such as 2026-03-01, or a time with its UTC offset such "
-            "as 2026-03-01T18:30+01:00"
-        ) from None
-    if time.tzinfo is None and not _HAS_TIME.search(text):
-        return time.date()
-    if time.tzinfo is None:
-        raise SettingsError(f"{option} {text}: add the UTC offset, such as {text}+00:00")
-    return time
+        return text
+    return value if isinstance(value, str | int | float | bool | None) else text
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

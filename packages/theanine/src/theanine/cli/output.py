@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -24,6 +25,50 @@ FORMER_KEYS = {
     "pending_again": "anew",
 }
 """JSON keys of version 0.1 that were renamed; printed under both names for one release."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """Options of a command that prints records."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise SettingsError("--json and --csv exclude each other: leave one out")
+
+    def __bool__(self) -> bool:
+        """Whether records are printed for another program."""
+        return self.as_json or self.as_csv
+
+    def show(self, records: Sequence[Any]) -> None:
+        """Print records, dataclasses or mappings, in the format that was asked for."""
+        if self.as_csv:
+            show_csv(records)
+        else:
+            show_json(list(records))
+
+
+def show_csv(records: Sequence[Any]) -> None:
+    """Print records as CSV with a header; values that are no text or number are JSON."""
+    rows = [
+        {name: value for name, value in to_json(record).items() if name not in FORMER_KEYS.values()}
+        for record in records
+    ]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: visible(_cell(value)) for name, value in row.items()})
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=json_default, ensure_ascii=False)
+    return json_default(value)
 
 
 def show_json(value: Any) -> None:

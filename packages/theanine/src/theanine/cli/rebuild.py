@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from theanine.cli.options import EachUser, RememberOptions, YesOption, expand_options, user_or_all
-from theanine.cli.output import progress
+from theanine.cli.output import FormatOptions, progress
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 
@@ -16,6 +16,7 @@ from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 @expand_options
 def rebuild(
     options: RememberOptions,
+    output: FormatOptions,
     user: EachUser = None,
     instead: Annotated[
         bool,
@@ -51,8 +52,11 @@ def rebuild(
     """
     with options.open() as client:
         expected = user_or_all(client, user).estimate(again=again, instead=instead)
-        _show_estimate(expected)
+        if not output:
+            _show_estimate(expected)
         if estimate:
+            if output:
+                output.show([expected])
             return
         if expected.calls and not yes and sys.stdin.isatty():
             typer.confirm("Continue?", abort=True)
@@ -60,7 +64,10 @@ def rebuild(
             report = user_or_all(client, user).rebuild(
                 again=again, instead=instead, progress=lambda _: step()
             )
-    _show_report(expected, report)
+    if output:
+        output.show(report.reports)
+    else:
+        _show_report(expected, report)
     if not report.complete:
         raise typer.Exit(1)
 

@@ -13,7 +13,9 @@ from theanine.cli.options import (
     SelectionOptions,
     TimeOptions,
     UserOption,
+    WhereOption,
     expand_options,
+    parse_where,
 )
 from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
@@ -34,6 +36,7 @@ def recall(
     options: RecallOptions,
     selection: SelectionOptions,
     times: TimeOptions,
+    where: WhereOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Recall what matters for a question, with its sources.
@@ -43,7 +46,11 @@ def recall(
     theanine recall "What is she allergic to?" --user ana --json | jq .text
     theanine recall "Where does she live?" --user ana --as-of 2026-03-01
     """
-    arguments: RecallArguments = {**selection.arguments(), **times.arguments()}
+    arguments: RecallArguments = {
+        **selection.arguments(),
+        **times.arguments(),
+        "where": parse_where(where or []),
+    }
     with options.open() as client:
         memory = client.user(user)
         memory.sessions()  # an unknown user is an error here, not an empty memory

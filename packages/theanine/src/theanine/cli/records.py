@@ -1,0 +1,218 @@
+"""Commands on what was said, as records: add, log, search; correct, pin, unpin."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import astuple, dataclass, fields
+from typing import Annotated
+
+import typer
+
+from theanine.cli.options import (
+    ListOptions,
+    RecallOptions,
+    RememberOptions,
+    StoreOptions,
+    TimeOptions,
+    UserOption,
+    WhereOption,
+    expand_options,
+    parse_settings,
+    parse_where,
+)
+from theanine.cli.output import FormatOptions, show_json
+from theanine.cli.rendering import console, format_date, show_table
+from theanine.cli.text import visible
+from theanine.client.options import RecallArguments
+from theanine.errors import BadInput
+from theanine.types import Turn
+
+PAGE = 20
+"""Turns that ``log`` shows without ``--limit``."""
+HITS = 10
+"""Parts that ``search`` looks for without ``--limit``."""
+SEARCH_BUDGET = 8_000
+"""Tokens of what ``search`` looks for; the number of parts is the real bound."""
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """A turn that ``search`` found, with the relevance of the part that quotes it."""
+
+    turn: int
+    relevance: float | None
+    date: str
+    speaker: str
+    text: str
+
+
+MemoryNumber = Annotated[int, typer.Argument(metavar="MEMORY", help="Number of the memory.")]
+
+
+@expand_options
+def add(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What was said; `-` is standard input.")
+    ],
+    user: UserOption,
+    options: RememberOptions,
+    output: FormatOptions,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", help="Session to continue (default: one of its own, which ends)."
+        ),
+    ] = None,
+    assistant: Annotated[
+        bool, typer.Option("--assistant", help="The assistant said it, not the user.")
+    ] = False,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata", metavar="NAME=VALUE", help="Data to keep with it, such as channel=web."
+        ),
+    ] = None,
+) -> None:
+    """Log one thing that was said, and remember it.
+
+    \b
+    theanine add "I'm vegan." --user ana
+    theanine add "I found a vegan place." --assistant --session thread-42 --user ana
+    theanine add - --user ana --metadata source=notes < note.txt
+    """
+    said = sys.stdin.read().strip() if text == STANDARD_INPUT else text
+    if not said.strip():
+        raise BadInput("there is no text to add")
+    message = {"role": "assistant" if assistant else "user", "content": said}
+    with options.open(create=True) as client:
+        report = client.user(user).add(
+            message, session=session, metadata=parse_settings(metadata or [], "--metadata")
+        )
+    if output:
+        output.show(report.turns)
+        return
+    turns = ", ".join(f"turn {turn.id}" for turn in report.turns)
+    print(f"{turns} in session {report.session}")
+
+
+@expand_options
+def log(
+    user: UserOption,
+    options: StoreOptions,
+    listing: ListOptions,
+    output: FormatOptions,
+    session: Annotated[
+        int | None, typer.Option(metavar="N", help="Only this session's turns.")
+    ] = None,
+) -> None:
+    """List what was said, the latest last.
+
+    Shows the last 20 turns, or as many as --limit; --before N shows those before turn N.
+
+    \b
+    theanine log --user ana
+    theanine log --user ana --search "lake house" --since 2026-01-01
+    theanine log --user ana --limit 100 --csv > log.csv
+    """
+    arguments = listing.arguments(default_limit=PAGE)
+    with options.open() as client:
+        turns = client.user(user).turns(session=session, **arguments)[::-1]
+    if output:
+        output.show(turns)
+        return
+    for turn in turns:
+        _print_turn(turn)
+    if len(turns) == arguments.get("limit") and turns[0].id > 1:
+        print(f"Earlier turns: --before {turns[0].id}", file=sys.stderr)
+
+
+def _print_turn(turn: Turn) -> None:
+    date = f"{format_date(turn)}, " if turn.dated else ""
+    line = f"{turn.id:>5}  {date}{turn.speaker}: {' '.join(turn.full_text.split())}"
+    console().print(line, markup=False)
+
+
+@expand_options
+def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.")],
+    user: UserOption,
+    options: RecallOptions,
+    times: TimeOptions,
+    output: FormatOptions,
+    where: WhereOption = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of hits.")] = HITS,
+) -> None:
+    """Find what was said by meaning and words, the best first.
+
+    `theanine log --search` finds exact words.
+
+    \b
+    theanine search "boats" --user ana
+    theanine search "plans for the summer" --user ana --since 2026-01-01 --json
+    """
+    with options.open() as client:
+        memory = client.user(user)
+        memory.sessions(limit=1)  # an unknown user is an error here, not an empty memory
+        arguments: RecallArguments = {
+            **times.arguments(),
+            "limit": limit,
+            "budget": SEARCH_BUDGET,
+            "where": parse_where(where or []),
+        }
+        found = memory.recall(words, **arguments)
+    hits: dict[int, SearchHit] = {}
+    for part in sorted(found.parts, key=lambda part: -(part.relevance or 0)):
+        for turn in part.source_turns:
+            relevance = None if part.relevance is None else round(part.relevance, 2)
+            hit = SearchHit(turn.id, relevance, format_date(turn), turn.speaker, turn.full_text)
+            hits.setdefault(turn.id, hit)
+    if output:
+        output.show(list(hits.values()))
+    elif hits:
+        show_table(
+            [field.name for field in fields(SearchHit)], [astuple(hit) for hit in hits.values()]
+        )
+    else:
+        print("Nothing was found.")
+
+
+@expand_options
+def correct(
+    memory: MemoryNumber,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is true instead.")],
+    user: UserOption,
+    options: StoreOptions,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Replace what a memory says; the old one stays, marked.
+
+    \b
+    theanine correct 12 "Ana lives in Ljubljana." --user ana
+    """
+    with options.open() as client:
+        corrected = client.user(user).correct(memory, text)
+    if as_json:
+        show_json(corrected)
+    else:
+        print(visible(f"memory {memory} is replaced by memory {corrected.id}: {corrected.text}"))
+
+
+@expand_options
+def pin(
+    memory: MemoryNumber,
+    user: UserOption,
+    options: StoreOptions,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the pin off.")] = False,
+) -> None:
+    """Have a memory in every recollection.
+
+    \b
+    theanine pin 12 --user ana
+    theanine pin 12 --user ana --remove
+    """
+    with options.open() as client:
+        stored = client.user(user)
+        changed = stored.unpin(memory) if remove else stored.pin(memory)
+    state = "not pinned" if remove else "pinned"
+    print(f"memory {memory} is {state}" if changed else f"memory {memory} was {state} already")

@@ -1,0 +1,104 @@
+"""The commands on records: add, log, search, correct, pin; and their formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from support.running import Ran, Terminal
+
+ANA = ("--user", "ana")
+
+
+@pytest.fixture
+def ana(run: Terminal) -> Terminal:
+    run("add", "I'm vegan.", *ANA)
+    run("add", "I live in Rijeka.", *ANA, "--metadata", "channel=web")
+    run("add", "Nice!", "--assistant", "--session", "chat-7", *ANA)
+    return run
+
+
+def rows(ran: Ran) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(ran.out)))
+
+
+def test_log_lists_the_last_turns_in_order(ana: Terminal):
+    assert [row["text"] for row in rows(ana("log", *ANA, "--csv"))] == [
+        "I'm vegan.",
+        "I live in Rijeka.",
+        "Nice!",
+    ]
+    page = ana("log", *ANA, "--limit", "2")
+    assert [line.split()[0] for line in page.out.splitlines()] == ["2", "3"]
+    assert page.err == "Earlier turns: --before 2\n"
+    before = ana("log", *ANA, "--limit", "2", "--before", "2")
+    assert (before.out.split()[0], before.err) == ("1", "")
+
+
+def test_log_takes_filters(ana: Terminal):
+    assert len(ana("log", *ANA, "--search", "RIJEKA live", "--json").json) == 1
+    assert len(ana("log", *ANA, "--where", "channel=web,app", "--json").json) == 1
+    assert ana("log", *ANA, "--where", "channel=app", "--json").json == []
+    assert ana("log", *ANA, "--until", "yesterday", "--json").json == []
+    assert len(ana("log", *ANA, "--session", "3", "--json").json) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--where", "channel"], "write NAME=VALUE"),
+        (["--since", "Marchtember"], "is not a date"),
+        (["--json", "--csv"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_refused(ana: Terminal, options: list[str], expected: str):
+    ran = ana("log", *ANA, *options, fine=False)
+    assert (ran.code, expected in ran.err, ran.out) == (2, True, "")
+
+
+def test_search_gives_the_best_first(ana: Terminal):
+    hits = ana("search", "Where does Ana live?", *ANA, "--json").json
+    assert hits[0]["text"] == "I live in Rijeka."
+    assert [hit["relevance"] for hit in hits] == sorted(
+        (hit["relevance"] for hit in hits), reverse=True
+    )
+    only = rows(ana("search", "Where does Ana live?", *ANA, "--where", "channel=web", "--csv"))
+    assert [row["turn"] for row in only] == ["2"]
+
+
+def test_a_correction_replaces_a_memory(ana: Terminal):
+    [memory] = ana("memories", *ANA, "--json").json
+    ana("correct", str(memory["id"]), "Ana lives in Zagreb.", *ANA)
+    assert "Zagreb" in ana("recall", "Where does Ana live?", *ANA).out
+    assert "corrected by" in ana("memories", *ANA, "--history").out
+    again = ana("correct", str(memory["id"]), "Elsewhere.", *ANA, fine=False)
+    assert again.code == 2
+
+
+def test_a_pinned_memory_is_always_recalled(ana: Terminal):
+    [memory] = ana("memories", *ANA, "--json").json
+    assert ana("pin", str(memory["id"]), *ANA).out == f"memory {memory['id']} is pinned\n"
+    assert len(ana("memories", *ANA, "--pinned", "--json").json) == 1
+    assert "Rijeka" in ana("recall", "What is the capital of France?", *ANA).out
+    ana("pin", str(memory["id"]), "--remove", *ANA)
+    assert ana("memories", *ANA, "--pinned", "--json").json == []
+
+
+def test_one_turn_is_forgotten(ana: Terminal):
+    ana("forget", "--turn", "1", *ANA, "--yes")
+    assert "vegan" not in ana("log", *ANA).out
+
+
+def test_reports_are_printed_for_programs(run: Terminal):
+    added = run("add", "I'm vegan.", *ANA, "--json").json
+    assert [turn["text"] for turn in added] == ["I'm vegan."]
+    assert run("remember", "--json").json == []
+    assert run("rebuild", "--method", "session", "--json").json[0]["memories"] == 1
+    assert run("rebuild", "--method", "exchange", "--estimate", "--json").json[0]["turns"] == 1
+    assert [row["text"] for row in rows(run("export", "--csv"))] == ["I'm vegan."]
+    assert run("export", "--json").json == [json.loads(x) for x in run("export").out.splitlines()]
+    assert rows(run("sessions", "--csv"))[0]["user"] == "ana"
+    assert run("cost", "--csv").out == "\n"
