@@ -226,17 +226,17 @@ def _claude_code(folder: Path, said: Sequence[Said]) -> Path:
                 "uuid": f"m{each.minutes}",
                 "sessionId": SESSION_ID,
                 "timestamp": each.iso,
-                "cwd": "/home/ana/boats",
+                "cwd": "/srv/boats",
                 "isSidechain": False,
                 "message": dict[str, object](role=each.side, content=content),
             }
         )
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    return save(folder, f"projects/-home-ana-boats/{SESSION_ID}.jsonl", text).parents[1]
+    return save(folder, f"projects/-srv-boats/{SESSION_ID}.jsonl", text).parents[1]
 
 
 def _codex(folder: Path, said: Sequence[Said]) -> Path:
-    meta: Json = {"id": "s-1", "cwd": "/home/ana/boats", "timestamp": START.isoformat()}
+    meta: Json = {"id": "s-1", "cwd": "/srv/boats", "timestamp": START.isoformat()}
     first: Json = {"timestamp": START.isoformat(), "type": "session_meta", "payload": meta}
     lines = [first]
     for each in said:

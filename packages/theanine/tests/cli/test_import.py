@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.chat_exports import WRITERS, Said
 from support.history_samples import line, locomo, msc, save
 from support.running import Terminal
 from theanine.demo import HARBOUR
@@ -160,3 +161,34 @@ def test_undated_sessions_show_no_date(run: Terminal, tmp_path: Path) -> None:
     for command in (["sessions"], ["memories"], ["timeline"], ["recall", "How was it?"]):
         assert "2000" not in run(*command, "--user", "bo").out
     assert {item["dated"] for item in run("memories", "--user", "bo", "--json").json} <= {False}
+
+
+CHAT = [Said("I booked the ferry to Cres."), Said("How do you feel?", "assistant", 1)]
+
+
+def test_a_dry_run_says_what_would_come_in(run: Terminal, tmp_path: Path) -> None:
+    export = WRITERS["whatsapp"](tmp_path, CHAT)
+    ran = run("import", str(export), "--dry-run", "--zone", "Europe/Zagreb")
+    assert ran.out.splitlines() == [
+        f"{export}: whatsapp",
+        "Ana: 1 session, 2 turns, 2024-05-08 to 2024-05-08",
+        "  speakers: Ana (1), Bo (1)",
+    ]
+    assert "2 × system lines left out" in ran.err
+    assert not run.store.exists()
+
+
+def test_a_dry_run_of_undated_turns_and_memories(run: Terminal, tmp_path: Path) -> None:
+    ran = run("import", str(save(tmp_path, "talk.txt", TALK)), "--dry-run", "--user", "ana")
+    assert "ana: 1 session, 3 turns, without dates" in ran.out
+    ran = run("import", str(save(tmp_path, "l.json", [locomo()])), "--dry-run", "--memories")
+    assert "conv-1: 2 sessions, 3 turns, 3 memories, 2023-05-08 to 2023-06-01" in ran.out
+
+
+@pytest.mark.slow
+def test_the_speaker_is_the_user(run: Terminal, tmp_path: Path) -> None:
+    run("import", str(WRITERS["chatgpt"](tmp_path, CHAT)), "--speaker", "Ana")
+    [session] = run("sessions", "--user", "Ana", "--json").json["Ana"]
+    assert session["turn_count"] == 2
+    ran = run("import", str(WRITERS["slack"](tmp_path, CHAT)), "--speaker", "Anna", fine=False)
+    assert (ran.code, "the speakers are Ana, Bo" in ran.err) == (2, True)

@@ -80,6 +80,7 @@ def test_a_later_export_has_the_same_keys(tmp_path: Path) -> None:
     assert first.transcripts[0].turns == second.transcripts[0].turns[:2]
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.zip"
     with (

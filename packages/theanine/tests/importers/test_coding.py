@@ -49,7 +49,7 @@ def test_claude_code_keeps_words_and_counts_the_rest(tmp_path: Path) -> None:
     markup = "<command-name>/clear</command-name>\n<command-args></command-args>"
     text = lines(
         {"type": "file-history-snapshot", "snapshot": {}},
-        line("1", "Fix the parser.", cwd="C:\\work\\boats"),
+        line("1", "Fix the parser.", cwd="C:\\code\\boats"),
         line("2", [{"type": "thinking", "thinking": "Hm."}], "assistant"),
         line("3", [{"type": "text", "text": "Reading it."}, tool], "assistant"),
         line("4", [result]),
@@ -85,9 +85,9 @@ def test_claude_code_keeps_words_and_counts_the_rest(tmp_path: Path) -> None:
 def test_a_session_that_was_copied_is_read_once(tmp_path: Path) -> None:
     first = [line("1", "Fix the parser."), line("2", "Done.", "assistant")]
     folder = tmp_path / "projects"
-    original = save(folder, f"-work/{FILES[2]}", lines(*first))
-    copy = save(folder, f"-work/{FILES[1]}", lines(*first, line("3", "Test it.")))
-    save(folder, f"-work/{FILES[2][:-6]}/subagents/{FILES[0]}", lines(line("9", "Look.")))
+    original = save(folder, f"-srv/{FILES[2]}", lines(*first))
+    copy = save(folder, f"-srv/{FILES[1]}", lines(*first, line("3", "Test it.")))
+    save(folder, f"-srv/{FILES[2][:-6]}/subagents/{FILES[0]}", lines(line("9", "Look.")))
     os.utime(original, (1_700_000_000, 1_700_000_000))
     os.utime(copy, (1_700_000_100, 1_700_000_100))
     history = only(folder)
@@ -104,9 +104,9 @@ def test_codex_leaves_out_scaffolding_and_mirrors(tmp_path: Path) -> None:
 
     call: Json = {"type": "function_call", "name": "shell"}
     text = lines(
-        {"timestamp": START.isoformat(), "type": "session_meta", "payload": {"cwd": "/work/boats"}},
+        {"timestamp": START.isoformat(), "type": "session_meta", "payload": {"cwd": "/srv/boats"}},
         item("developer", "Be careful."),
-        item("user", "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>"),
+        item("user", "<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>"),
         item("user", "Fix the parser."),
         {"timestamp": START.isoformat(), "type": "response_item", "payload": call},
         item("assistant", "Done."),
