@@ -486,6 +486,29 @@ def test_a_memory_is_forgotten_without_its_turns(client: theanine.Client) -> Non
         ana.forget(turn=1, memory=1)
 
 
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("forgotten", [0, 2, 3])
+def test_a_forgotten_message_is_not_logged_when_the_history_is_sent_again(
+    client: theanine.Client, forgotten: int, *, keyed: bool
+) -> None:
+    ana = client.user("ana")
+    history: list[dict[str, Any]] = [
+        {"role": "user", "content": fact, **({"id": f"m{number}"} if keyed else {})}
+        for number, fact in enumerate(FACTS)
+    ]
+    ana.add(history, session="thread")
+    ana.forget(turn=forgotten + 1)
+    ana.add(history, session="thread")
+    left = [fact for number, fact in enumerate(FACTS) if number != forgotten]
+    assert [turn.text for turn in ana.turns()] == left
+    latest = {"role": "user", "content": "I moved to Rijeka.", **({"id": "m9"} if keyed else {})}
+    ana.add([*history, latest], session="thread")
+    assert [turn.text for turn in ana.turns()] == [*left, "I moved to Rijeka."]
+    again = {**history[forgotten], **({"id": "m10"} if keyed else {})}
+    ana.add(again, session="thread")
+    assert [turn.text for turn in ana.turns()][-1] == FACTS[forgotten], "said again, it is new"
+
+
 def test_forgetting_the_old_memory_leaves_its_correction(
     client: theanine.Client, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,11 @@ from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.erasure import Erasure, turn_date
 from theanine.store.sql.rows import chunks, find_scope, require_session
-from theanine.store.sql.tombstones import add_memory_tombstone, add_turn_tombstone
+from theanine.store.sql.tombstones import (
+    add_memory_tombstones,
+    add_turn_tombstones,
+    add_words_tombstones,
+)
 from theanine.store.values import ForgetReport
 from theanine.types import CALLER, LOCAL_MODEL, Scope
 
@@ -93,7 +98,7 @@ def _forget_memory(erasure: Erasure, memory: int, *, keep_turns: bool) -> None:
     ).all()
     erasure.delete_with_derived([memory], row.session, row.method)
     erasure.delete(t.given, t.given.c.session == row.session, t.given.c.text == row.text)
-    add_memory_tombstone(db, scope_id, row.session, row.text)
+    add_memory_tombstones(db, scope_id, row.session, [row.text])
     sessions = {row.session, *(turn.session for turn in turns)}
     if keep_turns:
         erasure.kept += [
@@ -142,7 +147,7 @@ def _forget_turns(erasure: Erasure, numbers: Sequence[int]) -> None:
         given = (t.given.c.scope == scope_id, t.given.c.session.in_(some))
         for row in db.execute(sa.select(t.given).where(*given)).all():
             if any((row.session, key) in keys for key in json.loads(row.source_keys)):
-                add_memory_tombstone(db, scope_id, row.session, row.text)
+                add_memory_tombstones(db, scope_id, row.session, [row.text])
                 same = (t.given.c.session == row.session, t.given.c.position == row.position)
                 erasure.delete(t.given, *same)
     _delete_turns(erasure, turns)
@@ -152,12 +157,20 @@ def _forget_turns(erasure: Erasure, numbers: Sequence[int]) -> None:
 
 
 def _delete_turns(erasure: Erasure, turns: Sequence[sa.Row[Any]]) -> None:
-    """Delete turns, and keep those that have a key from being imported again."""
+    """Delete turns, and keep those that could be recognized from being logged again."""
     for some in chunks([turn.id for turn in turns]):
         erasure.delete(t.turn, t.turn.c.id.in_(some))
+    s = t.session.c
+    of_session: defaultdict[int, list[sa.Row[Any]]] = defaultdict(list)
     for turn in turns:
-        if turn.key is not None:
-            add_turn_tombstone(erasure.db, erasure.scope_id, turn.session, turn.key)
+        of_session[turn.session].append(turn)
+    for session, erased in of_session.items():
+        keys = [turn.key for turn in erased if turn.key is not None]
+        add_turn_tombstones(erasure.db, erasure.scope_id, session, keys)
+        same = (s.scope == erasure.scope_id, s.id == session, s.thread.is_not(None))
+        if erasure.db.execute(sa.select(s.id).where(*same)).first():  # may be sent again
+            words = [(turn.role, turn.text) for turn in erased if turn.key is None]
+            add_words_tombstones(erasure.db, erasure.scope_id, session, words)
 
 
 def _drop_empty_sessions(erasure: Erasure, sessions: Collection[int]) -> None:
@@ -205,8 +218,8 @@ def expire(db: sa.Connection, scope: Scope, before: datetime) -> Erased:
     sessions = set(db.execute(_expired_imports(scope_id, before)).scalars())
     for session in sorted(sessions):
         given = (t.given.c.scope == scope_id, t.given.c.session == session)
-        for row in db.execute(sa.select(t.given.c.text).where(*given)).all():
-            add_memory_tombstone(db, scope_id, session, row.text)
+        texts = list(db.execute(sa.select(t.given.c.text).where(*given)).scalars())
+        add_memory_tombstones(db, scope_id, session, texts)
         memories = sa.select(t.memory.c.id).where(
             t.memory.c.scope == scope_id, t.memory.c.session == session
         )

@@ -29,6 +29,7 @@ from theanine.store.sql.rows import (
     scope_from_row,
     scope_params,
 )
+from theanine.store.sql.tombstones import Tombstones
 from theanine.store.sql.turns import (
     check_order,
     end_session,
@@ -196,13 +197,36 @@ def _select_new(
             sa.select(t.turn.c.key).where(*of_thread, t.turn.c.key.in_(some))
         ).scalars()
     }
+    tombstones = _tombstones_of_thread(db, session)
+    if tombstones:
+        known |= {key for key in keys if tombstones.has_turn(key)}
     if not resent:
         return [utterance for utterance in utterances if utterance.key not in known]
     limit = 2 * len(utterances) + _MARGIN
     columns = (t.turn.c.key, t.turn.c.role, t.turn.c.text, _fingerprint().label("fingerprint"))
     query = sa.select(*columns).where(*of_thread).order_by(t.turn.c.id.desc()).limit(limit)
     logged = db.execute(query).mappings().all()
-    return select_new(logged[::-1], utterances, known, complete=len(logged) < limit)
+    new = select_new(logged[::-1], utterances, known, complete=len(logged) < limit)
+    return _without_forgotten(new, tombstones) if tombstones else new
+
+
+def _tombstones_of_thread(db: sa.Connection, session: sa.Row[Any]) -> Tombstones:
+    own = (t.session.c.scope == session.scope, t.session.c.thread == session.thread)
+    numbers = db.execute(sa.select(t.session.c.id).where(*own)).scalars()
+    return Tombstones(db, session.scope, *numbers)
+
+
+def _without_forgotten(new: Sequence[Utterance], tombstones: Tombstones) -> list[Utterance]:
+    """Leave out what was forgotten, once: said again after that, it is new."""
+    kept: list[Utterance] = []
+    left_out: set[tuple[str, str]] = set()
+    for utterance in new:
+        words = (utterance.role, utterance.text)
+        if utterance.key is None and words not in left_out and tombstones.has_words(*words):
+            left_out.add(words)
+        else:
+            kept.append(utterance)
+    return kept
 
 
 def _turns_of_thread(session: sa.Row[Any]) -> tuple[sa.ColumnElement[bool], ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
 from secrets import token_hex
 
 import sqlalchemy as sa
@@ -11,39 +13,68 @@ from theanine.store.sql import schema as t
 from theanine.store.sql.rows import insert_rows
 
 
-def add_turn_tombstone(db: sa.Connection, scope_id: int, session: int, key: str) -> None:
-    """Record that the turn with this key was erased."""
-    _add(db, scope_id, session, f"turn {key}")
+def add_turn_tombstones(
+    db: sa.Connection, scope_id: int, session: int, keys: Iterable[str]
+) -> None:
+    """Record that the turns with these keys were erased."""
+    _add(db, scope_id, session, [f"turn {key}" for key in keys])
 
 
-def add_memory_tombstone(db: sa.Connection, scope_id: int, session: int, text: str) -> None:
-    """Record that the imported memory with this text was erased."""
-    _add(db, scope_id, session, f"given {text}")
+def add_words_tombstones(
+    db: sa.Connection, scope_id: int, session: int, words: Iterable[tuple[str, str]]
+) -> None:
+    """Record that turns with these roles and texts, which had no keys, were erased."""
+    _add(db, scope_id, session, [f"words {role} {text}" for role, text in words])
 
 
-def _add(db: sa.Connection, scope_id: int, session: int, content: str) -> None:
-    row = {"scope": scope_id, "session": session, "hash": _hash(content, token_hex(8))}
-    insert_rows(db, t.erased, [row])
+def add_memory_tombstones(
+    db: sa.Connection, scope_id: int, session: int, texts: Iterable[str]
+) -> None:
+    """Record that the imported memories with these texts were erased."""
+    _add(db, scope_id, session, [f"given {text}" for text in texts])
+
+
+def _add(db: sa.Connection, scope_id: int, session: int, contents: list[str]) -> None:
+    if not contents:
+        return
+    e = t.erased.c
+    known = set(
+        db.execute(sa.select(e.hash).where(e.scope == scope_id, e.session == session)).scalars()
+    )
+    # One salt for all of a session, so that a check hashes once however many there are.
+    salt = next((saved.partition("$")[0] for saved in known), token_hex(8))
+    hashes = dict.fromkeys(_hash(content, salt) for content in contents)
+    rows = [{"scope": scope_id, "session": session, "hash": new} for new in hashes]
+    insert_rows(db, t.erased, [row for row in rows if row["hash"] not in known])
 
 
 class Tombstones:
-    """The tombstones of one session."""
+    """The tombstones of one session, or of several; false if there are none."""
 
-    def __init__(self, db: sa.Connection, scope_id: int, session: int) -> None:
+    def __init__(self, db: sa.Connection, scope_id: int, *sessions: int) -> None:
         query = sa.select(t.erased.c.hash)
-        query = query.where(t.erased.c.scope == scope_id, t.erased.c.session == session)
-        self._hashes = list(db.execute(query).scalars())
+        query = query.where(t.erased.c.scope == scope_id, t.erased.c.session.in_(sessions))
+        self._by_salt: defaultdict[str, set[str]] = defaultdict(set)
+        for saved in db.execute(query).scalars():
+            self._by_salt[saved.partition("$")[0]].add(saved)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_salt)
 
     def has_turn(self, key: str) -> bool:
         """Return whether a turn with this key was erased."""
         return self._matches(f"turn {key}")
+
+    def has_words(self, role: str, text: str) -> bool:
+        """Return whether a turn with this role and text, and no key, was erased."""
+        return self._matches(f"words {role} {text}")
 
     def has_memory(self, text: str) -> bool:
         """Return whether an imported memory with this text was erased."""
         return self._matches(f"given {text}")
 
     def _matches(self, content: str) -> bool:
-        return any(_hash(content, saved.partition("$")[0]) == saved for saved in self._hashes)
+        return any(_hash(content, salt) in hashes for salt, hashes in self._by_salt.items())
 
 
 def _hash(content: str, salt: str) -> str:
