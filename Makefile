@@ -68,8 +68,9 @@ scale: $(DEV) ## Measure one scope of up to 300,000 memories
 crash: $(DEV) ## Kill the process 200 times; nothing may be lost, doubled or paid twice
 	PYTHONPATH=packages/theanine/tests:tests $(BIN)/python -m crash --kills 200
 
-docs: $(DEV) ## Write docs/cli.md from the command line
+docs: $(DEV) ## Write docs/cli.md and docs/api.md from the code
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/generate_api.py
 
 lock: ## Choose all versions anew and write requirements/*.txt
 	@sh requirements/lock.sh

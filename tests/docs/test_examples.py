@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import theanine
 from support.blocks import OURS, blocks_of, run
 from support.forking import Python
 from theanine import cli
@@ -52,18 +53,24 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_of_the_command_line_is_the_generated_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("generator", "written"), [("generate.py", "cli.md"), ("generate_api.py", "api.md")]
+)
+def test_a_page_that_is_generated_is_current(
+    generator: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generator = ROOT / "docs" / "generate.py"
-    if not generator.is_file():
-        pytest.skip("docs/generate.py is not there yet")
-    # It writes cli.md beside itself, so a copy of it writes elsewhere.
-    copy = shutil.copy(generator, tmp_path)
+    # It writes its page beside itself, so a copy of it writes elsewhere.
+    copy = shutil.copy(ROOT / "docs" / generator, tmp_path)
     monkeypatch.chdir(tmp_path)
     with Python(
         "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')", str(copy)
     ) as run:
         assert run.communicate() == (0, "", "")
-    written = (tmp_path / "cli.md").read_text("utf-8")
-    assert (ROOT / "docs" / "cli.md").read_text("utf-8") == written, "run make docs"
+    current = (tmp_path / written).read_text("utf-8")
+    assert (ROOT / "docs" / written).read_text("utf-8") == current, "run make docs"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    reference = (ROOT / "docs" / "api.md").read_text("utf-8")
+    missing = [name for name in theanine.__all__ if not re.search(rf"\b{name}\b", reference)]
+    assert missing == ["__version__"]
