@@ -21,7 +21,7 @@ from theanine.client.sync import ReplyStream
 from theanine.client.user import AsyncUserMemory
 from theanine.llm.settings import Structured
 from theanine.methods.base import ReplyPrompt
-from theanine.store.values import CostLine, Pending, UserSettings
+from theanine.store.values import CostLine, Pending
 from theanine.types import MarkKind, MessageFormat, Role
 
 HEAD = """# The Python API
@@ -63,7 +63,7 @@ SECTIONS: Mapping[str, Sequence[Any]] = {
         theanine.Relation,
         theanine.Mark,
         theanine.Timeline,
-        UserSettings,
+        theanine.UserSettings,
     ],
     "What is logged": [theanine.Utterance, theanine.Transcript, theanine.History],
     "Reports": [

@@ -45,6 +45,7 @@ PUBLIC = [
     "Turn",
     "UserError",
     "UserMemory",
+    "UserSettings",
     "Utterance",
     "__version__",
     "aopen",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from theanine.methods.base import Estimate, Reply
     from theanine.methods.theanine.config import TheanineConfig
     from theanine.remembering import RebuildEstimate, RebuildReport, RememberReport
-    from theanine.store.values import ForgetReport
+    from theanine.store.values import ForgetReport, UserSettings
     from theanine.types import (
         History,
         Link,
@@ -90,6 +90,7 @@ __all__ = [
     "Turn",
     "UserError",
     "UserMemory",
+    "UserSettings",
     "Utterance",
     "__version__",
     "aopen",
@@ -105,7 +106,7 @@ _HOMES = {
     "methods.base": "Estimate Reply",
     "methods.theanine.config": "TheanineConfig",
     "remembering": "RebuildEstimate RebuildReport RememberReport",
-    "store.values": "ForgetReport",
+    "store.values": "ForgetReport UserSettings",
     "types": "History Link Mark Memory Part Recollection Relation Scope Session Timeline "
     "Transcript Turn Utterance",
 }
