@@ -157,3 +157,41 @@ def test_an_unknown_file_is_described(tmp_path: Path, content: bytes, descriptio
     file.write_bytes(content)
     with pytest.raises(BadInput, match=f"it looks like {description}"):
         read_histories(file)
+
+
+def test_all_exports_of_an_archive_are_read(tmp_path: Path) -> None:
+    mail = b"From a 2024\nFrom: a@example.org\nDate: Wed, 8 May 2024 13:56:00 +0200\n\nHi.\n"
+    entry: Json = {
+        "header": "Gemini Apps",
+        "title": "Prompted Hello",
+        "time": "2026-03-04T05:06:07Z",
+    }
+    files: dict[str, object] = {
+        "Takeout/Mail/All mail.mbox": mail,
+        "Takeout/My Activity/Gemini Apps/MyActivity.json": [entry],
+        "Takeout/Drive/data.json": {"not": "Signal"},
+        "Takeout/archive_browser.txt": "Not a note.",
+    }
+    histories = read_histories(save_zip(tmp_path / "takeout.zip", files)).histories
+    assert [(history.name, len(history.transcripts)) for history in histories] == [
+        ("mail", 1),
+        ("gemini", 1),
+    ]
+
+
+def test_a_file_of_two_formats_asks_for_its_name(tmp_path: Path) -> None:
+    record: Json = {"mapping": {"a": None}, "current_node": "a", "chat_messages": list[Json]()}
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([record]))
+    with pytest.raises(BadInput, match="could be chatgpt or claude: name the format with --format"):
+        read_histories(file)
+
+
+@pytest.mark.parametrize("name", ["talks.jsonl", "talks"])
+def test_json_lines_that_are_longer_than_what_is_peeked_at(tmp_path: Path, name: str) -> None:
+    talk = {"messages": [{"role": "user", "content": "Hello. " * 20_000}]}
+    file = tmp_path / name
+    file.write_text(f"{json.dumps(talk)}\n{json.dumps(talk)}\n")
+    reading = read_histories(file)
+    assert reading.format == "messages"
+    assert len(reading.histories[0].transcripts) == 2

@@ -131,7 +131,9 @@ def _source(file: str) -> Path | TextIO:
 def _read(file: str, user: str | None, reading: dict[str, Any]) -> ImportedHistories:
     reader = read_histories(_source(file), **reading)
     names = [history.name for history in reader.histories]
-    if user is not None and len(names) > 1:
+    # The parts of one account's export are one user's, those of a data set are several people's.
+    one_account = all(history.transcripts[0].revised for history in reader.histories)
+    if user is not None and len(names) > 1 and not one_account:
         raise SettingsError(
             f"{file} holds {len(names)} histories ({', '.join(names[:5])} …): leave out "
             "--user to import each under its own name"

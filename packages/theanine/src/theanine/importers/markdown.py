@@ -58,8 +58,8 @@ class _Turn:
 
 
 def is_chat(lines: Sequence[str]) -> bool:
-    """Return whether at least two of a file's first lines name a side of a chat."""
-    return sum(1 for line in lines if _match(line)) >= 2
+    """Return whether the first lines of a file name both sides of a chat."""
+    return {bool(match["user"]) for line in lines if (match := _match(line))} == {True, False}
 
 
 def _match(line: str) -> re.Match[str] | None:

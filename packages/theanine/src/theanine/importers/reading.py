@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -58,11 +59,13 @@ FORMATS: Mapping[str, Format] = {module.FORMAT.name: module.FORMAT for module in
 """The formats by name."""
 
 _GUESSED = (notes.FORMAT, text.FORMAT)
+_GUESSED_NAMES = {each.name for each in _GUESSED}
 _DETECTED = (*(each for each in FORMATS.values() if each not in _GUESSED), *_GUESSED)
 """The formats in the order of detection: those that many texts look like come last."""
 
 _MAX_LISTED = 20
 _HEAD_LINES = 40
+_LONG_LINE = 64 << 20
 TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".eml", ".mbox")
 _BRACKETED_DATE = re.compile(r"\[\d{1,4}([./-])\d{1,2}\1\d{1,4}")
 
@@ -179,22 +182,30 @@ def _intakes(
 def _intakes_in(
     folder: Folder, format: Format | None, options: Options
 ) -> Iterator[tuple[Intake, Sequence[Format]]]:
-    picked = [
-        (each, names)
-        for each in ([format] if format else _DETECTED)
-        if (names := each.pick(folder))
-    ]
+    """Yield the files of all exports in a folder; notes only where there is nothing else.
+
+    What the first format found must be readable; files that others found by name alone are passed
+    over if their content is something else.
+    """
+    formats = [format] if format else _DETECTED
+    picked = {each.name: names for each in formats if (names := each.pick(folder))}
     if not picked:
         raise BadInput(describe_folder(folder), folder.name)
-    names = picked[0][1]
-    candidates = [each for each, others in picked if not set(names).isdisjoint(others)]
+    first = next(iter(picked))
+    if first not in _GUESSED_NAMES:
+        picked = {name: names for name, names in picked.items() if name not in _GUESSED_NAMES}
     seen: set[str] = set()
-    for name in names:
+    for name in dict.fromkeys(name for names in picked.values() for name in names):
+        candidates = [FORMATS[each] for each, names in picked.items() if name in names]
         with folder.open(name) as source:
-            if source.head.strip():
-                intake = _intake(source, format, options)
-                intake.folder, intake.seen = folder, seen
+            if not source.head.strip():
+                continue
+            intake = _intake(source, format, options)
+            intake.folder, intake.seen = folder, seen
+            if name in picked[first]:
                 yield intake, candidates if format else [*candidates, *_DETECTED]
+            elif any(each.sniff(intake) for each in candidates):
+                yield intake, candidates
 
 
 def _refusal(rejected: Sequence[Rejected]) -> BadInput:
@@ -223,6 +234,9 @@ def _intake(source: Source, format: Format | None, options: Options) -> Intake:
     if intake.kind == "text":
         intake.lines = head
     elif intake.kind == "lines":
+        if b"\n" not in source.head.strip():  # the first line is longer than what was peeked at
+            line = source.stream().readline(_LONG_LINE)
+            head = [line.decode("utf-8", "replace").strip()]
         intake.ahead = [record for line in head if (record := _object(line))]
         intake.first = next(iter(intake.ahead), intake.first)
     else:
@@ -240,8 +254,7 @@ def _kind(source: Source, format: Format | None) -> Kind:
         return format.kind
     if source.head.startswith(SQLITE_MAGIC):
         return "sqlite"
-    head = source.peek(2)
-    first = head[0] if head else ""
+    first = "".join(source.peek(1))
     if format is None and source.suffix in TEXT_SUFFIXES and _object(first) is None:
         return "text"  # MSC calls its JSON Lines .txt
     if first.startswith("[") and not _BRACKETED_DATE.match(first):
@@ -250,9 +263,16 @@ def _kind(source: Source, format: Format | None) -> Kind:
         return "lines"
     if not first.startswith("{"):
         return "json" if format else "text"
-    if len(head) > 1 and (head[1].startswith("{") or _object(first) is not None):
-        return "lines"
-    return "json"
+    return "lines" if _begins_lines(source) else "json"
+
+
+def _begins_lines(source: Source) -> bool:
+    """Return whether the first line is an object of its own, or the second begins one."""
+    stream = source.stream()
+    lines = (line for line in iter(partial(stream.readline, _LONG_LINE), b"") if line.strip())
+    first, second = next(lines, b""), next(lines, b"").strip()
+    text = first.decode("utf-8", "replace").strip()
+    return first.endswith(b"\n") and (second.startswith(b"{") or bool(second and _object(text)))
 
 
 def _object(line: str) -> Object | None:
@@ -263,12 +283,22 @@ def _object(line: str) -> Object | None:
 
 
 def _detect(intake: Intake, candidates: Sequence[Format]) -> Format:
-    """Return the one format that is possible, or the first that recognizes the source."""
+    """Return the one format that is possible, or that recognizes the source.
+
+    Raises:
+        BadInput: none does, or several; many texts look like those that are guessed, so they only
+            count if no other does.
+    """
     if len(candidates) == 1:
         return candidates[0]
-    for format in candidates:
-        if format.sniff(intake):
-            return format
+    found = dict.fromkeys(format.name for format in candidates if format.sniff(intake))
+    sure = [name for name in found if name not in _GUESSED_NAMES]
+    if len(sure) > 1:
+        raise BadInput(
+            f"this could be {' or '.join(sure)}: name the format with --format", intake.name
+        )
+    if found:
+        return FORMATS[next(iter(sure or found))]
     if intake.kind == "lines" and not intake.first:
         return FORMATS["jsonl"]
     raise BadInput(
