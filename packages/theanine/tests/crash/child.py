@@ -50,7 +50,8 @@ def _speak(user: theanine.UserMemory, report: Report, acknowledged: Path) -> Non
     user.remember()
     done = acknowledged.read_text("utf-8").count("session ends")
     for number in range(done, SPOKEN_SESSIONS):
-        session = user.session()
+        # Every other one has a key: the next process continues it where this one was killed.
+        session = user.session(f"thread-{number}" if number % 2 else None)
         for turn in range(SPOKEN_TURNS):
             text = f"{texts[number * SPOKEN_TURNS + turn]} ({os.getpid()}, {number}.{turn})"
             session.hear(text)
