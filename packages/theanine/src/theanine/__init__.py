@@ -19,17 +19,20 @@ if TYPE_CHECKING:
         AddReport,
         AsyncClient,
         AsyncLiveSession,
+        AsyncReplyStream,
         AsyncUserMemory,
         Client,
         ImportReport,
         LiveSession,
         OpenOptions,
         Remembering,
+        ReplyStream,
         UserMemory,
         aopen,
         open,
     )
     from theanine.errors import ModelError, RememberingFailed, TheanineError, UserError
+    from theanine.llm.base import ToolCall
     from theanine.llm.limits import Limits
     from theanine.llm.settings import ModelSettings
     from theanine.methods.base import Estimate, Reply
@@ -58,6 +61,7 @@ __all__ = [
     "AddReport",
     "AsyncClient",
     "AsyncLiveSession",
+    "AsyncReplyStream",
     "AsyncUserMemory",
     "Client",
     "Estimate",
@@ -81,11 +85,13 @@ __all__ = [
     "Remembering",
     "RememberingFailed",
     "Reply",
+    "ReplyStream",
     "Scope",
     "Session",
     "TheanineConfig",
     "TheanineError",
     "Timeline",
+    "ToolCall",
     "Transcript",
     "Turn",
     "UserError",
@@ -98,9 +104,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "client": "AddReport AsyncClient AsyncLiveSession AsyncUserMemory Client ImportReport "
-    "LiveSession OpenOptions Remembering UserMemory aopen open",
+    "client": "AddReport AsyncClient AsyncLiveSession AsyncReplyStream AsyncUserMemory Client "
+    "ImportReport LiveSession OpenOptions Remembering ReplyStream UserMemory aopen open",
     "errors": "ModelError RememberingFailed TheanineError UserError",
+    "llm.base": "ToolCall",
     "llm.limits": "Limits",
     "llm.settings": "ModelSettings",
     "methods.base": "Estimate Reply",

@@ -286,6 +286,13 @@ def test_the_log_of_the_library_has_no_words(
             live.reply()
         client.user("ana").recall("Which ships?")
     loggers = {record.name for record in caplog.records if record.name.startswith("theanine")}
-    assert loggers >= {"theanine.llm.calls"}
+    assert loggers >= {
+        "theanine.client.engine",
+        "theanine.client.session",
+        "theanine.llm.calls",
+        "theanine.remembering.remember",
+    }
+    assert "ana: recalled parts=1 " in caplog.text
+    assert "ana: session 1 remembered memories=" in caplog.text
     assert "ships" not in caplog.text
     assert "vegan" not in caplog.text

@@ -4,19 +4,22 @@ from theanine.client.background import Remembering
 from theanine.client.client import AsyncClient, aopen
 from theanine.client.options import OpenOptions
 from theanine.client.session import AddReport, AsyncLiveSession
-from theanine.client.sync import Client, LiveSession, UserMemory, open
+from theanine.client.streaming import AsyncReplyStream
+from theanine.client.sync import Client, LiveSession, ReplyStream, UserMemory, open
 from theanine.client.user import AsyncUserMemory, ImportReport
 
 __all__ = [
     "AddReport",
     "AsyncClient",
     "AsyncLiveSession",
+    "AsyncReplyStream",
     "AsyncUserMemory",
     "Client",
     "ImportReport",
     "LiveSession",
     "OpenOptions",
     "Remembering",
+    "ReplyStream",
     "UserMemory",
     "aopen",
     "open",

@@ -209,6 +209,7 @@ class Engine:
         context = replace(
             context, current=frozenset(turn.id for turn in dialogue if isinstance(turn, Turn))
         )
+        started = anyio.current_time()
         pinned, context = await reserve_pinned(context, self._default_budget)
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
@@ -219,7 +220,16 @@ class Engine:
             # Among equal scores, the latest: parts without a score are in order of time.
             order = sorted(range(len(parts)), key=lambda at: (parts[at].score, at), reverse=True)
             parts = [parts[at] for at in sorted(order[: options.limit - len(pinned)])]
-        return replace(recollection, parts=(*pinned, *parts))
+        recollection = replace(recollection, parts=(*pinned, *parts))
+        _log.info(
+            "%s: recalled parts=%d turns=%d memories=%d ms=%.1f",
+            context.scope,
+            len(recollection.parts),
+            len(recollection.source_turns),
+            len(recollection.memories),
+            1000 * (anyio.current_time() - started),
+        )
+        return recollection
 
     async def reply(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -36,6 +37,7 @@ from theanine.types import (
 )
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 Words = str | Sequence[Message]
 """A text, or the parts of a message's content: texts, images and more."""
@@ -212,6 +214,7 @@ class AsyncLiveSession:
             work = log(utterances, epoch, resent=resent, arriving=arriving)
             report = await _shielded(work)  # keep this object in step with the log
             self._recalled = ()
+        _log.debug("%s: logged turns=%d session=%s", self._scope, len(report.turns), report.session)
         return report
 
     async def _log_keyed(

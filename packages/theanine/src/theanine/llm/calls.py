@@ -27,7 +27,7 @@ from theanine.types import Scope, Usage
 if TYPE_CHECKING:
     from theanine.llm.chat import Chat
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +169,14 @@ class JournalledCalls:
         )
         with anyio.CancelScope(shield=True):  # a paid reply is stored even if this run is cancelled
             await self._chat.store.add_journal_entry(self._scope, entry)
-        log.info(
-            "%s: step %s, %d tokens in, %d out, %.2f s%s",
+        _log.info(
+            "%s: step %s input_tokens=%d output_tokens=%d seconds=%.2f%s",
             entry.model,
             request.step.label,
             usage.input_tokens,
             usage.output_tokens,
             usage.seconds,
-            ", failed" if entry.rejected else "",
+            " failed" if entry.rejected else "",
         )
         return entry
 

@@ -161,7 +161,7 @@ class RememberWorker:
 
     async def _attempt(self, pending: Pending, read: Session | None) -> RememberReport:
         """Remember one session; a failure is recorded and reported."""
-        scope, session = pending.scope, pending.session
+        scope, session, started = pending.scope, pending.session, anyio.current_time()
         chat = self._chat.for_scope(scope, session) if self._chat else None
         batch, failure = MemoryBatch(), None
         try:
@@ -176,6 +176,15 @@ class RememberWorker:
             )
         except (LeaseLost, NotFound) as error:
             failure = str(error)
+        _log.info(
+            "%s: session %d %s memories=%d links=%d seconds=%.2f",
+            scope,
+            session,
+            "could not be remembered" if failure else "remembered",
+            len(batch.memories),
+            len(batch.links),
+            anyio.current_time() - started,
+        )
         return RememberReport(
             scope=scope,
             session=session,
