@@ -1,9 +1,8 @@
 """Fit the local linker: ``python tools/fit_links.py pairs_dev.jsonl --data DATA --out DIR``.
 
-Needs lightgbm and scikit-learn. Two ensembles are fitted on labeled pairs: boosted trees tell
-linked pairs from others, and extremely randomized trees tell all relations apart. Histories are
-never split: the figures printed are of five folds over histories, each measured on pairs that the
-trees were not fitted on.
+Needs lightgbm and scikit-learn. Boosted and extremely randomized trees tell linked pairs from
+others; trees and a linear model tell the relations apart. Histories are never split: the figures
+printed are of five folds over histories, each measured on pairs that nothing was fitted on.
 """
 
 from __future__ import annotations
@@ -22,12 +21,14 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from theanine.linking import reading
-from theanine.linking.features import feature_names, pair_features
+from theanine.linking.features import feature_names, pair_features, relation_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import RELATIONS, LinkModel
-from theanine.methods.theanine.local_relate import LINKED, choose_relation
+from theanine.methods.theanine.local_relate import judge
 from theanine.text.words import stem, words
 from theanine_bench.datasets.links import (
     LABELS,
@@ -46,9 +47,12 @@ MIN_TEXTS = 4
 """Texts that a word must occur in to have a weight of its own."""
 OF_HISTORY = 20
 """Texts of each history for the mean vectors, so that long ones don't outweigh the others."""
+READ_THROUGH = ("n", "r")
+"""First letters of the ids of bundled pairs that were found by reading whole histories: the others
+are candidates, of which few have a relation."""
 BUNDLED = 0.5
-"""Weight of a bundled pair with a second label in the first ensemble: relations are far more
-frequent among them than among the candidates of a real history."""
+"""Weight of such a pair in telling linked pairs from others: relations are far more frequent among
+them than among the candidates of a real history."""
 DISAGREED, UNSURE = 0.6, 0.7
 """Weights of pairs with two different labels, and of arguable ones."""
 RANDOM_PAIRS, RANDOM = 8, 0.5
@@ -109,8 +113,8 @@ def _read(one: PairedStatement) -> reading.Reading:
 
 
 def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.float32]:
-    """Return the features of labeled pairs, with or without the days between the two."""
-    return pair_features([
+    """Return the features of labeled pairs' relations, with or without the days between the two."""
+    read = [
         (
             _read(pair.older),
             _read(pair.newer),
@@ -119,32 +123,64 @@ def table(pairs: Sequence[LabeledPair], *, dated: bool = True) -> NDArray[np.flo
             else None,
         )
         for pair in pairs
-    ])  # fmt: skip
+    ]
+    return relation_features(read, pair_features(read))
 
 
 def fit(
     pairs: Sequence[LabeledPair], rows: NDArray[np.float32], undated: NDArray[np.float32]
 ) -> LinkModel:
-    """Fit both ensembles on rows with and without days."""
+    """Fit all parts on rows with and without days."""
     copied = [n for n, pair in enumerate(pairs) if pair.older.day and pair.newer.day]
     pairs = [*pairs, *(pairs[n] for n in copied)]
     rows = np.concatenate([rows, undated[copied]])
     given = np.array([RANDOM if not pair.id else 1.0 for pair in pairs])
     given[-len(copied) :] *= UNDATED
-    labels = np.array([pair.label for pair in pairs])
-    double = np.array([bool(pair.second_label and pair.older.reference) for pair in pairs])
-    first = lightgbm.LGBMClassifier(
+    linked = np.array([pair.label != NONE for pair in pairs])
+    read_through = np.array([pair.id.startswith(READ_THROUGH) for pair in pairs])
+    weights = given * np.where(read_through, BUNDLED, 1.0)
+    likeness = rows[:, : len(feature_names())]
+    boosted = lightgbm.LGBMClassifier(
         n_estimators=200, num_leaves=7, learning_rate=0.05, min_child_samples=15, subsample=0.7,
         subsample_freq=1, colsample_bytree=0.3, reg_lambda=5, verbose=-1, n_jobs=1, seed=0,
-    ).fit(rows, labels != NONE, sample_weight=given * np.where(double, BUNDLED, 1.0))  # fmt: skip
-    weights = np.array([
-        (1.0 if pair.agreed else DISAGREED) * (1.0 if pair.sure else UNSURE) for pair in pairs
+    ).fit(likeness, linked, sample_weight=weights)  # fmt: skip
+    averaged = _extra_trees().fit(likeness, linked, sample_weight=weights)
+    rows = rows[read_through]
+    weights = given[read_through] * np.array([
+        (1.0 if pair.agreed else DISAGREED) * (1.0 if pair.sure else UNSURE)
+        for pair in pairs
+        if pair.id.startswith(READ_THROUGH)
     ])  # fmt: skip
-    numbers = np.array([LABELS.index(label) for label in labels])
-    second = ExtraTreesClassifier(
+    labels = np.array([
+        LABELS.index(pair.label) for pair in pairs if pair.id.startswith(READ_THROUGH)
+    ])  # fmt: skip
+    return LinkModel(
+        boosted=_boosted(boosted),
+        averaged=_averaged(averaged, [[0.0], [1.0]]),
+        relations=_averaged(
+            _extra_trees().fit(rows, labels, sample_weight=weights), np.eye(len(LABELS)).tolist()
+        ),
+        weights=_linear(rows, labels, weights),
+    )
+
+
+def _extra_trees() -> ExtraTreesClassifier:
+    return ExtraTreesClassifier(
         n_estimators=100, min_samples_leaf=3, max_leaf_nodes=64, max_features=0.3, random_state=0
-    ).fit(rows, numbers, sample_weight=given * weights)
-    return LinkModel(linked=_boosted(first), relations=_averaged(second))
+    )
+
+
+def _linear(
+    rows: NDArray[np.float32], labels: NDArray[np.int64], weights: NDArray[np.float64]
+) -> NDArray[np.float32]:
+    """Return the weights of features and of a constant, for each label."""
+    scaler = StandardScaler().fit(rows)
+    model = LogisticRegression(C=0.003, max_iter=3000).fit(
+        scaler.transform(rows), labels, sample_weight=weights
+    )
+    of_features = model.coef_ / scaler.scale_
+    constant = model.intercept_ - of_features @ scaler.mean_
+    return np.vstack([of_features.T, constant]).astype(np.float32)
 
 
 def _boosted(model: lightgbm.LGBMClassifier) -> Forest:
@@ -165,16 +201,17 @@ def _boosted(model: lightgbm.LGBMClassifier) -> Forest:
     return _forest(trees)
 
 
-def _averaged(model: ExtraTreesClassifier) -> Forest:
+def _averaged(model: ExtraTreesClassifier, outputs: Sequence[Sequence[float]]) -> Forest:
+    """Return the forest of mean outputs, given those of each class."""
     trees: list[list[tuple[int, float, int, int, Sequence[float]]]] = []
     for estimator in model.estimators_:
         tree = estimator.tree_
         nodes: list[tuple[int, float, int, int, Sequence[float]]] = []
         for own in range(tree.node_count):
             leaf = tree.children_left[own] < 0
-            share = np.zeros(len(LABELS))
+            share = np.zeros(len(outputs[0]))
             if leaf:
-                share[model.classes_] = tree.value[own][0] / tree.value[own][0].sum()
+                share = tree.value[own][0] / tree.value[own][0].sum() @ np.array(outputs)
             nodes.append((
                 0 if leaf else tree.feature[own],
                 0.0 if leaf else tree.threshold[own],
@@ -234,7 +271,8 @@ def cross_validate(
         rest = [pair for pair, one in zip(pairs, fold, strict=True) if one != number]
         held_out = fold == number
         model = fit(rest, rows[~held_out], undated[~held_out])
-        linked[held_out], labels[held_out] = model.chances(rows[held_out])
+        linked[held_out] = model.link_chances(rows[held_out, : len(feature_names())])
+        labels[held_out] = model.label_chances(rows[held_out])
     return linked, labels
 
 
@@ -271,10 +309,8 @@ def _report_judged(
     """Print the figures of the judgements that the local linker would make."""
     overlap = rows[:, feature_names().index("smaller share")]
     judged = np.array([
-        str(choose_relation(_read(pair.older), _read(pair.newer), labels[n], float(overlap[n]))[0])
-        if linked[n] >= LINKED
-        else NONE
-        for n, pair in enumerate(pairs)
+        str(judge(_read(p.older), _read(p.newer), float(linked[n]), labels[n], overlap[n])[0])
+        for n, p in enumerate(pairs)
     ])  # fmt: skip
     gold = np.array([pair.label for pair in pairs])
     given = np.arange(len(pairs)) < dev

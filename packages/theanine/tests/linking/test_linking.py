@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.embeddings.static import StaticEmbedder
-from theanine.linking.features import feature_names, pair_features
+from theanine.linking.features import feature_names, pair_features, relation_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import LABELS, load_model
 from theanine.linking.reading import may_be_linked, read_statement
+from theanine.linking.stances import STANCES
 from theanine.retrieval.ranking import Ranking, Unit
 
 EMBEDDER = StaticEmbedder()
@@ -72,21 +73,36 @@ def test_turns_need_a_rare_word_in_common_and_statements_do_not() -> None:
     assert may_be_linked(statement, second)
 
 
-def test_a_floor_skips_the_relations_of_unlikely_pairs_only() -> None:
+def test_chances_below_a_floor_are_upper_bounds_and_those_of_labels_add_up() -> None:
     texts = [
         ("A storm broke our mast.", "I sold the boat because of the storm and the mast."),
         ("I like tea.", "We watched a film in Faro."),
     ]
-    rows = pair_features([
-        (read_statement(a, ("Ana",)), read_statement(b, ("Ana",)), 7.0) for a, b in texts
-    ])  # fmt: skip
-    chances, labels = load_model().chances(rows)
-    np.testing.assert_allclose(labels.sum(1), 1, atol=0.01)
-    above, kept = load_model().chances(rows, float(chances[0]))
-    assert above[0] == chances[0]
-    np.testing.assert_array_equal(kept[0], labels[0])
-    assert above[1] < chances[0]
+    pairs = [(read_statement(a, ("Ana",)), read_statement(b, ("Ana",)), 7.0) for a, b in texts]
+    rows = pair_features(pairs)
+    chances = load_model().link_chances(rows)
+    floored = load_model().link_chances(rows, float(chances[0]))
+    assert floored[0] == chances[0]
+    assert chances[1] <= floored[1] < chances[0]
+    labels = load_model().label_chances(relation_features(pairs, rows))
     assert labels.shape == (2, len(LABELS))
+    np.testing.assert_allclose(labels.sum(1), 1, atol=0.01)
+    assert load_model().label_chances(relation_features([], rows[:0])).shape == (0, len(LABELS))
+
+
+def test_a_relation_has_the_products_of_the_stances_as_features() -> None:
+    older = read_statement("I plan to visit Faro.", ("Ana",))
+    newer = read_statement("We went to Faro and got lost.", ("Bo",))
+    plan, event = STANCES.index("plan"), STANCES.index("event")
+    assert older.stances[plan] == 2
+    assert newer.stances[event] == 3
+    rows = pair_features([(older, newer, None)])
+    (further,) = relation_features([(older, newer, None)], rows)[:, rows.shape[1] :]
+    products = further[: len(STANCES) ** 2].reshape(len(STANCES), len(STANCES))
+    np.testing.assert_array_equal(products, np.outer(older.stances, newer.stances))
+    same, other = further[len(STANCES) ** 2 :].reshape(2, -1)
+    assert not same.any()
+    np.testing.assert_array_equal(other, newer.stances)
 
 
 def test_a_forest_adds_the_leaves_of_all_its_trees() -> None:

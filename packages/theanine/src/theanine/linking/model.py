@@ -30,38 +30,49 @@ RELATIONS = tuple(relation for relation in Relation if relation is not Relation.
 """Those that say more than that two statements are on the same topic."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LinkModel:
-    """Two ensembles of trees over the features of pairs.
+    """Ensembles of trees over the features of pairs, and a linear model beside one of them.
 
     Attributes:
-        linked: the logit that a pair is linked.
-        relations: the chance of each of ``LABELS``.
+        boosted: the logit that a pair is linked.
+        averaged: the chance that it is.
+        relations: the chance of each of ``LABELS``, from the features of relations.
+        weights: the logit of each label from the same features and a constant one,
+            ``(features + 1, labels)``.
     """
 
-    linked: Forest
+    boosted: Forest
+    averaged: Forest
     relations: Forest
+    weights: NDArray[np.float32]
 
-    def chances(
-        self, rows: NDArray[np.float32], floor: float = 0.0
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the chance of a link, ``(n,)``, and of each label, ``(n, labels)``.
+    def link_chances(self, rows: NDArray[np.float32], floor: float = 0.0) -> NDArray[np.float32]:
+        """Return the chance of a link, ``(n,)``.
 
-        Labels are 0 where the first ensemble alone shows that the chance is below ``floor``; the
-        chance is then an upper bound below it.
+        Where the boosted trees alone show that it is below ``floor``, it is an upper bound.
         """
-        linked = 1 / (1 + np.exp(-self.linked(rows)[:, 0]))
-        chances = np.asarray((linked + 1) / 2, np.float32)
+        boosted = 1 / (1 + np.exp(-self.boosted(rows)[:, 0]))
+        chances = np.asarray((boosted + 1) / 2, np.float32)
         likely = np.flatnonzero(chances >= floor)
-        relations = np.zeros((len(rows), len(LABELS)), np.float32)
-        relations[likely] = self.relations(rows[likely])
-        chances[likely] -= relations[likely, -1] / 2
-        return chances, relations
+        chances[likely] -= (1 - self.averaged(rows[likely])[:, 0]) / 2
+        return chances
+
+    def label_chances(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the chance of each label, ``(n, labels)``, from the features of relations."""
+        logits = rows @ self.weights[:-1] + self.weights[-1]
+        linear = np.exp(logits - logits.max(1, keepdims=True))
+        return (self.relations(rows) + linear / linear.sum(1, keepdims=True)) / 2
 
     def save(self, path: Path) -> None:
         """Write the model to a file that :func:`load_model` reads."""
-        arrays: dict[str, Any] = self.linked.arrays("linked") | self.relations.arrays("relations")
+        arrays: dict[str, Any] = {"weights": self.weights}
+        for name in _FORESTS:
+            arrays |= getattr(self, name).arrays(name)
         np.savez_compressed(path, **arrays)
+
+
+_FORESTS = ("boosted", "averaged", "relations")
 
 
 @cache
@@ -69,4 +80,5 @@ def load_model() -> LinkModel:
     """Load the bundled model."""
     with files("theanine.linking").joinpath("model.npz").open("rb") as file:
         arrays = dict(np.load(file))
-    return LinkModel(Forest.from_arrays(arrays, "linked"), Forest.from_arrays(arrays, "relations"))
+    boosted, averaged, relations = (Forest.from_arrays(arrays, name) for name in _FORESTS)
+    return LinkModel(boosted, averaged, relations, arrays["weights"])

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.embeddings.static import DIMENSION, StaticEmbedder
+from theanine.linking.stances import count_stances
 from theanine.retrieval.growing_array import GrowingArray
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
@@ -168,6 +169,11 @@ class Reading:
             if term in other.idf:
                 total |= bits
         return total
+
+    @cached_property
+    def stances(self) -> Features:
+        """Counts of the words of each stance, ``(stances,)``."""
+        return count_stances(self.text)
 
     @cached_property
     def vectors(self) -> Features:

@@ -1,8 +1,8 @@
 """Phase I, step 2: find the earlier memories that a new one may be linked to.
 
 Beyond the paper, which takes those of highest cosine: the rare words that both have, who speaks
-and how much a memory says count as well, and of memories from adjacent turns only the best is
-taken, so that the candidates cover more of the past.
+and how much a memory says count as well, and of memories from adjacent turns the best is taken
+first, so that the candidates cover more of the past.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from theanine.types import NewMemory, Session
 CANDIDATES = 10
 """Earlier memories that the local linker judges for each new one."""
 _ADJACENT = 2
-"""Distance of source turns up to which the lower-ranked of two memories is left out."""
+"""Distance of a session's turns up to which the lower-ranked of two memories comes after others."""
 
 
 def find_associates(
@@ -38,24 +38,31 @@ def find_associates(
         at = micros(memory.at)
         among = earlier if latest <= at else earlier & (index.times <= at)
         ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=among)
-        firsts = [older.source_turns[0] if older.source_turns else None for older, _ in ranked]
+        firsts = [
+            (older.session, older.source_turns[0]) if older.source_turns else None
+            for older, _ in ranked
+        ]
         pairs += [Pair(ranked[at][0], position, memory, ranked[at][1]) for at in spread(firsts, k)]
     return pairs
 
 
-def spread(firsts: Sequence[int | None], k: int) -> list[int]:
-    """Return the positions of the best ``k`` candidates of which no two are from adjacent turns.
+def spread(firsts: Sequence[tuple[int, int] | None], k: int) -> list[int]:
+    """Return the positions of ``k`` candidates; those from a turn adjacent to a better one's last.
 
-    ``firsts`` are their first turns by number, best candidate first; None if unknown.
+    ``firsts`` are the session and number of their first turns, best candidate first; None if
+    unknown.
     """
     chosen: list[int] = []
-    covered = set[int]()
+    skipped: list[int] = []
+    covered = set[tuple[int, int]]()
     for at, first in enumerate(firsts):
+        if first in covered:
+            skipped.append(at)
+            continue
+        chosen.append(at)
         if len(chosen) == k:
             break
-        if first is None:
-            chosen.append(at)
-        elif first not in covered:
-            chosen.append(at)
-            covered.update(range(first - _ADJACENT, first + _ADJACENT + 1))
-    return chosen
+        if first is not None:
+            session, turn = first
+            covered.update((session, turn + n) for n in range(-_ADJACENT, _ADJACENT + 1))
+    return [*chosen, *skipped[: k - len(chosen)]]

@@ -21,8 +21,9 @@ class TheanineConfig(RecallConfig):
             without a model at least ten.
         relating: one call of the model for each pair (``pairs``, the paper), for each new
             ``memory``, or for the whole ``session``.
-        link_to: ``recent`` links to the most recent related memory of each component, ``all`` to
-            every related memory (THEANINE-ALL).
+        link_to: ``best`` links to the two related memories of the highest chance, or, where a
+            model judged, as ``recent``; ``recent`` links to the most recent related memory of each
+            component (the paper), ``all`` to every related memory (THEANINE-ALL).
         search: ``log`` recalls from all turns, memories and timelines; ``memories`` from timelines
             alone (the paper).
         timelines: False leaves links out of a recall from the log (ablation).
@@ -48,7 +49,7 @@ class TheanineConfig(RecallConfig):
     min_relevance: float = 0.03
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
-    link_to: Literal["recent", "all"] = "recent"
+    link_to: Literal["best", "recent", "all"] = "best"
     retrieved: int = 3
     retrieval: Literal["hybrid", "dense"] = "hybrid"
     samples: int = 1
@@ -78,6 +79,7 @@ class TheanineConfig(RecallConfig):
             search="memories",
             budget=None,
             relating="pairs",
+            link_to="recent",
             query_turns=None,
             retrieval="dense",
             rationale=True,

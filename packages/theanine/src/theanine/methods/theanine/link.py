@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from theanine.methods.shared.pairs import Pair
@@ -9,6 +10,10 @@ from theanine.methods.theanine.config import TheanineConfig
 from theanine.methods.theanine.judgement import Judgement
 from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import NewLink
+
+_Judged = tuple[Pair, Judgement]
+MOST_PROBABLE = 2
+"""Links into a new memory that ``link_to=best`` draws at most."""
 
 
 def choose_links(
@@ -19,19 +24,16 @@ def choose_links(
 ) -> list[NewLink]:
     """Return the edges into the new memories, given the graph before this session.
 
-    With ``recent``, a new memory gets one edge from each weakly connected component that has a
-    related memory: from the most recent one; ties go to the higher similarity, then the higher id.
+    With ``best``, a new memory gets an edge from each of the two related memories of the highest
+    chance. With ``recent``, and where a model judged, it gets one from each weakly connected
+    component that has a related memory: from the most recent one. Ties go to the more recent one,
+    then to the higher similarity, then the higher id.
     """
-    chosen: dict[tuple[int, int], tuple[Pair, Judgement]] = {}
-    for pair, judgement in zip(pairs, judgements, strict=True):
-        if config.relation_aware and judgement.relation is None:
-            continue
-        target = (
-            index.graph.component(pair.older.id) if config.link_to == "recent" else pair.older.id
-        )
-        best = chosen.get((pair.newer_index, target))
-        if best is None or _recency(best[0]) < _recency(pair):
-            chosen[pair.newer_index, target] = (pair, judgement)
+    related = [
+        (pair, judgement)
+        for pair, judgement in zip(pairs, judgements, strict=True)
+        if not (config.relation_aware and judgement.relation is None)
+    ]
     return [
         NewLink(
             older=pair.older.id,
@@ -42,8 +44,33 @@ def choose_links(
             made_by=judgement.made_by,
             prompt=judgement.prompt,
         )
-        for pair, judgement in chosen.values()
+        for pair, judgement in _choose(related, index, config)
     ]
+
+
+def _choose(related: Sequence[_Judged], index: ScopeIndex, config: TheanineConfig) -> list[_Judged]:
+    if config.link_to == "best" and all(one.chance is not None for _, one in related):
+        ranked = sorted(related, key=_chance, reverse=True)
+        count = Counter[int]()
+        best: list[_Judged] = []
+        for pair, judgement in ranked:
+            count[pair.newer_index] += 1
+            if count[pair.newer_index] <= MOST_PROBABLE:
+                best.append((pair, judgement))
+        return sorted(best, key=lambda judged: judged[0].newer_index)
+    chosen: dict[tuple[int, int], _Judged] = {}
+    for pair, judgement in related:
+        older = pair.older.id
+        target = older if config.link_to == "all" else index.graph.component(older)
+        best_yet = chosen.get((pair.newer_index, target))
+        if best_yet is None or _recency(best_yet[0]) < _recency(pair):
+            chosen[pair.newer_index, target] = (pair, judgement)
+    return list(chosen.values())
+
+
+def _chance(judged: _Judged) -> tuple[object, ...]:
+    pair, judgement = judged
+    return (judgement.chance or 0.0, *_recency(pair))
 
 
 def _recency(pair: Pair) -> tuple[object, float, int]:

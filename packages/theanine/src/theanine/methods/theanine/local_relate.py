@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.linking.features import feature_names, pair_features
+from theanine.linking.features import feature_names, pair_features, relation_features
 from theanine.linking.model import LABELS, RELATIONS, load_model
 from theanine.linking.reading import CUES, Reading, may_be_linked, read_statement
 from theanine.methods.shared.pairs import Pair
@@ -22,12 +22,14 @@ from theanine.types import Relation
 
 LINKED = 0.63
 """Minimum chance of a link: on held-out histories, six of seven such links are right."""
-RELATED = 0.42
+RELATED_LINK = 0.55
+"""Minimum chance of a link with a relation, which speaks for the link as well."""
+RELATED = 0.4
 """Minimum score of a relation; below it, a link says that both are on the same topic."""
 TOLD = 0.5
 """Share of the older statement's weighted words that the newer one repeats when it plainly speaks
 of it: then a causal connective or a cue beside them decides."""
-CUE = 0.2
+CUE = 0.1
 """Added to the chance of a relation if the newer statement has a cue of it, the older none."""
 SAME, DENIED = 0.75, 0.5
 """Share of both statements' weighted words in common at which they say the same; and at which one
@@ -60,19 +62,27 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
             likely.append((number, older, newer))
     if not likely:
         return judgements
-    rows = pair_features([(older, newer, _days(pairs[n])) for n, older, newer in likely])
-    chances, relations = load_model().chances(rows, LINKED)
+    read = [(older, newer, _days(pairs[n])) for n, older, newer in likely]
+    rows = pair_features(read)
+    chances = load_model().link_chances(rows, RELATED_LINK)
+    linked = np.flatnonzero(chances >= RELATED_LINK)
+    labels = load_model().label_chances(
+        relation_features([read[at] for at in linked], rows[linked])
+    )
     overlaps = rows[:, feature_names().index("smaller share")].tolist()
-    for (number, older, newer), chance, shares, overlap in zip(
-        likely, chances.tolist(), relations, overlaps, strict=True
-    ):
-        if chance >= LINKED:
-            relation, evidence = choose_relation(older, newer, shares, overlap)
+    for number, _, _ in likely:
+        judgements[number] = Judgement(
+            relation=None, explanation="probably not about the same matter"
+        )
+    for at, shares in zip(linked.tolist(), labels, strict=True):
+        number, older, newer = likely[at]
+        chance = float(chances[at])
+        relation, evidence = judge(older, newer, chance, shares, overlaps[at])
+        if relation is not None:
             why = "; ".join(filter(None, (evidence, _mentioned(older, newer))))
-            explanation = f"{why} ({chance:.0%})"
-        else:
-            relation, explanation = None, "probably not about the same matter"
-        judgements[number] = Judgement(relation=relation, explanation=explanation)
+            judgements[number] = Judgement(
+                relation=relation, explanation=f"{why} ({chance:.0%})", chance=chance
+            )
     return judgements
 
 
@@ -82,10 +92,25 @@ def _days(pair: Pair) -> float | None:
     return (pair.newer.at - pair.older.at).total_seconds() / 86_400
 
 
-def choose_relation(
-    older: Reading, newer: Reading, chances: NDArray[np.float32], overlap: float
+def judge(
+    older: Reading, newer: Reading, chance: float, labels: NDArray[np.float32], overlap: float
+) -> tuple[Relation | None, str]:
+    """Return the relation of a pair, None if it is not linked, and its cue in words.
+
+    Args:
+        chance: that it is linked.
+        labels: the chance of each of ``LABELS``.
+        overlap: share of both statements' weighted words in common.
+    """
+    relation, evidence = _choose_relation(older, newer, labels, overlap)
+    needed = LINKED if relation is Relation.SAME_TOPIC else RELATED_LINK
+    return (relation, evidence) if chance >= needed else (None, "")
+
+
+def _choose_relation(
+    older: Reading, newer: Reading, labels: NDArray[np.float32], overlap: float
 ) -> tuple[Relation, str]:
-    """Return the relation of a linked pair, and its cue in words.
+    """Return the relation of a pair if it is linked, and its cue in words.
 
     An explicit one comes first: a denial, or a causal connective with the older statement on one
     side.
@@ -104,7 +129,7 @@ def choose_relation(
         for relation in _PLAIN:
             if new & _BITS[_CUES[relation][0]]:
                 return relation, _evidence(relation, newer)
-    scores = {relation: float(chances[LABELS.index(relation)]) for relation in RELATIONS}
+    scores = {relation: float(labels[LABELS.index(relation)]) for relation in RELATIONS}
     new = newer.cues & ~older.cues
     for relation, (cue, _) in _CUES.items():
         if new & _BITS[cue]:

@@ -8,7 +8,7 @@ Differences from the paper; ``TheanineConfig.paper()`` sets its values for the f
 - The query is the last six turns of the dialogue.
 - Retrieval adds words, neighbors, speakers and days to the cosine.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
-  them without a model.
+  them without a model, which links the new one to the two most probable.
 - A timeline is refined without near-duplicates and in at most 40 statements.
 - Statements keep the time of the last turn that supports them, besides that of their session.
 - A statement in which the assistant only repeats a recalled memory is not remembered again.

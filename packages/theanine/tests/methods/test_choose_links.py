@@ -1,0 +1,51 @@
+"""Which of the related memories a new one is linked to, without a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+import theanine
+from theanine import History, TheanineConfig, Transcript, Utterance
+from theanine.methods.theanine.link import MOST_PROBABLE
+
+TEXTS = (
+    "My harpsichord from Bruges has a broken string, number seven.",
+    "The harpsichord from Bruges got a new string, it sounds wonderful.",
+    "I played the harpsichord from Bruges at my cousin's wedding.",
+    "Another string of my harpsichord from Bruges broke on Sunday.",
+    "I'm selling the harpsichord from Bruges, its strings cost me too much.",
+)
+AT = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def _incoming(path: Path, link_to: Literal["best", "recent", "all"]) -> Counter[int]:
+    history = History(
+        name="ana",
+        transcripts=[
+            Transcript(key=str(n), at=at, turns=[Utterance(text=text, speaker="Ana", at=at)])
+            for n, text in enumerate(TEXTS)
+            if (at := AT + timedelta(days=7 * n))
+        ],
+    )
+    config = TheanineConfig(link_to=link_to)
+    with theanine.open(str(path / f"{link_to}.db"), config=config) as client:
+        ana = client.user("ana")
+        ana.log(history)
+        ana.remember()
+        assert len(ana.memories()) == len(TEXTS)
+        return Counter(link.newer for link in ana.links())
+
+
+def test_a_memory_is_linked_to_the_most_probable_ones(tmp_path: Path) -> None:
+    every, best = _incoming(tmp_path, "all"), _incoming(tmp_path, "best")
+    assert max(every.values()) > MOST_PROBABLE
+    assert best == {newer: min(count, MOST_PROBABLE) for newer, count in every.items()}
+
+
+def test_one_link_from_each_component(tmp_path: Path) -> None:
+    every, recent = _incoming(tmp_path, "all"), _incoming(tmp_path, "recent")
+    assert recent.keys() == every.keys()
+    assert sum(recent.values()) == len(TEXTS) - 1
