@@ -288,7 +288,7 @@ class LinkTarget(ClientTarget):
         positions, scores = ranking.associations(text, vector, (new.speaker,))
         earlier = np.array([turn.session < new.session for turn in turns])[positions]
         order = np.argsort(-np.where(earlier, scores, -np.inf), kind="stable")
-        best = positions[order[: min(int(earlier.sum()), 3 * max(KEPT))]].tolist()
+        best: list[int] = positions[order[: min(int(earlier.sum()), 3 * max(KEPT))]].tolist()
         chosen = [best[at] for at in spread([(turns[at].session, at) for at in best], max(KEPT))]
         return next(
             (n for n, at in enumerate(chosen) if abs(at - position[older]) <= ADJACENT), None

@@ -24,6 +24,9 @@ LINKED = 0.63
 """Minimum chance of a link: on held-out histories, six of seven such links are right."""
 RELATED_LINK = 0.55
 """Minimum chance of a link with a relation, which speaks for the link as well."""
+SHORT, IN_SHORT = 25, 0.4
+"""Earlier memories up to which a history is short, and the minimum chance of a link there: chance
+likeness is rarer among few, so that as many of these links are right as in long histories."""
 RELATED = 0.4
 """Minimum score of a relation; below it, a link says that both are on the same topic."""
 TOLD = 0.5
@@ -49,8 +52,11 @@ _PLAIN = (Relation.HINDERED_BY, Relation.CHANGED, Relation.REACT, Relation.WANT)
 _PATTERNS = dict(CUES)
 
 
-def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
-    """Return one judgement for each pair; its explanation says what speaks for it."""
+def local_relate(pairs: Sequence[Pair], *, short: bool = False) -> list[Judgement]:
+    """Return one judgement for each pair; its explanation says what speaks for it.
+
+    ``short`` tells that the history has few memories yet.
+    """
     if not pairs:
         return []
     judgements = [Judgement(relation=None, explanation="no rare words in common")] * len(pairs)
@@ -58,14 +64,15 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
     for number, pair in enumerate(pairs):
         older = read_statement(pair.older.text, pair.older.speakers)
         newer = read_statement(pair.newer.text, pair.newer.speakers)
-        if may_be_linked(older, newer):
+        if short or may_be_linked(older, newer):
             likely.append((number, older, newer))
     if not likely:
         return judgements
     read = [(older, newer, _days(pairs[n])) for n, older, newer in likely]
     rows = pair_features(read)
-    chances = load_model().link_chances(rows, RELATED_LINK)
-    linked = np.flatnonzero(chances >= RELATED_LINK)
+    floor = IN_SHORT if short else RELATED_LINK
+    chances = load_model().link_chances(rows, floor)
+    linked = np.flatnonzero(chances >= floor)
     labels = load_model().label_chances(
         relation_features([read[at] for at in linked], rows[linked])
     )
@@ -77,7 +84,7 @@ def local_relate(pairs: Sequence[Pair]) -> list[Judgement]:
     for at, shares in zip(linked.tolist(), labels, strict=True):
         number, older, newer = likely[at]
         chance = float(chances[at])
-        relation, evidence = judge(older, newer, chance, shares, overlaps[at])
+        relation, evidence = judge(older, newer, chance, shares, overlaps[at], short=short)
         if relation is not None:
             why = "; ".join(filter(None, (evidence, _mentioned(older, newer))))
             judgements[number] = Judgement(
@@ -93,7 +100,13 @@ def _days(pair: Pair) -> float | None:
 
 
 def judge(
-    older: Reading, newer: Reading, chance: float, labels: NDArray[np.float32], overlap: float
+    older: Reading,
+    newer: Reading,
+    chance: float,
+    labels: NDArray[np.float32],
+    overlap: float,
+    *,
+    short: bool = False,
 ) -> tuple[Relation | None, str]:
     """Return the relation of a pair, None if it is not linked, and its cue in words.
 
@@ -101,9 +114,11 @@ def judge(
         chance: that it is linked.
         labels: the chance of each of ``LABELS``.
         overlap: share of both statements' weighted words in common.
+        short: whether the history has few memories yet.
     """
     relation, evidence = _choose_relation(older, newer, labels, overlap)
     needed = LINKED if relation is Relation.SAME_TOPIC else RELATED_LINK
+    needed = IN_SHORT if short else needed
     return (relation, evidence) if chance >= needed else (None, "")
 
 

@@ -39,6 +39,7 @@ from theanine.methods.theanine.estimate import estimate
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.limit_statements import retrieved_position
 from theanine.methods.theanine.link import choose_links
+from theanine.methods.theanine.local_relate import SHORT
 from theanine.methods.theanine.recall_log import recall_from_log
 from theanine.methods.theanine.refine import format_timeline, refine
 from theanine.methods.theanine.relate import Scene, relate
@@ -112,6 +113,7 @@ class Theanine(MethodBase[TheanineConfig]):
             turns=turns,
             dialogue=context.index.session_turns,
             around=context.index.turns_with_neighbors,
+            short=int(context.index.before(session).sum()) <= SHORT,
         )
         return await relate(pairs, scene, mode=self.config.relating, chat=context.chat)
 

@@ -119,6 +119,7 @@ class Scene:
         turns: that session's turns; empty when it has imported memories only.
         dialogue: loads an earlier session's turns.
         around: loads turns with their neighbors.
+        short: whether the history has few memories yet, for the local linker.
     """
 
     session: int
@@ -126,6 +127,7 @@ class Scene:
     turns: Sequence[Turn]
     dialogue: Dialogue
     around: Around
+    short: bool = False
 
 
 async def relate(
@@ -137,7 +139,7 @@ async def relate(
     ``mode`` is ignored. Raises ModelError when the model fails or no reply is usable.
     """
     if chat is None:
-        return local_relate(pairs)
+        return local_relate(pairs, short=scene.short)
     if mode == "pairs":
         return await gather([partial(_ask_pair, pair, scene, chat) for pair in pairs])
     batches = [partial(_ask_batch, batch, scene, chat) for batch in _batches(pairs, mode)]
