@@ -28,7 +28,7 @@ from theanine.linking import reading
 from theanine.linking.features import feature_names, pair_features, relation_features
 from theanine.linking.forest import Forest
 from theanine.linking.model import RELATIONS, LinkModel
-from theanine.methods.theanine.local_relate import judge
+from theanine.methods.theanine.local_relate import judge, score_relations
 from theanine.text.words import stem, words
 from theanine_bench.datasets.links import (
     LABELS,
@@ -292,7 +292,10 @@ def _report(pairs: Sequence[LabeledPair], dev: int, linked: Scores, labels: Scor
             int((gold[chosen] != NONE).sum()),
         )
     typed = np.isin(gold, RELATIONS)
-    best = labels[:, [LABELS.index(name) for name in RELATIONS]]
+    best = np.array([
+        list(score_relations(_read(p.older), _read(p.newer), labels[n]).values())
+        for n, p in enumerate(pairs)
+    ])  # fmt: skip
     right = np.array(RELATIONS)[best.argmax(1)] == gold
     agreed = np.array([p.agreed and bool(p.second_label) for p in pairs])
     given = np.arange(len(pairs)) < dev
@@ -344,7 +347,7 @@ def _curve(name: str, scores: Scores, right: NDArray[np.bool_], wanted: int) -> 
     found = np.cumsum(right[order])
     precision, recall = found / np.arange(1, len(found) + 1), found / wanted
     print(name)
-    for target in (0.1, 0.25, 0.4, 0.5, 0.6):
+    for target in (0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6):
         if recall[-1] >= target:
             at = int(np.argmax(recall >= target))
             print(
