@@ -130,7 +130,7 @@ def test_figures_of_links_and_edges() -> None:
 
 def test_bundled_labels_have_no_texts(tmp_path: Path) -> None:
     labels = bundled_labels()
-    assert len(labels) == len({label["id"] for label in labels}) == 1437
+    assert len(labels) == len({label["id"] for label in labels}) == 2056
     assert {label["label"] for label in labels} == set(LABELS)
     assert all(not isinstance(label["older"], dict) for label in labels)
     assert read_bundled(tmp_path) == []
@@ -139,5 +139,5 @@ def test_bundled_labels_have_no_texts(tmp_path: Path) -> None:
 @needs_data("locomo")
 def test_all_bundled_labels_have_a_text_in_the_data() -> None:
     found = read_bundled(DATA)
-    assert len(found) == 1437
+    assert len(found) == 2056
     assert all(pair.older.text and pair.newer.text for pair in found)

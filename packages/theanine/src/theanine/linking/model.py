@@ -1,6 +1,6 @@
 """The fitted model of the local linker: whether a pair is linked, and by which relation.
 
-Fitted by ``tools/fit_links.py`` on 380 pairs of similar statements, on the 1,437 labels bundled
+Fitted by ``tools/fit_links.py`` on 380 pairs of similar statements, on the 2,056 labels bundled
 with ``theanine-bench`` and on random pairs, which are mostly unrelated::
 
     python tools/fit_links.py pairs_dev.jsonl --data DATA --out src/theanine/linking

@@ -22,12 +22,12 @@ from theanine.types import Relation
 
 LINKED = 0.63
 """Minimum chance of a link: on held-out histories, six of seven such links are right."""
-RELATED_LINK, EVIDENCE = 0.4, 0.95
-"""Minimum chance of a link with a relation, and of the sum of this chance and the relation's score,
-as each speaks for the other."""
-SHORT, IN_SHORT = 25, 0.4
-"""Earlier memories up to which a history is short, and the minimum chance of a link there: chance
-likeness is rarer among few, so that as many of these links are right as in long histories."""
+RELATED_LINK = 0.55
+"""Minimum chance of a link with a relation, which speaks for the link as well."""
+SHORT, IN_SHORT = 20, 0.4
+"""Earlier memories up to which a history is short, and the minimum chance of a link there, which
+says less than ``LINKED`` only that both are on the same topic: chance likeness is rarer among few,
+so that about as many of these links are right as in long histories."""
 RELATED = 0.4
 """Minimum score of a relation; below it, a link says that both are on the same topic."""
 TOLD = 0.5
@@ -117,19 +117,18 @@ def judge(
         overlap: share of both statements' weighted words in common.
         short: whether the history has few memories yet.
     """
-    relation, score, evidence = _choose_relation(older, newer, labels, overlap)
-    needed = LINKED
-    if short:
-        needed = IN_SHORT
-    elif relation is not Relation.SAME_TOPIC:
-        needed = max(RELATED_LINK, EVIDENCE - score)
-    return (relation, evidence) if chance >= needed else (None, "")
+    relation, evidence = Relation.SAME_TOPIC, ""
+    if chance >= (LINKED if short else RELATED_LINK):
+        relation, evidence = _choose_relation(older, newer, labels, overlap)
+    if relation is Relation.SAME_TOPIC and chance < (IN_SHORT if short else LINKED):
+        return None, ""
+    return relation, evidence
 
 
 def _choose_relation(
     older: Reading, newer: Reading, labels: NDArray[np.float32], overlap: float
-) -> tuple[Relation, float, str]:
-    """Return the relation of a pair if it is linked, its score, and its cue in words.
+) -> tuple[Relation, str]:
+    """Return the relation of a pair if it is linked, and its cue in words.
 
     An explicit one comes first: a denial, or a causal connective with the older statement on one
     side.
@@ -137,23 +136,22 @@ def _choose_relation(
     denied = (older.cues ^ newer.cues) & _BITS["negation"]
     if denied and overlap >= DENIED:
         match = cues.NEGATION.search(newer.text) or cues.NEGATION.search(older.text)
-        return Relation.CHANGED, RELATED, f"denied on one side, “{match[0] if match else ''}”"
+        return Relation.CHANGED, f"denied on one side, “{match[0] if match else ''}”"
     if overlap >= SAME:
-        return Relation.SAME_TOPIC, 0.0, ""
+        return Relation.SAME_TOPIC, ""
     if connected := _by_connective(older, newer):
-        relation, evidence = connected
-        return relation, RELATED, evidence
+        return connected
     new = newer.related_cues(older) & ~older.cues
     told = sum(older.idf[term] for term in older.idf.keys() & newer.idf.keys())
     if told >= TOLD * older.total:
         for relation in _PLAIN:
             if new & _BITS[_CUES[relation][0]]:
-                return relation, RELATED, _evidence(relation, newer)
+                return relation, _evidence(relation, newer)
     scores = score_relations(older, newer, labels)
     relation = max(scores, key=lambda relation: scores[relation])
     if scores[relation] < RELATED:
-        return Relation.SAME_TOPIC, 0.0, ""
-    return relation, scores[relation], _evidence(relation, newer)
+        return Relation.SAME_TOPIC, ""
+    return relation, _evidence(relation, newer)
 
 
 def score_relations(
