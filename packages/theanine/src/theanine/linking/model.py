@@ -5,10 +5,10 @@ with ``theanine-bench`` and on random pairs, which are mostly unrelated::
 
     python tools/fit_links.py pairs_dev.jsonl --data DATA --out src/theanine/linking
 
-Five folds over histories, none of them split: of the 380 pairs, a link is right with precision .90
-at recall .40 and .86 at .50 (.69 and .64 for turns alone). The relation is much harder: where two
-blind readers agree, precision .55 at recall .10 from the trees alone, and .69 with the cues of
-:mod:`theanine.methods.theanine.local_relate`.
+Five folds over histories, none of them split: of the 380 pairs, a link is right with precision .86
+at recall .40 and .83 at .50 (.61 and .60 for turns alone). The relation is harder: where two blind
+readers agree, precision .70 at recall .10 and .62 at .25 if the pair need not be linked too, and
+.73 at .14 as :mod:`theanine.methods.theanine.local_relate` draws it.
 """
 
 from __future__ import annotations
