@@ -1,6 +1,6 @@
 """Fit the weights of the reranking network and of the relevance of a candidate.
 
-    python tools/fit_relevance.py locomo.json beam100k --weights 1 2
+    python tools/fit_relevance.py locomo.json beam100k --weights 1 3
         --statements tools/relevance_statements.json
         --held-out packages/theanine/tests/retrieval/relevance_statements.json
         --chats msc/msc_dialogue/session_2/valid.jsonl --out relevance.npz
@@ -56,8 +56,14 @@ SHARES = {
 """Weight of each kind of sample in a data set for the relevance."""
 WHOLE = ("own", "adversarial")
 """Kinds of questions with evidence that are asked of whole conversations."""
-STATEMENT = 0.3
-"""Weight for the ranking of a question about plain statements."""
+PARTS = ("half", "small", "first person")
+"""Kinds of questions with evidence that are asked of parts of conversations."""
+PART = STATEMENT = 0.3
+"""Weights for the ranking of a question asked of a part, and of one about plain statements."""
+
+
+SEEDS = 2
+"""Networks that are joined into one."""
 
 
 class Network(nn.Module):
@@ -180,17 +186,21 @@ def fit(samples: Sequence[Sample], args: argparse.Namespace) -> dict[str, NDArra
     found = [
         sample
         for sample in samples
-        if sample.kind in (*WHOLE, "statement")
+        if sample.kind in (*WHOLE, *PARTS, "statement")
         and np.isin(sample.turns[:RANKED], list(sample.gold)).any()
     ]
-    ranked = [sets.get(s.set, 1.0) if s.kind in WHOLE else STATEMENT for s in found]
-    for name, batch, loss, hidden, seeds in (
-        ("rank", pad(found, ranked, mean, scale, RANKED), ranking_loss, 16, 2),
-        ("relevance", pad(fitted, shares, mean, scale, CANDIDATES), relevance_loss, 24, 2),
+    ranked = [
+        STATEMENT
+        if s.kind == "statement"
+        else sets.get(s.set, 1.0) * (PART if s.kind in PARTS else 1)
+        for s in found
+    ]
+    for name, batch, loss, hidden, epochs in (
+        ("rank", pad(found, ranked, mean, scale, RANKED), ranking_loss, 32, 16),
+        ("relevance", pad(fitted, shares, mean, scale, CANDIDATES), relevance_loss, 24, 8),
     ):
         networks = [
-            train(batch, loss, hidden=hidden, epochs=args.epochs, seed=seed)
-            for seed in range(seeds)
+            train(batch, loss, hidden=hidden, epochs=epochs, seed=seed) for seed in range(SEEDS)
         ]
         joined = [{k: v.detach().numpy() for k, v in n.state_dict().items()} for n in networks]
         weights |= {
@@ -321,7 +331,6 @@ def main() -> None:
     parser.add_argument("--statements", type=Path, required=True)
     parser.add_argument("--held-out", type=Path, required=True, help="statements to report on")
     parser.add_argument("--chats", type=Path, required=True, help="dialogues of MSC, JSON lines")
-    parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--no-folds", action="store_true", help="only fit on everything")
     args = parser.parse_args()

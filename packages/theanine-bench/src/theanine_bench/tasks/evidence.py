@@ -6,6 +6,7 @@ is the data set and the method. A group is one method with one history, in a sto
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -181,7 +182,7 @@ class EvidenceTarget(CompareTarget):
         if facts and self._context.model is None:
             path = self._memories[user].path
             for file in path.parent.glob(f"{path.name}*"):
-                file.unlink()
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
         return {name: value for name, value in facts.items() if name != "log_bytes"}
 
 

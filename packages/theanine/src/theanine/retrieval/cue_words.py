@@ -59,6 +59,10 @@ _QUESTION_CUES: dict[Language, dict[str, str]] = {
         "would": r"\b(?:würden?|würdest|könnten?|könntest|vielleicht|wahrscheinlich)\b",
         "yes or no": r"^(?:ist|sind|war|waren|hat|habe|haben|kann|können|wird|bin|mag)\b",
         "all": r"\breihenfolge\b|\bliste\b|\balle\b",
+        "present": r"\b(?:jetzt|zurzeit|derzeit|momentan|aktuell\w*|gegenwärtig\w*|neueste[nrs]?|"
+        r"zuletzt|letzte[nrs]?|heute|heutzutage|inzwischen|mittlerweile|noch|nicht mehr)\b",
+        "past": r"\b(?:früher\w*|ursprünglich\w*|zuerst|anfangs|erste[nrs]?|vorher\w*|ehemalig\w*|"
+        r"einst|damals)\b",
     },
     "es": {
         "when": r"\bcuándo\b|\bqué (?:día|fecha|año|mes|hora|noche)\b|\bcuánto tiempo\b",
@@ -71,6 +75,10 @@ _QUESTION_CUES: dict[Language, dict[str, str]] = {
         "would": r"\b(?:podría|quizás?|probablemente|gustaría)\b",
         "yes or no": r"^¿?(?:es|son|era|fue|ha|he|han|está|están|puede|puedo|tengo|tiene)\b",
         "all": r"\borden\b|\blista\b|\btod[oa]s\b",
+        "present": r"\b(?:ahora|actual(?:es|mente)?|últim[oa]s?|hoy|todavía|aún|ya no|"
+        r"recientemente|más recientes?|de momento)\b",
+        "past": r"\b(?:antes|original(?:mente)?|primer[oa]?s?|al principio|inicialmente|"
+        r"anterior(?:es|mente)?|solía\w*)\b",
     },
     "zh": {
         "when": r"什么时候|何时|哪[天年月日]|几[月号点]|多久|多长时间",
@@ -83,6 +91,8 @@ _QUESTION_CUES: dict[Language, dict[str, str]] = {
         "would": r"可能|也许|大概|会不会",
         "yes or no": r"[吗么]\s*[?？]?$|是不是|有没有",
         "all": r"顺序|所有|全部|列出|哪些",
+        "present": r"现在|目前|当前|最新|最近|如今|还在|仍然|不再|最后",
+        "past": r"以前|之前|原来|起初|最初|最早|第一次|曾经|过去",
     },
     "ja": {
         "when": r"いつ|何[日月年時曜]|どのくらい|どれくらい",
@@ -95,6 +105,8 @@ _QUESTION_CUES: dict[Language, dict[str, str]] = {
         "would": r"かもしれ|でしょう|たぶん",
         "yes or no": r"ますか|ですか|でしたか|ましたか",
         "all": r"順番|すべて|全部|一覧",
+        "present": r"今[はも]|現在|最新|最近|まだ|もう[^い]*ない|いまは|最後",
+        "past": r"以前|前は|最初|元々|もともと|当初|昔|初めて|かつて",
     },
 }
 _ASKER: dict[Language, str] = {

@@ -56,6 +56,10 @@ _QUESTION_CUES = {
     "name": r"\b(?:name|called|call|nickname)\b",
     "liking": _LIKING,
     "first person": r"\b(?:i|me|my|mine|we|us|our)\b",
+    "present": r"\b(?:now|current(?:ly)?|latest|newest|(?:most )?recent(?:ly)?|nowadays|these days|"
+    r"at the moment|any ?more|still|today|up[- ]to[- ]date|so far|at present|last)\b",
+    "past": r"\b(?:first|original(?:ly)?|initial(?:ly)?|earl(?:y|ier|iest)|used to|previous(?:ly)?|"
+    r"former(?:ly)?|once|at first|before)\b",
 }
 _text_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _TEXT_CUES.items()}
 _question_patterns = {name: re.compile(cue, re.IGNORECASE) for name, cue in _QUESTION_CUES.items()}
@@ -74,6 +78,8 @@ FEATURES = (
     *("raw cosine", "words matched", "words matched nearby", "words met", "largest miss"),
     *("largest miss nearby", "matched back"),
     *("kinds asked", "kinds met"),
+    *("place in log", "last session", "present place", "past place"),
+    *("others nearby", "best nearby", "session share"),
 )
 """What is known of each candidate: the first columns of :meth:`UnitFeatures.matrix`."""
 _COMPARED = (
@@ -94,6 +100,9 @@ STRONG_MATCH = 0.45
 """Cosine of two words above which they count as related."""
 MET = 0.6
 """Cosine of two words above which they count as the same."""
+_NEARNESS = np.append(np.exp(-np.arange(30, dtype=np.float32) / 3), np.float32(0))
+_NEARNESS[0] = 0
+"""Weight of another candidate by its distance in units; a candidate isn't near itself."""
 _compared_columns = [FEATURES.index(name) for name in _COMPARED]
 _compared_signs = np.array(
     [[-1 if name.startswith("largest miss") else 1] for name in _COMPARED], np.float32
@@ -247,6 +256,8 @@ class UnitFeatures:
             back,
             len(kinds),
             (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
+            *self._places(at, int(np.flatnonzero(kept)[-1]), query, asks),
+            *self._density(at, evidence),
         ]
         features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
         for row, column in zip(features, columns, strict=False):
@@ -282,6 +293,28 @@ class UnitFeatures:
         inside = np.clip(around, 0, len(self._sessions) - 1)
         sessions = self._sessions.values
         return inside, (around == inside) & (sessions[inside] == sessions[at])
+
+    def _places(
+        self, at: Positions, last: int, query: Query, asks: Mapping[str, re.Pattern[str]]
+    ) -> list[NDArray[np.floating]]:
+        """Return where in the log the units are, 0 to 1, and how that fits the question's tense."""
+        sessions = self._sessions.values
+        place = np.minimum((at + 1) / (last + 1), 1)
+        present, past = (bool(asks[name].search(query.cue)) for name in ("present", "past"))
+        in_last = (sessions[at] == sessions[last]).astype(np.float32)
+        return [place, in_last, (place - 0.5) * present, (place - 0.5) * past]
+
+    def _density(self, at: Positions, evidence: Evidence) -> list[NDArray[np.floating]]:
+        """Return how good the other candidates near each one and in its session are.
+
+        That is the sum and the maximum of those near it, and its session's share of all.
+        """
+        mass = np.exp(evidence.total[at] - evidence.total[at[0]]).astype(np.float32)
+        sessions = self._sessions.values[at]
+        same = sessions[:, None] == sessions
+        near = same * _NEARNESS[np.minimum(np.abs(at[:, None] - at), len(_NEARNESS) - 1)]
+        shares = same @ mass
+        return [np.log1p(near @ mass), (near * mass).max(axis=1, initial=0), shares / mass.sum()]
 
     def _soft_matches(self, words: Matrix, at: Positions) -> tuple[Matrix, Matrix]:
         """Return how well each query word matches the units before, at and after each position.

@@ -46,7 +46,7 @@ class TheanineConfig(RecallConfig):
     search: Literal["log", "memories"] = "log"
     timelines: bool = True
     budget: int | None = 600
-    min_relevance: float = 0.03
+    min_relevance: float = 0.025
     associates: int = 3
     relating: Literal["pairs", "memory", "session"] = "session"
     link_to: Literal["best", "recent", "all"] = "best"
