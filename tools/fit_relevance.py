@@ -40,18 +40,18 @@ FLOORS = (0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2)
 SHARES = {
     "own": 1.0,
     "foreign": 0.5,
-    "never": 0.25,
+    "never": 0.4,
     "half": 0.3,
     "half, absent": 0.1,
     "small": 0.3,
     "small, absent": 0.1,
-    "small, never": 0.1,
+    "small, never": 0.2,
     "first person": 0.3,
     "first person, absent": 0.08,
-    "first person, never": 0.1,
+    "first person, never": 0.2,
     "statement": 0.6,
     "statement, absent": 0.15,
-    "statement, never": 0.25,
+    "statement, never": 0.6,
 }
 """Weight of each kind of sample in a data set for the relevance."""
 WHOLE = ("own", "adversarial")
@@ -197,7 +197,7 @@ def fit(samples: Sequence[Sample], args: argparse.Namespace) -> dict[str, NDArra
     ]
     for name, batch, loss, hidden, epochs in (
         ("rank", pad(found, ranked, mean, scale, RANKED), ranking_loss, 32, 16),
-        ("relevance", pad(fitted, shares, mean, scale, CANDIDATES), relevance_loss, 24, 8),
+        ("relevance", pad(fitted, shares, mean, scale, CANDIDATES), relevance_loss, 24, 12),
     ):
         networks = [
             train(batch, loss, hidden=hidden, epochs=epochs, seed=seed) for seed in range(SEEDS)
