@@ -218,12 +218,12 @@ def test_a_change_comes_with_what_it_was(client: theanine.Client) -> None:
     link = next(link for link in memory.links() if link.relation is Relation.CHANGED)
     older, newer = (memory.turns(ids=[m.source_turns[0]])[0] for m in both(memory, link))
     for asked in (older, newer):
-        recollection = memory.recall(asked.text, budget=200)
+        recollection = memory.recall(asked.text, budget=300)
         part = next(part for part in recollection.parts if "(this changed)" in part.text)
         assert part.timeline is not None
         assert link in part.timeline.links
         assert {older, newer} <= set(part.source_turns)
-    before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=200)
+    before = memory.recall(older.text, as_of=newer.at - timedelta(days=1), budget=300)
     assert older in before.source_turns
     assert newer not in before.source_turns
     assert all(link not in timeline.links for timeline in before.timelines)
