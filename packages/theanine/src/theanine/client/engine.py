@@ -25,6 +25,7 @@ from theanine.client.options import (
     list_options,
     recall_options,
 )
+from theanine.client.redaction import redaction
 from theanine.client.streaming import AsyncReplyStream
 from theanine.clock import load_zone, micros
 from theanine.embeddings.open import open_embedder, open_reranker
@@ -65,6 +66,7 @@ class Engine:
         self.options = options
         self.streams: WeakValueDictionary[object, AsyncReplyStream] = WeakValueDictionary()
         self.clock = options.clock
+        self.redact = redaction(options.redact)
         self.store = open_store(location) if isinstance(location, str) else location
         if isinstance(method, str):
             method = open_method(method, options.config)

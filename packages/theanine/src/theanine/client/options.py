@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, time, timedelta
@@ -11,6 +11,7 @@ from functools import wraps
 from inspect import cleandoc, signature
 from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, cast, get_args
 
+from theanine.client.redaction import Redact
 from theanine.clock import Clock, system_clock
 from theanine.embeddings.base import Embedder, Reranker
 from theanine.errors import SettingsError
@@ -63,6 +64,9 @@ class OpenOptions:
         remembering: when a session that ends is remembered: ``now``, before the call that ends it
             returns; in the ``background`` of this client; or ``later``, by ``theanine remember`` or
             ``client.remember()``.
+        redact: replaces secrets and personal data in what is said and imported, before any of it is
+            stored or sent to a model: a function of a text, or names of kinds: ``secrets``,
+            ``emails``, ``ibans``, ``cards`` and ``phones`` (these need the extra ``redact``).
         on_remembered: called with the report of each session that was remembered in the background.
 
     Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
@@ -89,6 +93,7 @@ class OpenOptions:
     pause: timedelta | None = timedelta(minutes=30)
     remembering: RememberWhen = "now"
     on_remembered: Callable[[RememberReport], object] | None = None
+    redact: Redact | str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.pause is not None and self.pause <= timedelta(0):

@@ -153,7 +153,8 @@ class RecordOperations:
 
         Raises NotFound, and BadInput for an empty text or a memory that was corrected before.
         """
-        embedder = self._engine.embedder
+        embedder, redact = self._engine.embedder, self._engine.redact
+        text = redact(text) if redact else text
         [vector] = await embedder.embed([without_attribution(text)])
         return await self._engine.store.correct_memory(
             self.scope, memory, text, vector, embedder=embedder.name, at=self._engine.clock()

@@ -15,6 +15,7 @@ from theanine.client.dialogues import Dialogue
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
 from theanine.client.options import RecallArguments, RememberWhen
+from theanine.client.redaction import redact_utterances
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
 from theanine.client.streaming import AsyncReplyStream
@@ -152,6 +153,7 @@ class AsyncLiveSession:
     ) -> AddReport:
         """Log messages as a whole session, in one step, and remember it as the options say."""
         utterances = self._read(messages, at, metadata)
+        utterances = redact_utterances(utterances, self._engine.redact)
         check_utterances(utterances)
         if not utterances:
             return AddReport(session=None, turns=())
@@ -208,6 +210,7 @@ class AsyncLiveSession:
         resent: bool = False,
         arriving: bool = False,
     ) -> AddReport:
+        utterances = redact_utterances(utterances, self._engine.redact)
         check_utterances(utterances)  # before a session is started for them
         async with self._lock:
             log = self._log_own if self.key is None else self._log_keyed

@@ -11,6 +11,7 @@ from theanine.client.background import Remembering
 from theanine.client.engine import Engine
 from theanine.client.options import RecallArguments
 from theanine.client.records import RecordOperations
+from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
 from theanine.client.session import AddReport, AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
@@ -250,6 +251,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         """
         store, method, logged = self._engine.store, self._engine.method.name, list[Logged]()
         for batch in _batches(history.transcripts):
+            batch = [redact_transcript(each, self._engine.redact) for each in batch]
             logged += await store.log_transcripts(self.scope, batch, method)
         return ImportReport(
             user=self.scope.user,
@@ -268,7 +270,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         if isinstance(dialogue, str):
             if not dialogue.strip():
                 raise BadInput("the question is empty")
-            return [Utterance(text=dialogue, speaker=self.scope.user, at=self._engine.clock())]
+            dialogue = [Utterance(text=dialogue, speaker=self.scope.user, at=self._engine.clock())]
         if not isinstance(cast("object", dialogue), Sequence) or not all(
             isinstance(cast("object", turn), Utterance) for turn in dialogue
         ):
@@ -276,7 +278,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
                 "the dialogue must be a question or a list of utterances, not "
                 f"{type(dialogue).__name__}"
             )
-        return dialogue
+        return redact_utterances(dialogue, self._engine.redact)
 
     # maintenance
 
