@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +49,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 def median(values: Sequence[float]) -> float:
     """The middle one."""
     return percentile(values, 0.5)
+
+
+def sync_page(file: BinaryIO) -> float:
+    """Write a page, wait for the disk, and return the seconds that it took."""
+    started = time.perf_counter()
+    file.write(b"0" * 4096)
+    file.flush()
+    os.fsync(file.fileno())
+    return time.perf_counter() - started

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from figures import Figure, percentile
+from figures import Figure, percentile, sync_page
 
 import theanine
 from theanine.demo import HARBOUR
@@ -108,11 +108,7 @@ def hearing() -> list[Figure]:
             synced: list[float] = []
             busy = 0.0
             for _ in range(HEARD):
-                started = time.perf_counter()
-                file.write(b"0" * 4096)
-                file.flush()
-                os.fsync(file.fileno())
-                synced.append(1_000 * (time.perf_counter() - started))
+                synced.append(1_000 * sync_page(file))
                 text = _turn(sentences, rng)
                 started, used = time.perf_counter(), time.process_time()
                 live.hear(text)

@@ -13,9 +13,10 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 
-from figures import Figure, percentile
+from figures import Figure, median, percentile, sync_page
 
 import theanine
 
@@ -36,6 +37,7 @@ def serving() -> list[Figure]:
     with TemporaryDirectory() as folder:
         store = str(Path(folder) / "memory.db")
         theanine.open(store).close()
+        before = _cpu_of_children()
         environment = {"THEANINE_STORE": store, "OMP_NUM_THREADS": "1"}
         here = Path(__file__).parent
         with serve(
@@ -43,6 +45,9 @@ def serving() -> list[Figure]:
         ) as url:
             host, port = url.removeprefix("http://").split(":")
             acknowledged, seconds = asyncio.run(_offer(host, int(port)))
+            with (Path(folder) / "synced").open("wb") as file:
+                disk = median([sync_page(file) for _ in range(100)])
+        used = _cpu_of_children() - before
         with theanine.open(store) as client:
             users = [client.user(scope.user) for scope in client.users()]
             logged = Counter(turn.text for user in users for turn in user.turns())
@@ -55,9 +60,21 @@ def serving() -> list[Figure]:
     return [
         Figure(name=f"{name}: turns lost", value=lost, unit="", goal=0),
         Figure(name=f"{name}: turns and sessions doubled", value=doubled, unit="", goal=0),
+        Figure(name=f"{name}: the disk's own fsync, p50", value=1_000 * disk, unit="ms"),
+        Figure(
+            name=f"{name}: CPU time of the workers, a turn",
+            value=1_000 * used / len(times),
+            unit="ms",
+            note="with their start",
+        ),
         Figure(name=f"{name}: a turn, p50", value=percentile(times, 0.5), unit="ms", note=load),
         Figure(name=f"{name}: a turn, p95", value=percentile(times, 0.95), unit="ms", goal=60),
     ]
+
+
+def _cpu_of_children() -> float:
+    usage = getrusage(RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 async def _offer(host: str, port: int) -> tuple[Counter[str], list[float]]:

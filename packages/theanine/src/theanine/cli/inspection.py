@@ -152,7 +152,7 @@ def sessions(
         (
             [
                 *(name, session.id, format_date(session)),
-                *(session.turn_count, _state(session), session.key),
+                *(session.turn_count, _state(session), session.thread or session.key),
             ]
             for name, sessions in by_user.items()
             for session in sessions
