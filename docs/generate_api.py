@@ -36,7 +36,7 @@ ASYNC = """### In asynchronous code
 `theanine.aopen(…)` takes the options of `open` and returns an `AsyncClient`, to be entered with
 `async with`. Its handles are `AsyncUserMemory` and `AsyncLiveSession`. All have the methods above,
 as coroutines, except `user`, `session` and `start_remembering`, which return at once; `export()`
-and `reply(stream=True)` are read with `async for`.
+and `reply(stream=True)`, an `AsyncReplyStream`, are read with `async for`.
 """
 SECTIONS: Mapping[str, Sequence[Any]] = {
     "Opening a store": [
