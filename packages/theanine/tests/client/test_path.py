@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import theanine
+from theanine import TheanineConfig
 from theanine.demo import HARBOUR, load_questions
 from theanine.errors import NotFound, RememberingFailed
 from theanine.graph import Graph
 from theanine.importers import read_histories
+from theanine.methods.theanine.link import MOST_PROBABLE
 from theanine.testing import ScriptedServer, answer, status
 from theanine.types import History, Link, Memory, Timeline, Transcript, Utterance
 
@@ -29,8 +32,10 @@ def graph_of(client: theanine.Client, user: str) -> tuple[list[Memory], list[Lin
     return memories, links
 
 
-def remembered(path: Path, histories: Sequence[History]) -> tuple[list[Memory], list[Link]]:
-    with theanine.open(str(path)) as client:
+def remembered(
+    path: Path, histories: Sequence[History], config: TheanineConfig | None = None
+) -> tuple[list[Memory], list[Link]]:
+    with theanine.open(str(path), config=config) as client:
         for history in histories:
             client.user("ana").log(history)
             client.user("ana").remember()
@@ -73,8 +78,12 @@ def test_repeating_an_import_changes_nothing(tmp_path: Path) -> None:
     assert remembered(tmp_path / "a.db", [demo()]) == remembered(tmp_path / "b.db", [demo()] * 2)
 
 
-def test_links_run_forward_and_once_into_each_component(tmp_path: Path) -> None:
-    memories, links = remembered(tmp_path / "m.db", [demo()])
+@pytest.mark.parametrize("link_to", ["best", "recent"])
+def test_links_run_forward_and_few_into_a_memory(
+    tmp_path: Path, link_to: Literal["best", "recent"]
+) -> None:
+    config = TheanineConfig(link_to=link_to)
+    memories, links = remembered(tmp_path / "m.db", [demo()], config)
     by_id = {memory.id: memory for memory in memories}
     assert links
     for link in links:
@@ -85,7 +94,10 @@ def test_links_run_forward_and_once_into_each_component(tmp_path: Path) -> None:
         before = [edge for edge in links if by_id[edge.newer].session < memory.session]
         ends = [link.older for link in links if link.newer == memory.id]
         graph = Graph(before)
-        assert len({graph.component(end) for end in ends}) == len(ends)
+        if link_to == "best":
+            assert len(set(ends)) == len(ends) <= MOST_PROBABLE
+        else:
+            assert len({graph.component(end) for end in ends}) == len(ends)
 
 
 def test_the_demo_answers_its_questions(tmp_path: Path) -> None:
