@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import typer
 from typer.main import get_group
 
+from support.running import Terminal
 from theanine.cli import app as app_module
 from theanine.cli.app import COMMANDS, build_app
 from theanine.cli.lazy import LazyCommand, MissingCommand, PluginCommand, lazy_app
@@ -133,3 +135,28 @@ def test_a_former_option_is_accepted_with_a_notice(capsys: pytest.CaptureFixture
     captured = capsys.readouterr()
     assert captured.out == "2\n3\n"
     assert captured.err == "--deep is now called --depth\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["theanine", "mem"], ["memories"]),
+        (["theanine", "recall", "--bud"], ["--budget"]),
+        (["theanine", "recall", "--method", "sec"], ["secom"]),
+        (["theanine", "recall", "--user", "an"], ["ana"]),
+        (["theanine", "config", "set", "memory_m"], ["memory_model"]),
+    ],
+)
+def test_the_shell_completes(
+    run: Terminal, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: list[str]
+) -> None:
+    run("add", "I'm vegan.", "--user", "ana")
+    monkeypatch.setenv("THEANINE_STORE", str(run.store))
+    monkeypatch.setenv("_THEANINE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert run.bare().out.split() == expected
+
+
+def test_the_version_is_printed(run: Terminal) -> None:
+    assert run.bare("--version").out == f"theanine {version('theanine')}\n"

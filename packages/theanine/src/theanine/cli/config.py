@@ -22,6 +22,14 @@ from theanine.cli.output import check_writable, show_json, write_text
 from theanine.cli.rendering import show_table
 from theanine.errors import NotFound, SettingsError
 
+
+def _complete_settings(incomplete: str) -> list[str]:
+    return [name for name in SETTINGS if name.startswith(incomplete)]
+
+
+SettingArgument = Annotated[
+    str, typer.Argument(metavar="NAME", autocompletion=_complete_settings, help="The setting.")
+]
 ProfileOption = Annotated[
     str, typer.Option("--profile", metavar="NAME", help="Only in this profile.")
 ]
@@ -71,7 +79,11 @@ def path() -> None:
 
 
 @config.command("set")
-def set_(name: str, value: str, profile: ProfileOption = "") -> None:
+def set_(
+    name: SettingArgument,
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Its value.")],
+    profile: ProfileOption = "",
+) -> None:
     """Set the default of an option.
 
     \b
@@ -95,7 +107,7 @@ def set_(name: str, value: str, profile: ProfileOption = "") -> None:
 
 
 @config.command()
-def unset(name: str, profile: ProfileOption = "") -> None:
+def unset(name: SettingArgument, profile: ProfileOption = "") -> None:
     """Remove a setting from the file.
 
     \b

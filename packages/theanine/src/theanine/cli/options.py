@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
@@ -18,8 +19,22 @@ import typer
 from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
 from theanine.client.options import ListArguments, RecallArguments
-from theanine.errors import NotFound, SettingsError
+from theanine.errors import NotFound, SettingsError, TheanineError
+from theanine.methods.registry import names
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
+
+
+def _complete_users(context: typer.Context, incomplete: str) -> list[str]:
+    store = context.params.get("store") or os.environ.get("THEANINE_STORE", "")
+    with suppress(TheanineError), open_client(store) as client:
+        users = {scope.user for scope in client.users()}
+        return sorted(user for user in users if user.startswith(incomplete))
+    return []
+
+
+def _complete_methods(incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
+
 
 StoreOption = Annotated[
     str,
@@ -37,11 +52,24 @@ UserOption = Annotated[
     typer.Option("--user", "-u", envvar="THEANINE_USER", metavar="NAME", help="User of the store."),
 ]
 NamedUser = Annotated[
-    str, typer.Option("--user", "-u", metavar="NAME", help="User of the store; always named.")
+    str,
+    typer.Option(
+        "--user",
+        "-u",
+        metavar="NAME",
+        autocompletion=_complete_users,
+        help="User of the store; always named.",
+    ),
 ]
 EachUser = Annotated[
     str | None,
-    typer.Option("--user", "-u", metavar="NAME", help="Only this user (default: all)."),
+    typer.Option(
+        "--user",
+        "-u",
+        metavar="NAME",
+        autocompletion=_complete_users,
+        help="Only this user (default: all).",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
@@ -135,6 +163,7 @@ MethodOption = Annotated[
         "-M",
         envvar="THEANINE_METHOD",
         metavar="NAME",
+        autocompletion=_complete_methods,
         help="Memory method: theanine, secom, exchange and others, see docs/methods (default: the "
         "store's own; theanine for a new store).",
     ),
