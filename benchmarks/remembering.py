@@ -65,9 +65,9 @@ def sessions() -> list[Figure]:
             Figure(name=f"{name}, model calls", value=last.usage.calls, unit="calls",
                    goal=2 if mine else None),
             Figure(name=f"{name}, prompt tokens (largest of {SESSIONS})", value=max(tokens),
-                   unit="tokens", goal=4_000 if mine else None),
+                   unit="tokens", goal=3_000 if mine else None),
             Figure(name=f"{SESSIONS} such sessions by {relating}, prompt tokens",
-                   value=sum(tokens), unit="tokens", goal=15_000 if mine else None,
+                   value=sum(tokens), unit="tokens", goal=12_000 if mine else None,
                    peer="14,100" if mine else ""),
         ]  # fmt: skip
     return figures

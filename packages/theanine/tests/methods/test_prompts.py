@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC
 from typing import Any
@@ -50,11 +50,10 @@ def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
     async def dialogue(session: int) -> Sequence[Turn]:
         return earlier if session == 1 else []
 
-    async def around(ids: Sequence[int]) -> Sequence[Turn]:
-        near = {id + step for id in ids for step in (-1, 0, 1)}
-        return [turn for turn in earlier if turn.id in near]
+    async def load(ids: Collection[int]) -> Sequence[Turn]:
+        return [turn for turn in earlier if turn.id in ids]
 
-    return Scene(session=2, turns=now, dialogue=dialogue, around=around)
+    return Scene(session=2, turns=now, dialogue=dialogue, load=load)
 
 
 async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> str:

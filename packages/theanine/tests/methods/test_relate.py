@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC
 
@@ -40,11 +40,11 @@ async def _dialogue(session: int) -> Sequence[Turn]:
     return EARLIER if session == 1 else []
 
 
-async def _around(ids: Sequence[int]) -> Sequence[Turn]:
-    return EARLIER if ids else []
+async def _load(ids: Collection[int]) -> Sequence[Turn]:
+    return [turn for turn in EARLIER if turn.id in ids]
 
 
-SCENE = Scene(session=2, turns=NOW, dialogue=_dialogue, around=_around)
+SCENE = Scene(session=2, turns=NOW, dialogue=_dialogue, load=_load)
 
 
 def _answer(*relations: str) -> dict[str, object]:
@@ -72,7 +72,7 @@ async def test_a_session_is_related_in_one_call() -> None:
         relation=Relation.REACT,
         explanation="because 1",
         made_by="scripted:test",
-        prompt="relate@1",
+        prompt="relate@2",
     )
     (asked,) = caller.asked
     assert asked.touches == {1, 2}
@@ -152,15 +152,16 @@ async def test_no_pairs_take_no_call(mode: Relating) -> None:
     assert caller.asked == []
 
 
-async def test_a_very_long_session_is_shown_around_its_memories() -> None:
+async def test_statements_are_shown_with_the_turns_that_support_them() -> None:
     turns = [turn(i, f"filler {i} " + "word " * 60, session=2) for i in range(1, 300)]
-    scene = Scene(session=2, turns=turns, dialogue=_dialogue, around=_around)
+    scene = Scene(session=2, turns=turns, dialogue=_dialogue, load=_load)
     caller = Answering([_answer("None")])
     await relate([Pair(STORM, 0, _new("x", 150), 0.5)], scene, mode="session", chat=caller)
     prompt = caller.asked[0].prompt
-    assert [f"filler {i} " in prompt for i in (148, 149, 150, 151, 152)] == [
-        False, True, True, True, False,
-    ]  # fmt: skip
+    assert "\nM1 Ana's mast broke in a storm.\n  Ana: A storm broke our mast.\n" in prompt
+    assert "\nN1 x\n  Ana: filler 150 word" in prompt
+    assert not {"filler 149 ", "filler 151 ", "How was the sail?"} & {*prompt.split("\n")}
+    assert len(prompt) < 2_500
 
 
 @pytest.mark.parametrize(
@@ -173,13 +174,13 @@ async def test_imported_memories_need_no_turns_and_show_no_invented_date(
     async def undated(_: object) -> Sequence[Turn]:
         return [replace(turn, dated=False) for turn in EARLIER]
 
-    scene = Scene(session=2, dated=False, turns=[], dialogue=undated, around=undated)
+    scene = Scene(session=2, dated=False, turns=[], dialogue=undated, load=undated)
     older = replace(PIANO, dated=False)
     caller = Answering([answer])
     (found,) = await relate([Pair(older, 0, FEAR, 0.5)], scene, mode=mode, chat=caller)
     assert found.relation is None
     assert "2023" not in caller.asked[0].prompt
-    assert "(not kept)" in caller.asked[0].prompt
+    assert ("(not kept)" in caller.asked[0].prompt) == (mode == "pairs")
 
 
 LOCAL = [

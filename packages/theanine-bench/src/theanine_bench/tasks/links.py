@@ -263,7 +263,7 @@ class LinkTarget(ClientTarget):
         new = NewMemory(text=after_text, at=after, source_turns=(), speakers=_speakers(newer))
         vectors = StaticEmbedder().vectors([memory.text, new.text])
         pair = Pair(memory, 0, new, float(vectors[0] @ vectors[1]))
-        scene = Scene(session=2, dated=dated, turns=[], dialogue=_no_turns, around=_no_turns)
+        scene = Scene(session=2, dated=dated, turns=[], dialogue=_no_turns, load=_no_turns)
         chat = self._chat.for_scope(SCOPE) if self._chat else None
         (judgement,) = await relate([pair], scene, mode="memory", chat=chat)
         return Output(

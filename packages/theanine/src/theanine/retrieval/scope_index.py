@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from sys import maxsize
@@ -436,7 +436,7 @@ class ScopeIndex:
 
     # Turns
 
-    async def turns(self, ids: Sequence[int]) -> list[Turn]:
+    async def turns(self, ids: Collection[int]) -> list[Turn]:
         """Return turns by id, in order of id; cached, since turns never change."""
         missing = [turn for turn in ids if turn not in self._turns]
         if missing:
@@ -460,15 +460,6 @@ class ScopeIndex:
         """Return all turns of the user and the assistant in a session, in order."""
         turns = await self._store.turns(self.scope, session=session)
         return [turn for turn in turns if turn.role in SPOKEN]
-
-    async def turns_with_neighbors(self, ids: Sequence[int]) -> list[Turn]:
-        """Return turns and the turns before and after each in its session, in order."""
-        centers = await self.turns(ids)
-        nearby = await self.turns(sorted({n + d for n in ids for d in (-1, 0, 1) if n + d > 0}))
-        wanted = {(turn.session, turn.id + d) for turn in centers for d in (-1, 0, 1)}
-        return [
-            turn for turn in nearby if (turn.session, turn.id) in wanted and turn.role in SPOKEN
-        ]
 
     # Recalls
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WINDOW_TOKENS = 12_000
 """Maximum tokens of a window, by an upper estimate."""
-TOKENS_PER_NOTE = 25
+TOKENS_PER_NOTE = 40
 """Tokens of a window, by an upper estimate, that may give one note more."""
 MAX_SOURCE_TURNS = 8
 """Maximum turns that a bounded reply names as the support of one note."""

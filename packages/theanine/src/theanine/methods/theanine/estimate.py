@@ -17,7 +17,7 @@ from theanine.methods.theanine.relate import RELATE, RELATE_PAIR
 from theanine.types import Turn
 
 _PAIR_TOKENS = 70
-"""Tokens of two statements and of the source turns of the older one."""
+"""Tokens of two statements and of their source turns."""
 _JUDGEMENT_TOKENS = 35
 """Tokens of one judgement in a reply."""
 
@@ -32,9 +32,9 @@ def estimate(turns: Sequence[Turn], config: TheanineConfig) -> Estimate:
     if config.relating == "pairs":
         calls, each = pairs, count_prompt_tokens(RELATE_PAIR) + 2 * turn_tokens
     elif config.relating == "memory":
-        calls, each = memories, count_prompt_tokens(RELATE) + turn_tokens
+        calls, each = memories, count_prompt_tokens(RELATE)
     else:
-        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE) + turn_tokens
+        calls, each = -(-pairs // PAIRS_PER_CALL), count_prompt_tokens(RELATE)
     return summary + Estimate(
         calls=calls,
         input_tokens=calls * each + pairs * _PAIR_TOKENS,

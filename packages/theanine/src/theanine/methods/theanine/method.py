@@ -112,7 +112,7 @@ class Theanine(MethodBase[TheanineConfig]):
             dated=session.dated,
             turns=turns,
             dialogue=context.index.session_turns,
-            around=context.index.turns_with_neighbors,
+            load=context.index.turns,
             short=int(context.index.before(session).sum()) <= SHORT,
         )
         return await relate(pairs, scene, mode=self.config.relating, chat=context.chat)

@@ -6,7 +6,7 @@ with all its candidates, or once for the whole session.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -30,7 +30,6 @@ from theanine.methods.shared.pairs import (
 from theanine.methods.theanine.judgement import Judgement
 from theanine.methods.theanine.local_relate import local_relate
 from theanine.text.formatting import (
-    estimate_tokens,
     format_dated_turns,
     format_turn,
     one_line,
@@ -45,14 +44,12 @@ Relating = Literal["pairs", "memory", "session"]
 
 Dialogue = Callable[[int], Awaitable[Sequence[Turn]]]
 """Loads the turns of a session by its number."""
-Around = Callable[[Sequence[int]], Awaitable[Sequence[Turn]]]
-"""Loads turns by id with the turn before and after each, once each, in order."""
+Load = Callable[[Collection[int]], Awaitable[Sequence[Turn]]]
+"""Loads turns by id, once each, in order."""
 
 NOT_KEPT = "(not kept)"
-SESSION_TOKENS = 12_000
-"""Of a longer new session (by an upper estimate), only the turns around its memories are shown."""
-NEIGHBOR_LIMIT = 48
-"""Characters shown of a turn that is only next to a source turn."""
+SOURCE_LIMIT = 240
+"""Characters shown of a turn that supports a statement."""
 
 RelationName = Literal[
     "Changed", "Cause", "Reason", "HinderedBy", "React", "Want", "SameTopic", "None"
@@ -99,7 +96,7 @@ class Judgements(BaseModel):
     judgements: list[NumberedJudgement]
 
 
-RELATE = load_prompt("theanine.methods.theanine", "relate", 1, Judgements)
+RELATE = load_prompt("theanine.methods.theanine", "relate", 2, Judgements)
 RELATE_PAIR = load_prompt(
     "theanine.methods.theanine",
     "relate-pair",
@@ -118,7 +115,7 @@ class Scene:
         dated: whether that session's times are real.
         turns: that session's turns; empty when it has imported memories only.
         dialogue: loads an earlier session's turns.
-        around: loads turns with their neighbors.
+        load: loads turns by id.
         short: whether the history has few memories yet, for the local linker.
     """
 
@@ -126,7 +123,7 @@ class Scene:
     dated: bool = True
     turns: Sequence[Turn]
     dialogue: Dialogue
-    around: Around
+    load: Load
     short: bool = False
 
 
@@ -171,45 +168,31 @@ async def _ask_pair(pair: Pair, scene: Scene, chat: ScopedChat) -> Judgement:
 
 async def _ask_batch(pairs: Sequence[Pair], scene: Scene, chat: ScopedChat) -> list[Judgement]:
     older, newer = split_pairs(pairs)
-    context = await scene.around(sorted({turn for memory in older for turn in memory.source_turns}))
-    shown = {memory.session for memory in older} | {turn.session for turn in context}
+    sources = await scene.load({turn for memory in older for turn in memory.source_turns})
+    shown = {memory.session for memory in older} | {turn.session for turn in sources}
     reply = await chat.ask(
         RELATE,
         source_sessions=shown | {scene.session},
         check=partial(_fault, len(pairs)),
         bounds=pairs_bounds("judgements", len(pairs)),
-        earlier=_earlier(older, context),
-        session=format_dated_turns(_shortened(scene.turns, newer)) or NOT_KEPT,
-        new=format_labeled("N", ((memory, scene.dated, "") for memory in newer)),
+        earlier=_with_sources("M", ((memory, memory.dated) for memory in older), sources),
+        new=_with_sources("N", ((memory, scene.dated) for memory in newer), scene.turns),
         pairs=format_pairs(pairs),
     )
     by_pair = {judgement.pair: judgement for judgement in reply.judgements}
     return [by_pair[n].judgement(chat.model, RELATE.label) for n in range(1, len(pairs) + 1)]
 
 
-def _earlier(older: Sequence[Memory], context: Sequence[Turn]) -> str:
-    """List the older memories, then all their source turns with neighbors, once each, in order."""
-    sources = {source for memory in older for source in memory.source_turns}
-    numbers = {turn.id: number for number, turn in enumerate(context, 1)}
-    labeled: list[tuple[Memory, bool, str]] = []
-    for memory in older:
-        cited = [str(numbers[source]) for source in memory.source_turns if source in numbers]
-        labeled.append((memory, memory.dated, f" [{','.join(cited)}]" if cited else ""))
-    lines = [format_labeled("M", labeled)]
-    for turn in context:
-        limit = None if turn.id in sources else NEIGHBOR_LIMIT
-        lines.append(f"[{numbers[turn.id]}] {one_line(format_turn(turn), limit)}")
-    return "\n".join(lines)
-
-
-def _shortened(session: Sequence[Turn], newer: Sequence[NewMemory]) -> Sequence[Turn]:
-    """Return the session, or only the turns around the memories' sources if it is very long."""
-    if sum(estimate_tokens(turn.full_text) + 10 for turn in session) <= SESSION_TOKENS:
-        return session
-    sources = {source for memory in newer for source in memory.source_turns}
-    cited = [position for position, turn in enumerate(session) if turn.id in sources]
-    near = {position + step for position in cited for step in (-1, 0, 1)}
-    return [turn for position, turn in enumerate(session) if position in near]
+def _with_sources(
+    letter: str, memories: Iterable[tuple[Memory | NewMemory, bool]], turns: Sequence[Turn]
+) -> str:
+    """List labeled memories, each turn once, under the first memory that it supports."""
+    texts = {turn.id: one_line(format_turn(turn), SOURCE_LIMIT) for turn in turns}
+    labeled: list[tuple[Memory | NewMemory, bool, str]] = []
+    for memory, dated in memories:
+        own = [texts.pop(source) for source in memory.source_turns if source in texts]
+        labeled.append((memory, dated, "".join(f"\n  {text}" for text in own)))
+    return format_labeled(letter, labeled)
 
 
 def _fault(count: int, reply: Judgements) -> str | None:
