@@ -1,6 +1,6 @@
 # Needs a Python >= 3.11 and nothing else; uv is used where it is installed.
 .DEFAULT_GOAL := help
-.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench scale crash docs lock stats clean help
+.PHONY: demo test test-fast test-page test-server test-model coverage lint wheels extras bench small-model scale crash docs lock stats clean help
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,7 +38,7 @@ test-page: $(DEV) ## Run the tests that drive a Chromium
 test-server: $(DEV) ## Run the tests that start the rating app's server
 	$(PYTEST) -m "server and not browser"
 
-test-model: $(DEV) ## Run the tests of models in this process (after `make extras`)
+test-model: $(DEV) ## Run the tests of models on this machine (after `make extras`)
 	$(PYTEST) -m model
 
 coverage: $(DEV) ## Run all tests and print the coverage of both packages
@@ -61,6 +61,9 @@ extras: $(DEV) ## Install what the tests of the extras with own models need (1 G
 
 bench: $(DEV) ## Measure speed, size and calls beside their goals
 	$(BIN)/python benchmarks/run.py
+
+small-model: $(DEV) ## Print how much of a small model's replies can be used (after `make extras`)
+	$(BIN)/python benchmarks/small_model.py
 
 scale: $(DEV) ## Measure one scope of up to 300,000 memories
 	$(BIN)/python benchmarks/scale.py

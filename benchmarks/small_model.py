@@ -39,6 +39,9 @@ IMPORTED = 8
 """Turns of the session that is imported before the conversation."""
 EXCHANGES = 5
 """Exchanges of a session of the conversation."""
+BUDGET = 200
+"""Tokens of a recollection; docs/models.md recommends it and these settings to small models."""
+SETTINGS = {"associates": 1, "refine": False}
 GOAL = 0.95
 PATIENT = Limits(concurrency=1, timeout=240, patience=480, retries=1)
 """For a model on one thread of a busy machine."""
@@ -49,6 +52,7 @@ class Call:
     """A request to the model; ``valid`` is whether a JSON reply is JSON, None for a text."""
 
     valid: bool | None
+    prompt: int
     tokens: int
     bound: int
     seconds: float
@@ -81,6 +85,7 @@ class RecordingModel:
         self.calls.append(
             Call(
                 valid=None if schema is None else _is_json(reply.text),
+                prompt=reply.input_tokens,
                 tokens=reply.output_tokens,
                 bound=bound,
                 seconds=time.perf_counter() - started,
@@ -132,7 +137,11 @@ def trial(replying: RecordingModel, remembering: RecordingModel, turns: int) -> 
     with (
         TemporaryDirectory() as folder,
         theanine.open(
-            f"{folder}/m.db", model=replying, memory_model=remembering, limits=PATIENT
+            f"{folder}/m.db",
+            model=replying,
+            memory_model=remembering,
+            limits=PATIENT,
+            config=SETTINGS,
         ) as client,
     ):
         ana = client.user("ana")
@@ -144,7 +153,7 @@ def trial(replying: RecordingModel, remembering: RecordingModel, turns: int) -> 
                 session.hear(text)
                 replies += 1
                 try:
-                    usable += bool(session.reply().text.strip())
+                    usable += bool(session.reply(budget=BUDGET).text.strip())
                 except ModelError as error:
                     failures.append(str(error))
             session.end(remember=False)
@@ -166,6 +175,8 @@ def trial(replying: RecordingModel, remembering: RecordingModel, turns: int) -> 
         "within_bound": sum(call.tokens <= call.bound for call in calls),
         "slowest_call": max(call.seconds for call in calls),
         "seconds": time.perf_counter() - started,
+        "prompt_tokens": sum(call.prompt for call in calls),
+        "output_tokens": sum(call.tokens for call in calls),
         "failures": failures + [report.failure for report in reports if report.failure],
     }
 
@@ -200,7 +211,9 @@ def show(figures: Mapping[str, Any]) -> None:
         print(f"{label:<45}{figures[part]:>4} of {figures[whole]:<4}{share:>6.1f} %   {goal}")
     print(
         f"{figures['turns']} turns, {figures['memories']} memories, {figures['links']} links in "
-        f"{figures['seconds']:.0f} s; slowest call {figures['slowest_call']:.1f} s"
+        f"{figures['seconds']:.0f} s; {figures['calls']} calls of {figures['prompt_tokens']:,} "
+        f"prompt and {figures['output_tokens']:,} output tokens, the slowest in "
+        f"{figures['slowest_call']:.1f} s"
     )
     for failure in figures["failures"]:
         print(f"failed: {failure}")
@@ -212,7 +225,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=50, help="turns of the conversation")
     parser.add_argument("--model", default="smollm2-135m", help="the model's name at its server")
     parser.add_argument("--base-url", help="an OpenAI-compatible server (default: SmolLM2, here)")
-    parser.add_argument("--max-tokens", type=int, default=80, help="bound of a reply")
+    parser.add_argument("--max-tokens", type=int, default=60, help="bound of a reply")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
 

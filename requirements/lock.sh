@@ -17,14 +17,15 @@ compile() {
 printf 'theanine\nbert-score\nfastembed\nmauve-text\nsentence-transformers\ntorch\ntransformers\n' >build/apart.txt
 core=packages/theanine/pyproject.toml
 bench=packages/theanine-bench/pyproject.toml
-echo theanine >build/ours.txt # its two packages come from this checkout
+# Its two packages come from this checkout; llm and llama-cpp-python see pyproject.toml, small-model.
+printf 'theanine\nllm\nllama-cpp-python\n' >build/ours.txt
 compile --all-extras --group dev --excludes build/apart.txt --output-file requirements/dev.txt $core $bench
 # Held to the same versions, so that one environment can take both, one after the other.
 compile --group build --constraint requirements/dev.txt --output-file requirements/base.txt $core
 # What those extras add to dev.txt, less torch and its CUDA parts: see requirements/extras.sh.
 sed -n 's/^\([a-z].*==[^\\]*\).*/\1/p' requirements/dev.txt | grep -v '^huggingface-hub==' >build/held.txt
 sh requirements/extras.sh --torch >>build/held.txt
-compile --extra neural --extra fastembed --extra sentence-transformers --group tiny-models \
+compile --extra neural --extra fastembed --extra sentence-transformers --group tiny-models --group small-model \
     --excludes build/ours.txt --constraint build/held.txt --output-file build/extras.txt $core $bench
 awk 'NR == FNR { sub(/==.*/, ""); held[$1]; next }
     /^[a-z]/ { split($1, of, "=="); keep = !(of[1] in held) && of[1] !~ /^(cuda-|nvidia-|triton$)/ }

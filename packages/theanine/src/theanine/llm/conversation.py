@@ -11,6 +11,7 @@ from functools import partial
 import anyio
 
 from theanine.errors import ModelError, ModelUnavailable, UnusableReply
+from theanine.fences import REMEMBERED_HEADING
 from theanine.llm.base import (
     DEFAULT_REQUEST,
     Message,
@@ -45,7 +46,8 @@ class Conversation(JournalledCalls):
         """Send a conversation, somebody waiting for its next message, and yield the whole reply.
 
         With ``stream``, the text comes before it, piece by piece as it arrives. Calls without a
-        reply are repeated ``Limits.reply_retries`` times, but not once there is a first piece.
+        reply are repeated ``Limits.reply_retries`` times, but not once there is a first piece. A
+        reply that only repeats what was recalled is asked for again, as often, in other words.
 
         Args:
             step: the prompt that the messages were made with.
@@ -55,7 +57,8 @@ class Conversation(JournalledCalls):
         """
         listed = [Message(message.role, sanitize(message.text)) for message in messages]
         sessions = tuple(sorted({*source_sessions}))
-        request = self._request(step, listed, options, sessions, await self._epoch())
+        epoch = await self._epoch()
+        request = self._request(step, listed, options, sessions, epoch)
         error = ""
         for _ in range(1 + self._chat.limits.reply_retries):
             streamed = False
@@ -79,8 +82,9 @@ class Conversation(JournalledCalls):
                 error = str(invalid)
                 with anyio.CancelScope(shield=True):
                     await self._chat.store.reject_journal_entries(self._scope, [request.key], error)
-                if streamed or entry.error:
+                if streamed or (entry.error and entry.error != CUT_OFF):
                     break
+                request = self._request(step, _ask_again(listed), options, sessions, epoch)
             else:
                 self.usage += Usage(truncated=int(reply.finish == "length"))
                 if stream and reply.text and not streamed:
@@ -167,6 +171,16 @@ class Conversation(JournalledCalls):
     @property
     def _reply_limits(self) -> Limits:
         return replace(self._chat.limits, retries=self._chat.limits.reply_retries)
+
+
+def _ask_again(messages: Sequence[Message]) -> list[Message]:
+    """Return a conversation that asks for its newest message once more, by the user's words alone.
+
+    The unusable reply is not quoted: small models would repeat it.
+    """
+    words = messages[-1].text.partition(f"\n\n{REMEMBERED_HEADING}\n")[0]
+    again = Message("user", f"Answer this in your own words: {words}")
+    return [*messages, Message("assistant", "(nothing)"), again]
 
 
 def _parse(entry: JournalEntry, options: RequestOptions, streamed: bool) -> RawReply:
