@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 STATEMENT_LIMIT = 600
 """Maximum characters of a statement; the prompt asks for 60 words."""
-STATEMENT_TOKENS = 120
-"""Tokens that bound a statement, with its speakers and turns, on average."""
+WRITTEN_LIMIT = 480
+"""Characters to which a schema bounds a statement: 60 long words."""
+STATEMENT_TOKENS = 220
+"""Tokens of a statement of this length, with its speakers and turns, in indented JSON."""
 REPEATED = 0.75
 """A statement with this share of its content words in a recalled memory only repeats it."""
 
@@ -94,7 +96,7 @@ def _bounds(window: Sequence[Line]) -> ReplyBounds:
         50 + STATEMENT_TOKENS * most,
         {
             "statements": {"maxItems": most},
-            "statements[].text": {"minLength": 1, "maxLength": STATEMENT_LIMIT},
+            "statements[].text": {"minLength": 1, "maxLength": WRITTEN_LIMIT},
             "statements[].speakers": {"maxItems": len(names)},
             "statements[].speakers[]": one_of(names),
             **turn_numbers("statements[].turns", window, least=1),

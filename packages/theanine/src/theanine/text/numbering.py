@@ -31,7 +31,7 @@ WINDOW_TOKENS = 12_000
 """Maximum tokens of a window, by an upper estimate."""
 TOKENS_PER_NOTE = 40
 """Tokens of a window, by an upper estimate, that may give one note more."""
-MAX_SOURCE_TURNS = 8
+MAX_SOURCE_TURNS = 6
 """Maximum turns that a bounded reply names as the support of one note."""
 _LINE_TOKENS = 30
 """Tokens of a line besides its text: number, name, role, and a heading with the day."""

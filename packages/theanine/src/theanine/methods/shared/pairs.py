@@ -100,7 +100,7 @@ def format_pairs(pairs: Sequence[Pair]) -> str:
 def pairs_bounds(path: str, count: int) -> ReplyBounds:
     """Return the bounds of a reply with one item, of a few words, for each pair."""
     return ReplyBounds(
-        50 + 100 * count,
+        50 + 120 * count,
         {
             path: {"minItems": count, "maxItems": count},
             f"{path}[].pair": number_between(1, count),
