@@ -120,13 +120,13 @@ def normalize(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def guess_language(text: str) -> Language:
     """Return the language that a text seems to be in; English if in doubt."""
-    text = normalize(text)
+    plain = text = normalize(text)
     if not text.isascii():
         if _KANA.search(text):
             return "ja"
         if len(_HAN.findall(text)) * 4 > len(text):
             return "zh"
-    plain = text.translate(_ACCENTS)
+        plain = text.translate(_ACCENTS)
     votes = [_votes[word] for word in WORD.findall(plain) if word in _votes]
     if not text.isascii():
         votes += ["de" if mark in "äöüß" else "es" for mark in _UMLAUT_OR_ACCENT.findall(text)]
@@ -162,8 +162,13 @@ def split_words(text: str) -> list[tuple[str, str]]:
     language = guess_language(text)
     text = normalize(text)
     stop_words = STOP_WORDS[language]
-    if language == "en" and text.isascii():
-        return [(word, stem(word)) for word in WORD.findall(text) if word not in stop_words]
+    if language == "en" and not UNSPACED.search(text):
+        return [
+            (word, stem(word))
+            for word in WORD.findall(text)
+            if word not in stop_words
+            and (word.isascii() or word.translate(_ACCENTS) not in stop_words)
+        ]
     words: list[tuple[str, str]] = []
     for word in WORD.findall(text):
         if UNSPACED.search(word):

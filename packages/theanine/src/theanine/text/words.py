@@ -48,11 +48,11 @@ retrieval and of the segmenter were fitted on the two separately.
 def words(text: str) -> list[str]:
     """Return the lower-case words of a text; in scripts without spaces, its characters."""
     text = text.lower().replace("’", "'")
-    if text.isascii():
-        return [match[0] for match in _WORD.finditer(text)]
+    found: list[str] = _WORD.findall(text)
+    if text.isascii() or not _UNSPACED.search(text):
+        return found
     result: list[str] = []
-    for match in _WORD.finditer(text):
-        word = match[0]
+    for word in found:
         if _UNSPACED.search(word):
             result.extend(_UNSPACED.findall(word))
         else:
