@@ -18,15 +18,16 @@ from theanine.store.sql.remembering import (
     save_progress,
 )
 from theanine.store.sql.rows import (
+    SELECT_SCOPE_ID,
     SELECT_TURNS,
     chunks,
     dumps,
-    find_scope,
     insert_rows,
     local_time,
     offset_minutes,
     read_metadata,
     require_session,
+    scope_params,
     take_numbers,
     values_of,
 )
@@ -48,11 +49,7 @@ def commit_batch(
     seen: tuple[int, int] | None = None,
 ) -> list[Memory]:
     """Insert the batch and advance the method's progress; a second call returns nothing."""
-    row = db.execute(
-        sa.select(t.scope.c.id, t.scope.c.lease_holder)
-        .where(t.scope.c.id == find_scope(db, scope))
-        .with_for_update()
-    ).one_or_none()
+    row = db.execute(_LOCK_SCOPE, scope_params(scope)).one_or_none()
     if row is None:
         raise NotFound(f"session {session} no longer exists: its user was forgotten")
     session_row = require_session(db, row.id, session)
@@ -69,6 +66,8 @@ def commit_batch(
     return _insert_batch(db, session_row, method, batch, embedder)
 
 
+# Built once: an import commits hundreds of batches a second.
+_LOCK_SCOPE = SELECT_SCOPE_ID.add_columns(t.scope.c.lease_holder).with_for_update()
 _SELECT_LAST_TURN = sa.select(sa.func.max(t.turn.c.id)).where(
     t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.session == sa.bindparam("number")
 )
@@ -156,12 +155,20 @@ def _new_references(batch: MemoryBatch) -> Iterator[tuple[str, int, int]]:
             yield "a mark refers to", mark.by, len(batch.memories)
 
 
-def _select_stored(db: sa.Connection, scope_id: int, numbers: Iterable[int]) -> set[int]:
-    query = sa.select(t.memory.c.id).where(t.memory.c.scope == scope_id)
+_SELECT_STORED = sa.select(t.memory.c.id, t.memory.c.metadata).where(
+    t.memory.c.scope == sa.bindparam("scope_id"),
+    t.memory.c.id.in_(sa.bindparam("numbers", expanding=True)),
+)
+
+
+def _select_stored(
+    db: sa.Connection, scope_id: int, numbers: Iterable[int]
+) -> dict[int, str | None]:
+    """Return the metadata of the memories that are stored, by number."""
     return {
-        number
+        row.id: row.metadata
         for some in chunks(sorted(set(numbers)))
-        for number in db.execute(query.where(t.memory.c.id.in_(some))).scalars()
+        for row in db.execute(_SELECT_STORED, {"scope_id": scope_id, "numbers": some})
     }
 
 
@@ -233,7 +240,11 @@ def _insert_batch(
 
 _SELECT_METADATA = SELECT_TURNS.with_only_columns(
     t.turn.c.id, t.turn.c.metadata, t.session.c.metadata.label("session_metadata")
-).where(sa.or_(t.turn.c.metadata != "{}", t.session.c.metadata != "{}"))
+).where(
+    sa.or_(t.turn.c.metadata != "{}", t.session.c.metadata != "{}"),
+    t.turn.c.scope == sa.bindparam("scope_id"),
+    t.turn.c.id.in_(sa.bindparam("numbers", expanding=True)),
+)
 
 
 def _inherit_metadata(
@@ -248,18 +259,11 @@ def _inherit_metadata(
     of_turn = {
         row.id: read_metadata(row.session_metadata, row.metadata)
         for some in chunks(sorted(turns))
-        for row in db.execute(
-            _SELECT_METADATA.where(t.turn.c.scope == session.scope, t.turn.c.id.in_(some))
-        )
+        for row in db.execute(_SELECT_METADATA, {"scope_id": session.scope, "numbers": some})
     }
     of_memory = {
-        row.id: read_metadata(row.metadata)
-        for some in chunks(sorted(stored))
-        for row in db.execute(
-            sa.select(t.memory.c.id, t.memory.c.metadata).where(
-                t.memory.c.scope == session.scope, t.memory.c.id.in_(some)
-            )
-        )
+        number: read_metadata(metadata)
+        for number, metadata in _select_stored(db, session.scope, stored).items()
     }
     inherited: list[Metadata] = []
     for new in memories:

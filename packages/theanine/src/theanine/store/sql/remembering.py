@@ -100,11 +100,13 @@ def replace_default_method(db: sa.Connection, methods: Sequence[str], replacemen
 # progress
 
 
-_SELECT_PROGRESS = sa.select(t.remembering).where(
+_IS_PROGRESS = (
     t.remembering.c.scope == sa.bindparam("scope_id"),
     t.remembering.c.session == sa.bindparam("number"),
     t.remembering.c.method == sa.bindparam("name"),
 )
+_SELECT_PROGRESS = sa.select(t.remembering).where(*_IS_PROGRESS)
+_UPDATE_PROGRESS = t.remembering.update().where(*_IS_PROGRESS)
 
 
 def load_progress(
@@ -119,17 +121,11 @@ def save_progress(
     db: sa.Connection, scope_id: int, session: int, method: str, values: Mapping[str, Any]
 ) -> None:
     """Update the row in ``remembering``, or insert it."""
-    updated = db.execute(
-        t.remembering.update().where(*_is(scope_id, session, method)).values(values)
-    )
+    which = {"scope_id": scope_id, "number": session, "name": method}
+    updated = db.execute(_UPDATE_PROGRESS, {**which, **values})
     if not updated.rowcount:
         key = {"scope": scope_id, "session": session, "method": method}
         insert_rows(db, t.remembering, [{**key, **values}])
-
-
-def _is(scope_id: int, session: int, method: str) -> tuple[sa.ColumnElement[bool], ...]:
-    r = t.remembering.c
-    return (r.scope == scope_id, r.session == session, r.method == method)
 
 
 def mark_pending(db: sa.Connection, scope_id: int, session: int, method: str) -> None:

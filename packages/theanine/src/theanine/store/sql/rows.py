@@ -143,11 +143,17 @@ def take_numbers(db: sa.Connection, scope_id: int, counter: str, count: int) -> 
     return int(db.execute(_TAKE_NUMBERS[counter], params).scalar_one()) - count
 
 
+_SELECT_SESSION = (
+    sa.select(t.session, OWNER.c.time_zone)
+    .join(OWNER, OWNER.c.id == t.session.c.scope)
+    .where(t.session.c.scope == sa.bindparam("scope_id"), t.session.c.id == sa.bindparam("number"))
+)
+
+
 def require_session(db: sa.Connection, scope_id: int, session: int) -> sa.Row[Any]:
     """Return the session's row, with its user's ``time_zone``. Raises NotFound."""
-    query = sa.select(t.session, OWNER.c.time_zone).join(OWNER, OWNER.c.id == t.session.c.scope)
-    query = query.where(t.session.c.scope == scope_id, t.session.c.id == session)
-    row = db.execute(query).one_or_none()
+    params = {"scope_id": scope_id, "number": session}
+    row = db.execute(_SELECT_SESSION, params).one_or_none()
     if row is None:
         raise NotFound(f"no session {session} for this user; see the list of sessions")
     return row

@@ -25,9 +25,12 @@ from theanine.types import Scope
 Vectors = NDArray[np.float32]
 
 
+_SELECT_ACTIVE = sa.select(t.embedder).where(t.embedder.c.active)
+
+
 def load_active_embedder(db: sa.Connection) -> sa.Row[Any] | None:
     """Return the row of the active embedder; None before the first vector."""
-    return db.execute(sa.select(t.embedder).where(t.embedder.c.active)).one_or_none()
+    return db.execute(_SELECT_ACTIVE).one_or_none()
 
 
 def require_embedder(
