@@ -49,7 +49,14 @@ StoreOption = Annotated[
 ]
 UserOption = Annotated[
     str,
-    typer.Option("--user", "-u", envvar="THEANINE_USER", metavar="NAME", help="User of the store."),
+    typer.Option(
+        "--user",
+        "-u",
+        envvar="THEANINE_USER",
+        metavar="NAME",
+        autocompletion=_complete_users,
+        help="User of the store.",
+    ),
 ]
 NamedUser = Annotated[
     str,
