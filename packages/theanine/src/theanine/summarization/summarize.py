@@ -22,7 +22,7 @@ STATEMENT_LIMIT = 600
 """Maximum characters of a statement; the prompt asks for 60 words."""
 WRITTEN_LIMIT = 480
 """Characters to which a schema bounds a statement: 60 long words."""
-STATEMENT_TOKENS = 220
+WRITTEN_TOKENS = 220
 """Tokens of a statement of this length, with its speakers and turns, in indented JSON."""
 REPEATED = 0.75
 """A statement with this share of its content words in a recalled memory only repeats it."""
@@ -93,7 +93,7 @@ def _bounds(window: Sequence[Line]) -> ReplyBounds:
     most = most_notes(window)
     names = list(dict.fromkeys(format_speaker(line.turn.speaker) for line in window))
     return ReplyBounds(
-        50 + STATEMENT_TOKENS * most,
+        50 + WRITTEN_TOKENS * most,
         {
             "statements": {"maxItems": most},
             "statements[].text": {"minLength": 1, "maxLength": WRITTEN_LIMIT},
