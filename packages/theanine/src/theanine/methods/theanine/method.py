@@ -4,7 +4,7 @@ Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) an
 
 Differences from the paper; ``TheanineConfig.paper()`` sets its values for the first five:
 
-- One call relates a whole session.
+- One call relates a whole session, by the turns that support its memories and the older ones.
 - The query is the last six turns of the dialogue.
 - Retrieval adds words, neighbors, speakers and days to the cosine.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
