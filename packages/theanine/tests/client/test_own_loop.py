@@ -16,6 +16,7 @@ import pytest
 
 import theanine
 from theanine.errors import BadInput, RememberingFailed, SettingsError
+from theanine.methods.units.method import Utterances
 from theanine.testing import ScriptedServer, answer, status
 from theanine.types import Message
 
@@ -297,6 +298,27 @@ def test_no_method_recalls_instructions(path: str, method: str) -> None:
         )
         assert client.user("ana").pending() == []
         assert "Blue Door" not in ana.recall("Where is the Blue Door in Porto?").text
+
+
+class WithTools(Utterances):
+    """Remembers every turn of the user and of tools."""
+
+    name = "with-tools"
+    remembered_roles = frozenset({"user", "tool"})
+
+
+def test_a_method_decides_which_roles_it_remembers(path: str) -> None:
+    with theanine.open(path, method=WithTools()) as client:
+        ana = client.user("ana")
+        ana.add(
+            [
+                {"role": "user", "content": "When do we leave?"},
+                {"role": "tool", "tool_call_id": "c", "content": "The train leaves at 9."},
+                {"role": "assistant", "content": "At 9."},
+            ]
+        )
+        turns = {turn.id: turn.role for turn in ana.turns()}
+        assert [turns[memory.source_turns[0]] for memory in ana.memories()] == ["user", "tool"]
 
 
 def test_tools_do_not_change_the_question(client: theanine.Client) -> None:

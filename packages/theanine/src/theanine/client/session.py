@@ -256,9 +256,18 @@ class AsyncLiveSession:
             last = dialogue.turns[-1].at
             new = [replace(utterance, at=max(utterance.at, last)) for utterance in new]
         if self.id is None:
-            self.id = await store.start_session(self._scope, new[0].at, holder=process_holder())
+            result = await store.continue_thread(
+                self._scope,
+                None,
+                new,
+                method=self._engine.method.name,
+                epoch=epoch,
+                holder=process_holder(),
+            )
+            self.id, turns = result.session, list(result.turns)
             dialogue.follow(self.id, dialogue.epoch)
-        turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
+        else:
+            turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
         dialogue.extend(turns)
         known_count = len(utterances) - len(turns)
         return AddReport(session=self.id, turns=tuple(turns), known=known_count)

@@ -130,6 +130,7 @@ class Store(Protocol):
         arriving: bool = False,
         end: bool = False,
         epoch: int | None = None,
+        holder: str = "",
     ) -> Continued:
         """Append to a thread's open session, or to a new one, durably.
 
@@ -145,6 +146,7 @@ class Store(Protocol):
                 the session's last turn where another process was faster.
             end: end the session after the turns.
             epoch: as in :meth:`append_turns`.
+            holder: as in :meth:`start_session`, for a session of its own that stays open.
 
         Raises:
             BadInput: a turn is earlier than the one before it.

@@ -58,6 +58,7 @@ def continue_thread(
     arriving: bool = False,
     end: bool = False,
     epoch: int | None = None,
+    holder: str = "",
 ) -> Continued:
     """Append what is new to the thread's open session, or to a new one."""
     check_scope(scope)
@@ -85,7 +86,13 @@ def continue_thread(
         check_order(new, after, "")
         if session is None:
             session = insert_session(
-                db, scope_id, None, new[0].at, thread=thread, pause=pause if thread else None
+                db,
+                scope_id,
+                None,
+                new[0].at,
+                thread=thread,
+                pause=pause if thread else None,
+                holder=holder,
             )
     # The session of a thread has no metadata of its own: each message brings its.
     turns = insert_turns(db, scope_id, session, new, {}) if session else []
