@@ -154,3 +154,8 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     file.write_bytes(data[:4_096] + b"\xff" * (len(data) - 4_096))
     with pytest.raises(BadInput, match="a database that can't be read"):
         read_histories(file)
+
+
+def test_much_markup_takes_no_time(tmp_path: Path) -> None:
+    text = "<system-reminder>x</system-reminder>\n" * 2_000 + "Fix the parser."
+    assert said(only(save(tmp_path, FILES[0], lines(line("1", text))))) == [text]

@@ -31,8 +31,8 @@ _BOOKKEEPING = frozenset({
     "mode", "last-prompt", "progress", "pr-link", "permission-mode", *_TITLES,
 })  # fmt: skip
 _MARKUP = re.compile(
-    r"(?:\s*<(?P<tag>command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|system-reminder|task-notification)>"
-    r".*?</(?P=tag)>)+\s*",
+    r"<(?P<tag>command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|system-reminder|task-notification)>"
+    r".*?</(?P=tag)>",
     re.DOTALL,
 )
 _INTERRUPTED = "[Request interrupted by user"
@@ -82,7 +82,7 @@ def _add(intake: Intake, session: SessionBuilder, record: Object, role: Role, wh
     text, attachment = read_content(
         message.get("content"), f"{where}.message.content", intake.notes
     )
-    if text.startswith(_INTERRUPTED) or (role == "user" and _MARKUP.fullmatch(text)):
+    if text.startswith(_INTERRUPTED) or _is_markup(role, text):
         intake.notes["commands and their output left out"] += 1
         return
     if not text.strip() and not attachment:
@@ -101,6 +101,11 @@ def _add(intake: Intake, session: SessionBuilder, record: Object, role: Role, wh
         attachment=attachment,
     )
     session.append(turn, where)
+
+
+def _is_markup(role: Role, text: str) -> bool:
+    """Return whether a user's text is nothing but what the program wrote in the user's name."""
+    return role == "user" and text.lstrip().startswith("<") and not _MARKUP.sub("", text).strip()
 
 
 def _pick(folder: Folder) -> Sequence[str]:

@@ -51,7 +51,8 @@ def describe_folder(folder: Folder) -> str:
             f"it holds only other archives, such as {folder.names[0]}; unpack it and import those"
         )
     kinds = ", ".join(f"{count} × {suffix}" for suffix, count in suffixes.most_common(4))
+    hint = "; if it was exported as HTML, export it again as JSON" if ".html" in suffixes else ""
     return (
         f"no export that can be read: it holds {kinds}, such as {folder.names[0]}; name the files "
-        "one by one, or the format with --format"
+        f"one by one, or the format with --format{hint}"
     )

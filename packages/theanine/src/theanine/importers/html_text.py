@@ -17,6 +17,8 @@ _QUOTE_CLASSES = (
     "yahoo_quoted",
     "protonmail_quote",
 )
+_MAX_OPEN = 100
+"""Tags that aren't closed with ">", of which a page of any program has next to none."""
 _VOID = frozenset({
     "br", "hr", "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "wbr",
 })  # fmt: skip
@@ -24,6 +26,8 @@ _VOID = frozenset({
 
 def html_to_text(html: str, *, without_quotes: bool = False) -> str:
     """Return the text of HTML, a line a block; ``without_quotes`` leaves out a mail's quotes."""
+    if html.count("<") - html.count(">") > _MAX_OPEN:  # the parser would take hours
+        html = re.sub(r"<[^<>]*>", " ", html).replace("<", " ")
     parser = _TextParser(without_quotes)
     parser.feed(html)
     parser.close()

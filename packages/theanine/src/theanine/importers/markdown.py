@@ -38,14 +38,19 @@ _ASSISTANTS = (
     r"assistant|ai|response|answer|a|bot|model|chatgpt|gpt(?:[- ][\w.]+)?|claude|gemini|copilot|"
     r"perplexity|deepseek|grok|mistral|le chat|llama|qwen|kimi"
 )
+# Everything is bounded, as a line can be very long.
 _NAME = rf"(?:(?P<user>{_USERS})|(?P<assistant>{_ASSISTANTS}))(?: said)?"
-_STAMP = r"(?P<stamp>(?:\s*[-–—|,]?\s*[(\[_*]*\d{4}-\d\d-\d\d[^\n]{0,40}?[)\]_*]*)?)"
-_HEADING = re.compile(rf"#{{1,6}}\s+[^\w\n#]*{_NAME}\W*?{_STAMP}\W*", re.IGNORECASE)
+_STAMP = (
+    r"(?P<stamp>(?:\s{0,3}[-–—|,]?\s{0,3}[(\[_*]{0,3}\d{4}-\d\d-\d\d[^\n]{0,40}?[)\]_*]{0,3})?)"
+)
+_HEADING = re.compile(
+    rf"#{{1,6}}\s{{1,4}}[^\w\n#]{{0,8}}{_NAME}\W{{0,8}}?{_STAMP}\W{{0,8}}", re.IGNORECASE
+)
 _BOLD = re.compile(
-    rf"(?:[^\w\n*#>`|-]{{0,4}})\*\*\s*{_NAME}\s*(?::\s*\*\*|\*\*\s*:){_STAMP}\s*(?P<rest>.*)",
+    rf"[^\w\n*#>`|-]{{0,4}}\*\*\s?{_NAME}\s?(?::\s?\*\*|\*\*\s?:){_STAMP}\s?(?P<rest>.*)",
     re.IGNORECASE,
 )
-_BOLD_LINE = re.compile(rf"\*\*\s*{_NAME}\s*\*\*{_STAMP}\s*", re.IGNORECASE)
+_BOLD_LINE = re.compile(rf"\*\*\s?{_NAME}\s?\*\*{_STAMP}\s{{0,4}}", re.IGNORECASE)
 _RULE = re.compile(r"\s*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 
 

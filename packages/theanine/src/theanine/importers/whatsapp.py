@@ -64,7 +64,8 @@ _EDITS = (
     "Dit bericht is bewerkt",
 )  # fmt: skip
 _EDITED = re.compile(
-    rf"{_SPACE}*(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|<(?:{'|'.join(map(re.escape, _EDITS))})>)\Z"
+    rf"{_SPACE}{{0,3}}"
+    rf"(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|<(?:{'|'.join(map(re.escape, _EDITS))})>)\Z"
 )
 _KINDS = (
     ("a sticker", r"sticker|stk-"),
