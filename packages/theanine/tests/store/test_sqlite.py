@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
 import textwrap
@@ -74,6 +76,22 @@ async def test_locations_name_a_file(tmp_path: Path) -> None:
         await store.close()
         await store.close()
     assert path.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
+async def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
+    private, shared = tmp_path / "private.db", tmp_path / "shared.db"
+    shared.touch(mode=0o660)
+    shared.chmod(0o660)
+    for path, mode in ((private, 0o600), (shared, 0o660)):
+        store = SqliteStore(path)
+        await store.open()
+        try:
+            files = [file for file in store.files if file.exists()]
+            assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {mode}
+            assert len(files) >= 2
+        finally:
+            await store.close()
 
 
 @pytest.mark.parametrize("location", ["", ":memory:", "postgresql://h/d", "redis://h"])

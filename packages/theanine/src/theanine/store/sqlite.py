@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -69,6 +69,10 @@ class SqliteStore(SqlStore):
 
     def _connect(self) -> sa.Engine:
         self._check_path()
+        if not self.path.exists():
+            # For its owner alone, as its log will be. What can't be written, SQLite reports.
+            with suppress(OSError):
+                self.path.touch(mode=0o600)
         engine = sa.create_engine(
             "sqlite://",
             creator=self._open_file,
