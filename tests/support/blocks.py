@@ -9,6 +9,8 @@ In a file's own order, in one empty folder:
   characters. With ``console fails`` the command must fail. ``console needs=…`` marks what a test
   doesn't have, such as a key; it isn't run.
 - A block with ``file=NAME`` is written to that file first.
+
+A block in an HTML comment runs as well: what an example needs and its reader has.
 """
 
 from __future__ import annotations
