@@ -29,7 +29,8 @@ from theanine.cli.rendering import console, pluralize
 from theanine.embeddings.on_disk import option_for
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import TheanineError
-from theanine.llm.base import Closable, Message
+from theanine.llm.base import Closable, Message, RequestOptions
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.open import open_chat
 
 T = TypeVar("T")
@@ -164,7 +165,8 @@ def _check_model(name: str, base_url: str | None, ask: bool) -> list[Finding]:
     if not ask:
         return [Finding("model", f"{model.name}, not asked")]
     question = [Message("user", "Answer with the one word: ready")]
-    reply = asyncio.run(_close_after(model, model.complete(question, None)))
+    brief = RequestOptions(bounds=ReplyBounds(20))  # a small model may not stop at one word
+    reply = asyncio.run(_close_after(model, model.complete(question, None, brief)))
     return [Finding("model", f"{model.name} answers: {reply.text.strip()[:60] or '(nothing)'}")]
 
 
