@@ -58,6 +58,7 @@ def reopen(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., theanine.Clie
 
     yield open_again
     for client in opened:
+        assert client.check() == "", "nothing refers to what is gone"
         client.close()
 
 
@@ -375,6 +376,24 @@ def test_a_pinned_memory_is_in_every_recollection(
     assert "Galeb" not in ana.recall("Xyzzy?").text
 
 
+def test_another_process_sees_pins_and_corrections_at_once(
+    client: theanine.Client, tmp_path: Path
+) -> None:
+    log(client, *FACTS)
+    ana = client.user("ana")
+    with theanine.open(str(tmp_path / "m.db")) as other:
+        twin = other.user("ana")
+        assert "Galeb" not in twin.recall("Xyzzy?").text
+        boat = find(ana, "Galeb")
+        ana.pin(boat.id)
+        assert "Galeb" in twin.recall("Xyzzy?").text
+        new = ana.correct(boat.id, "Our boat is called Orca and it is red.")
+        assert "Orca" in twin.recall("Xyzzy?").text
+        assert "Galeb" not in twin.recall("Xyzzy?").text
+        ana.unpin(new.id)
+        assert "Orca" not in twin.recall("Xyzzy?").text
+
+
 @pytest.mark.parametrize("budget", [0, 10, 25, 40, 80])
 def test_pinned_memories_share_the_budget(client: theanine.Client, budget: int) -> None:
     log(client, *FACTS)
@@ -645,6 +664,8 @@ def test_dates_are_those_of_the_users_time_zone(
         assert memory.sessions()[0].started_at.tzinfo == ZoneInfo("Europe/Zagreb")
         assert memory.memories()[0].at.tzinfo == ZoneInfo("Europe/Zagreb")
     memory = reopen().user("ana")
+    heard = memory.session("thread").hear("It is late.", at=late)
+    assert (heard.at, heard.at.tzinfo) == (late, ZoneInfo("Europe/Zagreb"))
     with pytest.raises(SettingsError, match="unknown time zone 'Nowhere/Land'"):
         memory.set_time_zone("Nowhere/Land")
 

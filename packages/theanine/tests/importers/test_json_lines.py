@@ -52,6 +52,14 @@ def test_without_a_user_the_file_names_the_history(tmp_path: Path) -> None:
     assert read_histories(file, name="eva").histories[0].name == "eva"
 
 
+def test_metadata_is_read_and_other_kinds_of_values_are_faults() -> None:
+    metadata = {"channel": "web", "priority": 2, "paid": True, "score": 0.5, "topic": None}
+    [turn] = read_histories(StringIO(line(metadata=metadata))).histories[0].transcripts[0].turns
+    assert turn.metadata == metadata
+    with pytest.raises(BadInput, match=r"metadata\.tags.*found a list"):
+        read_histories(StringIO(line(metadata={"tags": ["a"]})))
+
+
 def test_offsets_are_kept_and_naive_times_need_a_zone() -> None:
     offset = read_histories(StringIO(line())).histories[0].transcripts[0].turns[0].at
     assert offset.utcoffset() == timedelta(hours=2)

@@ -13,6 +13,7 @@ user        user whose history it is; default: the file's name without its suffi
 session     name of the session; the lines of a session need not be adjacent
 key         id of the turn, unique in its session; default: its position there, from 1
 attachment  description of what the speaker shared, such as a picture
+metadata    own data about the turn: an object of strings, numbers, true, false and null
 =========== ===================================================================================
 
 Version 0.1 called ``attachment`` ``shared`` and the role ``assistant`` ``agent``; both are read.
@@ -55,7 +56,7 @@ from theanine.importers.base import Format, Intake, SessionBuilder, history
 from theanine.importers.dates import Calendar, iso_time
 from theanine.importers.schema import Filled, Item, Object, Text, check
 from theanine.importers.timestamps import SYNTHETIC
-from theanine.types import History, ImportedMemory, Transcript, Utterance
+from theanine.types import History, ImportedMemory, Scalar, Transcript, Utterance
 
 PAUSE = timedelta(minutes=30)
 _LEFT_OUT = "memories left out (--memories imports them)"
@@ -72,6 +73,7 @@ class _Turn(_Owned):
     role: Literal["user", "assistant", "agent"] = "user"
     session: Filled | None = None
     key: Filled | None = None
+    metadata: dict[str, Scalar] | None = None
     attachment: Text | None = Field(None, validation_alias=AliasChoices("attachment", "shared"))
 
 
@@ -152,6 +154,7 @@ def _add_turn(intake: Intake, person: _Person, item: _Turn, record: Object, wher
         role="user" if item.role == "user" else "assistant",
         key=item.key or session.next_key(),
         attachment=item.attachment or "",
+        metadata=item.metadata or {},
     )
     session.add(turn, where)
     if item.session is None:

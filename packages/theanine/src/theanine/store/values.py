@@ -73,6 +73,16 @@ class Listing:
     until: datetime | None = None
     where: Filter = NO_FILTER
 
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of ``search``, in lower case."""
+        return frozenset(self.search.casefold().split())
+
+    def matches(self, text: str) -> bool:
+        """Return whether a text has all words."""
+        folded = text.casefold()
+        return all(word in folded for word in self.words)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:

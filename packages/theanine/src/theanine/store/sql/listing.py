@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -24,15 +25,9 @@ def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str
     """Return a page of sessions; one has the words that its turns have together."""
     scope_id = find_scope(db, scope)
     session = t.session.c
-    turn = t.turn.c
-    turns = sa.select(turn.speaker, turn.text, turn.shared).where(turn.scope == scope_id)
-
-    def words(row: sa.Row[Any]) -> str:
-        rows = db.execute(turns.where(turn.session == row.id))
-        return " ".join(text for texts in rows for text in texts)
-
+    found = _find_sessions(db, scope_id, listing)
     query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
-    numbers = _select_page(db, query, session.id, session.started_at, listing, words)
+    numbers = _select_page(db, query, session.id, session.started_at, listing, found)
     by_number = {
         stored.id: stored
         for some in chunks(numbers)
@@ -55,10 +50,10 @@ def list_turns(
     if session is not None:
         query = query.where(turn.session == session)
 
-    def words(row: sa.Row[Any]) -> str:
-        return f"{row.speaker} {row.text} {row.shared}"
+    def has_words(row: sa.Row[Any]) -> bool:
+        return listing.matches(f"{row.speaker} {row.text} {row.shared}")
 
-    numbers = _select_page(db, query, turn.id, turn.at, listing, words)
+    numbers = _select_page(db, query, turn.id, turn.at, listing, has_words)
     by_number = {stored.id: stored for stored in load_turns(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
 
@@ -87,12 +82,27 @@ def list_memories(
         )
         query = query.where(memory.id.in_(pins) if pinned else memory.id.not_in(pins))
 
-    def words(row: sa.Row[Any]) -> str:
-        return " ".join([*json.loads(row.speakers), row.text])
+    def has_words(row: sa.Row[Any]) -> bool:
+        return listing.matches(" ".join([*json.loads(row.speakers), row.text]))
 
-    numbers = _select_page(db, query, memory.id, memory.at, listing, words)
+    numbers = _select_page(db, query, memory.id, memory.at, listing, has_words)
     by_number = {stored.id: stored for stored in load_memories(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
+
+
+def _find_sessions(
+    db: sa.Connection, scope_id: int, listing: Listing
+) -> Callable[[sa.Row[Any]], bool]:
+    """Return whether a session's turns together have the words."""
+    turn = t.turn.c
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    if wanted := listing.words:
+        query = sa.select(turn.session, turn.speaker, turn.text, turn.shared)
+        query = query.where(turn.scope == scope_id).execution_options(yield_per=_ROWS)
+        for row in db.execute(query):
+            text = f"{row.speaker} {row.text} {row.shared}".casefold()
+            found[row.session].update(word for word in wanted if word in text)
+    return lambda row: found[row.id] >= wanted
 
 
 def _select_page(
@@ -101,9 +111,9 @@ def _select_page(
     number: sa.Column[int],
     at: sa.Column[int],
     listing: Listing,
-    words: Callable[[sa.Row[Any]], str],
+    has_words: Callable[[sa.Row[Any]], bool],
 ) -> list[int]:
-    """Return the numbers of the rows on a page; ``words`` gives the text of a row."""
+    """Return the numbers of the rows on a page; ``has_words`` tells those with the words."""
     if listing.after is not None:
         after = listing.after
         query = query.where(number < after if listing.newest_first else number > after)
@@ -112,7 +122,6 @@ def _select_page(
     if listing.until is not None:
         query = query.where(at <= micros(listing.until))
     query = query.order_by(number.desc() if listing.newest_first else number)
-    wanted = listing.search.casefold().split()
 
     def matching(rows: Iterable[Any]) -> Iterator[int]:
         for row in rows:
@@ -120,8 +129,7 @@ def _select_page(
                 read_metadata(getattr(row, "session_metadata", None), row.metadata)
             ):
                 continue
-            text = words(row).casefold() if wanted else ""
-            if all(word in text for word in wanted):
+            if not listing.search or has_words(row):
                 yield row.id
 
     with db.execute(query.execution_options(yield_per=_ROWS)) as rows:

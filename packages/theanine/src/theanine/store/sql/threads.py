@@ -95,7 +95,8 @@ def continue_thread(
                 holder=holder,
             )
     # The session of a thread has no metadata of its own: each message brings its.
-    turns = insert_turns(db, scope_id, session, new, {}) if session else []
+    zone = db.execute(sa.select(t.scope.c.time_zone).where(t.scope.c.id == scope_id)).scalar()
+    turns = insert_turns(db, scope_id, session, new, {}, zone) if session else []
     if end and session:
         end_session(db, scope, session, None, method)
     return Continued(
