@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from random import Random
 from sys import maxsize
 from weakref import WeakValueDictionary
@@ -27,7 +27,7 @@ from theanine.client.options import (
 )
 from theanine.client.redaction import redaction
 from theanine.client.streaming import AsyncReplyStream
-from theanine.clock import load_zone, micros
+from theanine.clock import load_zone
 from theanine.embeddings.open import open_embedder, open_reranker
 from theanine.errors import NotFound, RememberingFailed, SettingsError, Stale, TheanineError
 from theanine.llm.base import ChatModel, Closable
@@ -36,6 +36,7 @@ from theanine.llm.open import open_chats
 from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
 from theanine.methods.registry import DEFAULT, open_method
 from theanine.methods.shared.pinned import reserve_pinned
+from theanine.remembering.expire import forget_expired
 from theanine.remembering.rebuild import Rebuilder
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
 from theanine.retrieval.bounds import bound_index
@@ -51,8 +52,6 @@ from theanine.types import SPOKEN, Recollection, Scope, Turn, Utterance
 _log = logging.getLogger(__name__)
 
 DEFAULT_OPTIONS = RecallOptions()
-EXPIRY_STEP = timedelta(hours=1)
-"""How much later than due `remember` forgets what has expired, at most."""
 MAX_LISTED_USERS = 10
 """Users that the message about an unknown one lists."""
 
@@ -312,20 +311,8 @@ class Engine:
         return self.background.start(scope, then or self.options.on_remembered)
 
     async def expire(self, scope: Scope | None, *, rounded: bool = False) -> list[ForgetReport]:
-        """Forget what is older than its retention; one report for each scope that had any.
-
-        ``rounded`` forgets once an hour at most, since each time the files are rewritten.
-        """
-        reports: list[ForgetReport] = []
-        for owner, retention in await self.store.retentions(scope):
-            before = self.clock() - retention
-            if rounded:
-                step = min(EXPIRY_STEP, retention / 24) // timedelta.resolution
-                before -= timedelta(microseconds=micros(before) % step)
-            if report := await self.store.expire(owner, before):
-                _log.info("%d turns and %d memories expired", report.turns, report.memories)
-                reports.append(report)
-        return reports
+        """Forget what is older than its retention; see :func:`forget_expired`."""
+        return await forget_expired(self.store, scope, self.clock(), rounded=rounded)
 
     async def warm_up(self, scope: Scope) -> None:
         """Load what a recall needs."""

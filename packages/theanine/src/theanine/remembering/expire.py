@@ -1,0 +1,38 @@
+"""Forgetting what is older than its retention."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from theanine.clock import micros
+from theanine.store.base import Store
+from theanine.store.values import ForgetReport
+from theanine.types import Scope
+
+_log = logging.getLogger(__name__)
+
+ROUNDING = timedelta(hours=1)
+"""How much later than due what has expired is forgotten where times are rounded, at most."""
+
+
+async def forget_expired(
+    store: Store, scope: Scope | None, now: datetime, *, rounded: bool = False
+) -> list[ForgetReport]:
+    """Forget what one scope or, with None, any keeps longer than its retention.
+
+    Each erasure rewrites the store's files; where times are ``rounded``, there is one in
+    ``ROUNDING`` at most, or in a 24th of a shorter retention.
+
+    Returns one report for each scope that had any.
+    """
+    reports: list[ForgetReport] = []
+    for owner, retention in await store.retentions(scope):
+        before = now - retention
+        if rounded:
+            step = min(ROUNDING, retention / 24) // timedelta.resolution
+            before -= timedelta(microseconds=micros(before) % step)
+        if report := await store.expire(owner, before):
+            _log.info("%d turns and %d memories expired", report.turns, report.memories)
+            reports.append(report)
+    return reports
