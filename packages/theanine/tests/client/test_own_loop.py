@@ -372,6 +372,18 @@ def test_what_ends_is_remembered_in_the_background(path: str) -> None:
         assert client.user("ana").pending() == []
 
 
+def test_what_a_pause_ends_is_remembered_in_the_background(path: str, clock: Clock) -> None:
+    reports: list[theanine.RememberReport] = []
+    with theanine.open(
+        path, clock=clock, remembering="background", on_remembered=reports.append
+    ) as client:
+        live = client.user("ana").session("thread-42")
+        live.hear("I'm vegan.")
+        clock.now += timedelta(hours=1)
+        live.hear("Hello again.")
+    assert [report.session for report in reports] == [1]
+
+
 def test_remembering_in_the_background_can_be_awaited(path: str) -> None:
     with theanine.open(path, remembering="later") as client:
         ana = client.user("ana")

@@ -234,6 +234,8 @@ class AsyncLiveSession:
             epoch=epoch,
         )
         self.id = result.session
+        if result.ended is not None and self._engine.options.remembering == "background":
+            self._engine.start_remembering(self._scope)
         dialogue = self._dialogue
         if result.previous == 0:  # a new session
             dialogue.follow(result.session, dialogue.epoch)
