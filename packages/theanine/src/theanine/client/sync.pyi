@@ -1,0 +1,683 @@
+"""The synchronous API. Written by tools/write_stub.py: `make docs` after any change."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self, overload
+
+from anyio.from_thread import BlockingPortal
+
+from theanine.client.background import Remembering
+from theanine.client.client import AsyncClient
+from theanine.client.options import Moment, RememberWhen
+from theanine.client.redaction import Redact
+from theanine.client.session import AddReport, Words
+from theanine.client.streaming import AsyncReplyStream
+from theanine.client.user import ImportReport
+from theanine.clock import Clock
+from theanine.embeddings.base import Embedder, Reranker
+from theanine.filters import Where
+from theanine.llm.base import ChatModel
+from theanine.llm.limits import Limits
+from theanine.llm.settings import ModelSettings
+from theanine.methods.base import Method, Reply, ReplyPrompt
+from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
+from theanine.remembering.remember import Progress, RememberReport
+from theanine.retrieval.ranking import RankingConfig
+from theanine.store.base import Store
+from theanine.store.values import CostLine, ForgetReport, Pending, UserSettings
+from theanine.types import (
+    History,
+    Link,
+    Mark,
+    Memory,
+    Message,
+    MessageFormat,
+    Metadata,
+    Recollection,
+    Scope,
+    Session,
+    Timeline,
+    Turn,
+    Utterance,
+)
+
+class _Sync:
+    """Base class: ``inner`` is the async object, ``portal`` its event loop."""
+
+    inner: Any
+
+    @property
+    def portal(self) -> BlockingPortal: ...
+
+class _Operations(_Sync):
+    def remember(
+        self, *, elsewhere: bool = False, progress: Progress | None = None
+    ) -> list[RememberReport]:
+        """Remember every session that has ended and is pending; one report each.
+
+        Sessions with a key that have paused are ended first, and those left open by a dead process.
+        With ``elsewhere``, so are those left
+        open on other machines, such as a container that is gone: use it only when none of them is
+        still talking. A session that fails stays pending; its report says why."""
+
+    def start_remembering(
+        self, then: Callable[[RememberReport], object] | None = None
+    ) -> Remembering:
+        """Remember in the background what :meth:`remember` would; await the result, or don't.
+
+        ``then`` is called after each session, in the client's event loop, with its report."""
+
+    def estimate(self, *, again: bool = False, instead: bool = False) -> RebuildEstimate:
+        """Estimate calls, tokens, cost and time of :meth:`rebuild`, without calling a model.
+
+        Raises NotFound for an unknown user."""
+
+    def rebuild(
+        self, *, again: bool = False, instead: bool = False, progress: Progress | None = None
+    ) -> RebuildReport:
+        """Remember the whole log by this client's method; resumable.
+
+        Args:
+            again: replace what the method has remembered before, such as with other settings.
+            instead: drop what other methods have remembered, once everything is remembered.
+            progress: called after each session.
+
+        Raises NotFound for an unknown user."""
+
+    def expire(self) -> list[ForgetReport]:
+        """Forget the turns and memories that are older than their retention; one report a user.
+
+        :meth:`remember` does so too, though up to an hour later."""
+
+    def pending(self) -> list[Pending]:
+        """Return the sessions that have ended and are not remembered yet."""
+
+    def costs(self) -> list[CostLine]:
+        """Return the model calls made so far: tokens, cost and time by session, step and model."""
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Yield everything as JSON-ready records, from which ``client.restore`` loses nothing."""
+
+class _Handle(_Sync):
+    def __init__(self, inner: Any, client: Client) -> None: ...
+    @property
+    def portal(self) -> BlockingPortal:
+        """The client's event loop. Raises StoreError once the client is closed."""
+
+class ReplyStream(Iterator[str]):
+    """The text of a reply, piece by piece: iterate with ``for``.
+
+    The reply begins with the first piece. If it is not read to its end, what was received is logged
+    and marked as broken off.
+    """
+
+    def __init__(self, inner: AsyncReplyStream, client: Client) -> None: ...
+    @property
+    def reply(self) -> Reply | None:
+        """The whole reply, with its recollection and tool calls, once it has ended.
+
+        None before, and for one that was broken off."""
+
+    def close(self) -> None:
+        """Break the reply off if it has not ended."""
+
+    def __next__(self) -> str: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+class LiveSession(_Handle):
+    """A session with a user; see :class:`AsyncLiveSession`."""
+
+    @property
+    def id(self) -> int | None:
+        """The session's id; None before the first turn and after its end."""
+
+    @property
+    def key(self) -> str | None:
+        """The application's key; None for a session of this object's own."""
+
+    def hear(
+        self,
+        words: Words,
+        *,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> Turn:
+        """Log what the user, or another ``speaker``, says. It is on disk when this returns.
+
+        A reply that is being streamed is broken off.
+        ``metadata`` is the application's own data about the turn."""
+
+    def say(
+        self,
+        words: Words,
+        *,
+        recalled: Recollection | None = None,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> Turn:
+        """Log what the assistant says, however its words were made.
+
+        ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
+        last turn: what only repeats it is not remembered again."""
+
+    def add(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
+
+    def turns(self) -> list[Turn]:
+        """Return the session's turns so far, by whatever process they were logged.
+
+        Empty before the first turn, after the end, and after a pause."""
+
+    def messages(
+        self, format: MessageFormat = "openai", *, last: int | None = None
+    ) -> list[Message]:
+        """Return the session's turns, or the ``last`` n of them, as messages for a chat model.
+
+        Args:
+            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``. A part
+                that a format doesn't know is put in words."""
+
+    def recall(
+        self,
+        *,
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> Recollection:
+        """Return what matters for the session so far; options as in ``user.recall``.
+
+        For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model."""
+
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[True],
+        at: datetime | None = None,
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+        system: str = ...,
+        persona: str = ...,
+        temperature: float | None = ...,
+        max_tokens: int | None = ...,
+        stop: str | Sequence[str] = ...,
+        tools: Sequence[Mapping[str, Any]] = ...,
+        prompt: ReplyPrompt | None = ...,
+    ) -> ReplyStream:
+        """Recall, let the model write the assistant's next turn, and log it.
+
+        If something is forgotten meanwhile, the reply is generated again.
+
+        Args:
+            stream: return the text as it arrives, to be read with ``async for``, instead of the
+                whole reply. It is logged when it ends; one that is not read to its end is logged as
+                far as it was received, and marked as broken off.
+            at: the time of the turn; None is the present.
+            options: those of ``user.recall``, and how the model is asked, if there is one:
+
+                - ``system``: instructions, at the beginning of the system message;
+                - ``persona``: who the assistant is and how it speaks;
+                - ``temperature``, ``max_tokens``, ``stop``: settings of the request;
+                - ``tools``: functions that the model may ask for, in the form of OpenAI's or
+                  Anthropic's API. ``Reply.tool_calls`` has the calls; they are logged as turns of
+                  the tool, and :meth:`add` takes the results;
+                - ``prompt``: ``chat``, or ``transcript`` for the dialogue in one message.
+
+        Raises:
+            ModelError: the model failed; the session goes on.
+            SettingsError: an option is out of range, or the method's prompt can't follow it.
+            Stale: something was forgotten during each of ``MAX_REPLIES`` attempts, or while the
+                reply was streamed; then it is not logged."""
+
+    @overload
+    def reply(
+        self,
+        *,
+        stream: Literal[False] = False,
+        at: datetime | None = None,
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+        system: str = ...,
+        persona: str = ...,
+        temperature: float | None = ...,
+        max_tokens: int | None = ...,
+        stop: str | Sequence[str] = ...,
+        tools: Sequence[Mapping[str, Any]] = ...,
+        prompt: ReplyPrompt | None = ...,
+    ) -> Reply:
+        """Recall, let the model write the assistant's next turn, and log it.
+
+        If something is forgotten meanwhile, the reply is generated again.
+
+        Args:
+            stream: return the text as it arrives, to be read with ``async for``, instead of the
+                whole reply. It is logged when it ends; one that is not read to its end is logged as
+                far as it was received, and marked as broken off.
+            at: the time of the turn; None is the present.
+            options: those of ``user.recall``, and how the model is asked, if there is one:
+
+                - ``system``: instructions, at the beginning of the system message;
+                - ``persona``: who the assistant is and how it speaks;
+                - ``temperature``, ``max_tokens``, ``stop``: settings of the request;
+                - ``tools``: functions that the model may ask for, in the form of OpenAI's or
+                  Anthropic's API. ``Reply.tool_calls`` has the calls; they are logged as turns of
+                  the tool, and :meth:`add` takes the results;
+                - ``prompt``: ``chat``, or ``transcript`` for the dialogue in one message.
+
+        Raises:
+            ModelError: the model failed; the session goes on.
+            SettingsError: an option is out of range, or the method's prompt can't follow it.
+            Stale: something was forgotten during each of ``MAX_REPLIES`` attempts, or while the
+                reply was streamed; then it is not logged."""
+
+    def end(
+        self, *, remember: bool | RememberWhen | None = None, at: datetime | None = None
+    ) -> list[RememberReport]:
+        """End the session, and remember it.
+
+        Args:
+            remember: ``now``, in the ``background`` or ``later``, by ``theanine remember`` or
+                ``client.remember()``; the default is the client's ``remembering``. True is now,
+                False is later.
+            at: when it ended; the default is its last turn's time.
+
+        Returns the reports of what was remembered now. Raises RememberingFailed if that fails; the
+        turns are safe in the log, and the next ``client.remember()`` tries again."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+class UserMemory(_Handle, _Operations):
+    """What is stored for one user (of one agent and tenant), and all that can be done with it.
+
+    Reading raises NotFound for a user who has no data yet; ``recall`` returns nothing instead.
+    """
+
+    @property
+    def scope(self) -> Scope:
+        """The user, agent and tenant."""
+
+    def session(self, key: str | None = None, *, speaker: str = "") -> LiveSession:
+        """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
+
+    def add(
+        self,
+        messages: str | Message | Sequence[Message | Utterance],
+        *,
+        session: str | None = None,
+        speaker: str = "",
+        at: datetime | None = None,
+        metadata: Metadata | None = None,
+    ) -> AddReport:
+        """Log what was said: the user's words, a message, or a list of messages.
+
+        Messages are those of OpenAI (chat completions and responses) and Anthropic, also with
+        several parts, images, calls of tools and their results: the log has them as they are,
+        memory sees them in words. Only what the user and the assistant say is remembered.
+
+        Args:
+            messages: in the order in which they were said.
+            session: the key of the session that they continue; without one, they are a session of
+                their own that ends at once, and is remembered when the options say so. A message
+                whose ``id`` is known under the key is left out, and so are messages at the start of
+                a list that are there already: applications may send the whole history again. A
+                single text or message without an ``id`` is always new.
+            speaker: the user's name in this conversation; a message's ``name`` goes before it.
+            at: when it was said; the default is now.
+            metadata: the application's own data about the messages.
+
+        Raises:
+            BadInput: a message can't be read, or is earlier than the session's last one.
+            RememberingFailed: the session was logged, but not remembered yet."""
+
+    def recall(
+        self,
+        dialogue: str | Sequence[Utterance],
+        *,
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> Recollection:
+        """Return what matters for a question or a dialogue; empty if nothing is relevant.
+
+        Args:
+            dialogue: a question by the user, or utterances, the latest last.
+            options: what may be returned:
+
+                - ``budget``: maximum tokens of the text, counted by the bundled tokenizer;
+                - ``limit``: maximum number of parts, the best ones;
+                - ``min_relevance``: least relevance, 0 to 1; the default is the method's;
+                - ``since``, ``until``: only what was said at or after, and at or before; a day,
+                  also as ``"2024-05-01"`` or ``"3 weeks ago"``, is read in the user's time zone
+                  or, if none is set, in UTC;
+                - ``as_of``: what was known then: nothing said later, and no change made later;
+                - ``where``: only turns and memories with such metadata, such as
+                  ``{"channel": "web"}``; see :mod:`theanine.filters`.
+
+        Raises:
+            BadInput: the question is empty.
+            ModelError: a model failed.
+            SettingsError: an option is out of range, or the method has no relevance to compare."""
+
+    def reply(
+        self,
+        dialogue: str | Sequence[Utterance],
+        *,
+        speaker: str = "",
+        budget: int | None = ...,
+        limit: int | None = ...,
+        min_relevance: float | None = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        as_of: Moment | None = ...,
+        where: Where | None = ...,
+        system: str = ...,
+        persona: str = ...,
+        temperature: float | None = ...,
+        max_tokens: int | None = ...,
+        stop: str | Sequence[str] = ...,
+        tools: Sequence[Mapping[str, Any]] = ...,
+        prompt: ReplyPrompt | None = ...,
+    ) -> Reply:
+        """Recall and return the next turn of the assistant, called ``speaker``. Logs nothing.
+
+        Takes the options of :meth:`AsyncLiveSession.reply`, and raises as it does. With
+        ``prompt="transcript"``, the reply may be in the place of anyone in the dialogue."""
+
+    def log(self, history: History) -> ImportReport:
+        """Log a history's sessions, each completely or not at all, for :meth:`remember`.
+
+        Sessions are committed in groups; an error leaves out its group and what follows.
+
+        Sessions and turns whose keys are in the log are left alone."""
+
+    def sessions(
+        self,
+        *,
+        limit: int | None = ...,
+        after: int | None = ...,
+        newest_first: bool = ...,
+        search: str = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> list[Session]:
+        """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
+
+        ``search`` finds sessions whose turns have all the words."""
+
+    def turns(
+        self,
+        *,
+        session: int | None = None,
+        ids: Sequence[int] | None = None,
+        limit: int | None = ...,
+        after: int | None = ...,
+        newest_first: bool = ...,
+        search: str = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> list[Turn]:
+        """Return turns: all, one session's, or those of ``ids``."""
+
+    def memories(
+        self,
+        *,
+        pinned: bool | None = None,
+        limit: int | None = ...,
+        after: int | None = ...,
+        newest_first: bool = ...,
+        search: str = ...,
+        since: Moment | None = ...,
+        until: Moment | None = ...,
+        where: Where | None = ...,
+    ) -> list[Memory]:
+        """Return memories: all, or only those that are ``pinned``, or not."""
+
+    def marks(self) -> list[Mark]:
+        """Return the marks of memories that are not in effect, in the order of their ids."""
+
+    def links(self) -> list[Link]:
+        """Return the links between memories."""
+
+    def timelines(self, memory: int | None = None) -> list[Timeline]:
+        """Return the longest timeline to each memory that has no newer link.
+
+        With ``memory``, only timelines of the memories linked with that one, directly or not.
+        Raises NotFound for an unknown memory as well."""
+
+    def warm_up(self) -> None:
+        """Load what a recall needs and, for a large scope, build or load its approximate index.
+
+        Without it, the first recall loads, and recalls are exact until the index is ready."""
+
+    def get(self, memory: int) -> Memory:
+        """Return the memory with this id. Raises NotFound."""
+
+    def history(self, memory: int) -> list[Memory]:
+        """Return what the memory was before and what it became, with itself, oldest first.
+
+        These are the memories that changes and corrections join with it, directly or not. Raises
+        NotFound."""
+
+    def correct(self, memory: int, text: str) -> Memory:
+        """Replace what a memory says, and return the new one. Nothing is lost of the old one.
+
+        The correction is logged as a turn of the user, in a session of its own. The old memory
+        stays, marked as corrected and linked as changed: recall returns the new one, and where it
+        quotes the old words, with a note that they were corrected.
+
+        Raises NotFound, and BadInput for an empty text or a memory that was corrected before."""
+
+    def pin(self, memory: int) -> bool:
+        """Have a memory in every recollection, as far as its budget goes; False if it was pinned.
+
+        Bounds and filters of a recall hold for it too. Raises NotFound, and BadInput for a memory
+        that was corrected."""
+
+    def unpin(self, memory: int) -> bool:
+        """Take the pin off a memory; False if it was not pinned. Raises NotFound."""
+
+    def settings(self) -> UserSettings:
+        """Return what is set for this user."""
+
+    def set_time_zone(self, name: str | None) -> None:
+        """Set the user's time zone by its IANA name, such as ``Europe/Zagreb``; None unsets it.
+
+        Dates in recollections, days in options such as ``since``, and words like "yesterday" in
+        questions are then read in it. Raises SettingsError for an unknown name."""
+
+    def set_retention(self, retention: timedelta | None) -> None:
+        """Set how long this user's turns and memories are kept; None leaves it to the store.
+
+        What is older is forgotten by the next ``remember`` or ``expire``. Raises SettingsError for
+        less than a minute."""
+
+    def forget(
+        self,
+        *,
+        session: int | None = None,
+        memory: int | None = None,
+        turn: int | None = None,
+        keep_turns: bool = False,
+    ) -> ForgetReport:
+        """Erase the user, or one session, turn or memory, from every file of the store.
+
+        All that was made from it goes as well. A memory goes with the turns that support it and no
+        other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+
+        Raises NotFound."""
+
+class Client(_Operations):
+    """A client of one store, with one memory method. Made by :func:`theanine.open`."""
+
+    def __init__(self, inner: AsyncClient) -> None: ...
+    @property
+    def portal(self) -> BlockingPortal:
+        """The event loop. Raises StoreError once the client is closed."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client has not been closed."""
+
+    @property
+    def location(self) -> str:
+        """The location of the store."""
+
+    @property
+    def method_name(self) -> str:
+        """The method's id."""
+
+    @property
+    def model_name(self) -> str:
+        """The model, or `local`."""
+
+    @property
+    def memory_model_name(self) -> str:
+        """The model that remembers, or `local`."""
+
+    @property
+    def embedder_name(self) -> str:
+        """The embedder."""
+
+    @property
+    def reranker_name(self) -> str:
+        """Empty for none."""
+
+    def user(
+        self,
+        user: str,
+        *,
+        agent: str = "default",
+        tenant: str = "default",
+        shared: Sequence[str] = (),
+    ) -> UserMemory:
+        """Return the handle of one user.
+
+        Args:
+            user: the person.
+            agent: the agent that talks with the person; agents share nothing by themselves.
+            tenant: the customer whose data is isolated from all others'.
+            shared: agents whose memory of this user is recalled from, too. Each part of a
+                recollection then names its ``scope``. Nothing is written there, nor listed.
+
+        Raises BadInput for a name that can't be stored."""
+
+    def retention(self) -> timedelta | None:
+        """Return how long turns are kept for users without a setting of their own."""
+
+    def set_retention(self, retention: timedelta | None) -> None:
+        """Set how long turns and memories are kept, for users without a setting of their own.
+
+        What is older is forgotten by the next ``remember`` or ``expire``. None keeps everything.
+        Raises SettingsError for less than a minute."""
+
+    def users(self) -> list[Scope]:
+        """Return all scopes that hold data."""
+
+    def check(self) -> str:
+        """Return what is damaged in the store, in the database's words; empty when sound."""
+
+    def restore(self, records: Sequence[Mapping[str, Any]]) -> int:
+        """Store exported records and return how many were new; the others are left alone."""
+
+    def stored_embedder(self) -> str:
+        """Return the name of the embedder whose vectors are stored; empty before the first."""
+
+    def reembed(self, progress: Callable[[int], None] | None = None) -> int:
+        """Replace all vectors by this client's embedder's and return how many were made.
+
+        Resumable. ``progress`` is called with how many are left."""
+
+    def close(self) -> None:
+        """Close the store and the event loop. A second call does nothing."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+def open(
+    location: str | Store = ...,
+    *,
+    method: str | Method | None = ...,
+    model: str | ChatModel = ...,
+    embedder: str | Embedder = ...,
+    reranker: str | Reranker | None = ...,
+    base_url: str | None = ...,
+    model_settings: ModelSettings | Mapping[str, Any] | None = ...,
+    memory_model: str | ChatModel | None = ...,
+    memory_base_url: str | None = ...,
+    memory_settings: ModelSettings | Mapping[str, Any] | None = ...,
+    limits: Limits | None = ...,
+    config: object = ...,
+    ranking: RankingConfig | None = ...,
+    reranked: int = ...,
+    seed: int = ...,
+    clock: Clock = ...,
+    pause: timedelta | None = ...,
+    remembering: RememberWhen = ...,
+    on_remembered: Callable[[RememberReport], object] | None = ...,
+    redact: Redact | str | Sequence[str] | None = ...,
+) -> Client:
+    """Open a store and return its client; use it as a context manager or ``close()`` it.
+
+    Args:
+        location: a file, created if missing.
+        method: the memory method, one of ``theanine.methods.registry.names()``. None is the
+            store's default: the first that remembered there, or the one that a rebuild made the
+            default; ``theanine`` for a new store.
+        model: a chat model such as ``openai:gpt-4o-mini``; ``local`` needs none.
+        embedder: an embedder such as ``openai:text-embedding-3-small``; ``local`` is bundled.
+        reranker: a cross-encoder such as ``cross-encoder:PATH``, which reorders the best memories
+            by reading each with the question; None for no reranking.
+        base_url: the URL of an OpenAI-compatible server for the model.
+        model_settings: how the model writes, a :class:`ModelSettings` or a mapping such as
+            ``{"temperature": 0.7, "max_tokens": 400}``.
+        memory_model: the chat model that remembers sessions, where ``model`` should only recall
+            and reply; None is ``model``.
+        memory_base_url: the URL of its server; None is ``base_url``.
+        memory_settings: how it writes; None is ``model_settings`` if it is the same model at the
+            same server, or else the defaults.
+        limits: retries, time-outs and budgets of the model.
+        config: the method's settings: its config object, such as ``TheanineConfig``, or a mapping.
+        ranking: weights of the kinds of evidence in ``hybrid`` retrieval.
+        reranked: how many of the best memories the reranker reads.
+        seed: seed of the method's random choices; the same seed gives the same recollection.
+        clock: returns the present time.
+        pause: a session with a key is over when nothing was said for so long; None for never.
+        remembering: when a session that ends is remembered: ``now``, before the call that ends it
+            returns; in the ``background`` of this client; or ``later``, by ``theanine remember`` or
+            ``client.remember()``.
+        redact: replaces secrets and personal data in what is said and imported, before any of it is
+            stored or sent to a model: a function of a text, or names of kinds: ``secrets``,
+            ``emails``, ``ibans``, ``cards`` and ``phones`` (these need the extra ``redact``).
+        on_remembered: called with the report of each session that was remembered in the background.
+
+    Raises SettingsError for an unknown name and MissingExtra for an extra that isn't installed;
+    when the store is opened, NotAStore for a file that isn't a store."""
