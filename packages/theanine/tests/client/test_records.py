@@ -230,6 +230,19 @@ def test_lists_refuse_options_without_a_meaning(
         client.user("ana").memories(**wrong)
 
 
+def test_sessions_are_found_by_the_metadata_of_their_turns(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    for fact, metadata in zip(FACTS, ({"channel": "web"}, {"channel": "app"}, {}, {}), strict=True):
+        message = {"role": "user", "content": fact}
+        ana.add([message], session="a" if metadata else "b", metadata=metadata)
+    by_key = {session.id: session for session in ana.sessions()}
+    assert len(by_key) == 2
+    assert [session.id for session in ana.sessions(where={"channel": "app"})] == [1]
+    assert [session.id for session in ana.sessions(where={"channel": None})] == [1, 2]
+    assert [session.id for session in ana.sessions(search="nurse boat")] == [2]
+    assert ana.sessions(search="nurse boat", where={"channel": "web"}) == []
+
+
 # corrections
 
 

@@ -50,7 +50,8 @@ class RecordOperations:
     async def sessions(self, **options: Unpack[ListArguments]) -> list[Session]:
         """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
 
-        ``search`` finds sessions whose turns have all the words.
+        ``search`` finds sessions whose turns together have all the words, ``where`` those that
+        match themselves or by one of their turns.
         """
         listing = await self._engine.listing(self.scope, options)
         found = await self._engine.store.list_sessions(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
 from theanine.clock import micros
+from theanine.filters import NO_FILTER
 from theanine.store.sql import schema as t
 from theanine.store.sql.memories import load_memories
 from theanine.store.sql.rows import Columns, chunks, find_scope, numbered, read_metadata
@@ -25,9 +27,11 @@ def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str
     """Return a page of sessions; one has the words that its turns have together."""
     scope_id = find_scope(db, scope)
     session = t.session.c
-    found = _find_sessions(db, scope_id, listing)
+    found = _find_sessions(db, scope_id, listing) if listing.search or listing.where else None
     query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
-    numbers = _select_page(db, query, session.id, session.started_at, listing, found)
+    numbers = _select_page(
+        db, query, session.id, session.started_at, replace(listing, where=NO_FILTER), found
+    )
     by_number = {
         stored.id: stored
         for some in chunks(numbers)
@@ -53,7 +57,9 @@ def list_turns(
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(f"{row.speaker} {row.text} {row.shared}")
 
-    numbers = _select_page(db, query, turn.id, turn.at, listing, has_words)
+    numbers = _select_page(
+        db, query, turn.id, turn.at, listing, has_words if listing.search else None
+    )
     by_number = {stored.id: stored for stored in load_turns(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
 
@@ -85,7 +91,9 @@ def list_memories(
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(" ".join([*json.loads(row.speakers), row.text]))
 
-    numbers = _select_page(db, query, memory.id, memory.at, listing, has_words)
+    numbers = _select_page(
+        db, query, memory.id, memory.at, listing, has_words if listing.search else None
+    )
     by_number = {stored.id: stored for stored in load_memories(db, scope, ids=numbers)}
     return [by_number[number] for number in numbers]
 
@@ -93,16 +101,30 @@ def list_memories(
 def _find_sessions(
     db: sa.Connection, scope_id: int, listing: Listing
 ) -> Callable[[sa.Row[Any]], bool]:
-    """Return whether a session's turns together have the words."""
-    turn = t.turn.c
+    """Return whether a session has the words, in all of its turns, and metadata that matches.
+
+    That is its own or, since most applications give it to turns, that of any of its turns.
+    """
+    turn, wanted, where = t.turn.c, listing.words, listing.where
     found: defaultdict[int, set[str]] = defaultdict(set)
-    if wanted := listing.words:
-        query = sa.select(turn.session, turn.speaker, turn.text, turn.shared)
-        query = query.where(turn.scope == scope_id).execution_options(yield_per=_ROWS)
-        for row in db.execute(query):
-            text = f"{row.speaker} {row.text} {row.shared}".casefold()
-            found[row.session].update(word for word in wanted if word in text)
-    return lambda row: found[row.id] >= wanted
+    matching: set[int] = set()
+    query = sa.select(turn.session, turn.speaker, turn.text, turn.shared, turn.metadata)
+    query = query.where(turn.scope == scope_id).execution_options(yield_per=_ROWS)
+    own = {
+        row.id: row.metadata
+        for row in db.execute(
+            sa.select(t.session.c.id, t.session.c.metadata).where(t.session.c.scope == scope_id)
+        )
+    }
+    for row in db.execute(query):
+        text = f"{row.speaker} {row.text} {row.shared}".casefold()
+        found[row.session].update(word for word in wanted if word in text)
+        if where.matches(read_metadata(own.get(row.session), row.metadata)):
+            matching.add(row.session)
+    return lambda row: (
+        found[row.id] >= wanted
+        and (row.id in matching or where.matches(read_metadata(row.metadata)))
+    )
 
 
 def _select_page(
@@ -111,9 +133,9 @@ def _select_page(
     number: sa.Column[int],
     at: sa.Column[int],
     listing: Listing,
-    has_words: Callable[[sa.Row[Any]], bool],
+    is_wanted: Callable[[sa.Row[Any]], bool] | None,
 ) -> list[int]:
-    """Return the numbers of the rows on a page; ``has_words`` tells those with the words."""
+    """Return the numbers of the rows on a page; ``is_wanted`` decides on each, None on none."""
     if listing.after is not None:
         after = listing.after
         query = query.where(number < after if listing.newest_first else number > after)
@@ -129,7 +151,7 @@ def _select_page(
                 read_metadata(getattr(row, "session_metadata", None), row.metadata)
             ):
                 continue
-            if not listing.search or has_words(row):
+            if is_wanted is None or is_wanted(row):
                 yield row.id
 
     with db.execute(query.execution_options(yield_per=_ROWS)) as rows:
