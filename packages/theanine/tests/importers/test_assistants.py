@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.chat_exports import save_zip
 from support.history_samples import Json, save
 from theanine.errors import BadInput
 from theanine.importers import read_histories
@@ -64,6 +65,18 @@ def test_claude_reads_the_last_branch_its_pasted_texts_and_files(tmp_path: Path)
         "tool calls and results left out": 2,
         "empty messages left out": 1,
     }
+
+
+def test_the_archive_of_claude_names_the_user(tmp_path: Path) -> None:
+    talk = {
+        "uuid": "c",
+        "created_at": "2025-03-01T10:00:00Z",
+        "chat_messages": [claude("u", "human", None, text="Hi.")],
+    }
+    files = {"users.json": [{"full_name": "Ana H"}], "conversations.json": [talk]}
+    export = save_zip(tmp_path / "data.zip", files)
+    assert (only(export).name, said(only(export))) == ("Ana H", [("Ana H", "Hi.")])
+    assert said(only(export, speaker="Ana")) == [("Ana", "Hi.")]
 
 
 def test_an_export_without_words_is_an_error(tmp_path: Path) -> None:

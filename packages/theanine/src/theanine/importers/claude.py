@@ -5,7 +5,8 @@
 "extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. Each conversation
 becomes a session, all in one history. A message's words are its ``content``'s, or ``text`` where
 that has none; a pasted text, an attachment without a name, is part of them. Of messages that were
-asked again, the branch that ends at the last message is read.
+asked again, the branch that ends at the last message is read. The archive's ``users.json`` names
+the user.
 
 Sources: basicmachines-co/basic-memory
 ``src/basic_memory/importers/claude_conversations_importer.py``, Sinity/polylogue
@@ -20,7 +21,16 @@ from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder
 from theanine.importers.content import read_content
 from theanine.importers.dates import iso_time
-from theanine.importers.schema import Filled, Item, Text, check, objects_in, require_storable
+from theanine.importers.json_stream import ITEMS, select
+from theanine.importers.schema import (
+    Filled,
+    Item,
+    Text,
+    as_object,
+    check,
+    objects_in,
+    require_storable,
+)
 from theanine.types import History, Role, Utterance
 
 _ROLES: dict[str, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
@@ -46,7 +56,8 @@ class _Conversation(Item):
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    name = intake.user_name()
+    owner = _owner(intake)
+    name = intake.user_name(owner)
     for where, record in intake.records():
         with intake.catching():
             conversation = check(_Conversation, record, where)
@@ -59,12 +70,25 @@ def _read(intake: Intake) -> Iterator[History]:
             for _, at_message, message in items:
                 if message.uuid in branch:
                     with intake.catching():
-                        _add(intake, session, message, conversation, at_message)
+                        _add(intake, session, message, conversation, owner, at_message)
             if session:
                 yield intake.part(name, session.build())
             else:
                 intake.notes["conversations without text"] += 1
     yield intake.part(name)
+
+
+def _owner(intake: Intake) -> str:
+    """Return the name of the user: the caller's, else the one in the archive's ``users.json``."""
+    if intake.options.speaker or intake.folder is None:
+        return intake.options.speaker or ""
+    for name in intake.folder.select("users.json"):
+        with intake.folder.open(name) as source:
+            for (index,), user in select(source.stream(), name, ITEMS):
+                full_name = as_object(user, f"{name}, [{index}]").get("full_name")
+                if isinstance(full_name, str) and full_name.strip():
+                    return require_storable(full_name.strip(), name)
+    return ""
 
 
 def _branch(messages: Sequence[_Message], conversation: _Conversation) -> set[str]:
@@ -85,6 +109,7 @@ def _add(
     session: SessionBuilder,
     message: _Message,
     conversation: _Conversation,
+    owner: str,
     where: str,
 ) -> None:
     role = _ROLES.get(message.sender)
@@ -107,7 +132,7 @@ def _add(
     at = iso_time(message.created_at or conversation.created_at, where, intake.options.local)
     turn = Utterance(
         text=text,
-        speaker=intake.speaker_of(role),
+        speaker=owner if owner and role == "user" else intake.speaker_of(role),
         at=at,
         role=role,
         key=message.uuid,

@@ -14,13 +14,12 @@ peterhanania/Discord-Package, Edouard127/discord-package-parser. Never seen real
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake
-from theanine.importers.chats import ChatMessage, chat_sessions
+from theanine.importers.chats import ChatMessage, ChatSessions, chat_sessions
 from theanine.importers.dates import iso_time
-from theanine.importers.json_stream import Place, select
+from theanine.importers.json_stream import select
 from theanine.importers.schema import (
     Object,
     as_object,
@@ -49,18 +48,22 @@ def _read(intake: Intake) -> Iterator[History]:
         yield from chat_sessions(intake, name, title, messages, either_order=True)
         yield intake.part(name)
         return
-    values = select(
-        intake.source.stream(), intake.name, ("guild",), ("channel",), ("messages", "*")
-    )
-    about: dict[str, Any] = {}
-    for place, value in values:
+    about: dict[str, object] = {}
+    sessions: ChatSessions | None = None
+    patterns = (("guild",), ("channel",), ("messages", "*"))
+    for place, value in select(intake.source.stream(), intake.name, *patterns):
         if place[0] != "messages":
             about[str(place[0])] = value
             continue
-        messages = _messages(intake, (place, value), values)
-        title = _title(about.get("channel"), about.get("guild"))
-        title = require_storable(title, intake.name)
-        yield from chat_sessions(intake, intake.user_name(), title, messages)
+        if sessions is None:  # the server and the channel come before the messages
+            title = require_storable(_title(about.get("channel"), about.get("guild")), intake.name)
+            sessions = ChatSessions(intake, intake.user_name(), title)
+        where = f"{intake.name}, {'.'.join(map(str, place))}"
+        with intake.catching():
+            for message in _message(intake, as_object(value, where), where):
+                yield from sessions.add(message)
+    if sessions is not None:
+        yield from sessions.end()
     yield intake.part(intake.user_name())
 
 
@@ -70,19 +73,6 @@ def _title(channel: object, guild: object) -> str:
     server = guild.get("name")
     is_server = isinstance(server, str) and server.strip() and server != "Direct Messages"
     return f"{server} #{name}" if is_server else name
-
-
-def _messages(
-    intake: Intake, first: tuple[Place, object], rest: Iterator[tuple[Place, object]]
-) -> Iterator[ChatMessage]:
-    item: tuple[Place, object] | None = first
-    while item is not None:
-        place, value = item
-        where = f"{intake.name}, {'.'.join(map(str, place))}"
-        if place[0] == "messages":
-            with intake.catching():
-                yield from _message(intake, as_object(value, where), where)
-        item = next(rest, None)
 
 
 def _message(intake: Intake, message: Object, where: str) -> Iterator[ChatMessage]:

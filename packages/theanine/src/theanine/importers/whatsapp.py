@@ -92,7 +92,15 @@ _TITLE = re.compile(
 
 @dataclass(slots=True)
 class _Order:
-    """What the dates of a file say about the order of their numbers."""
+    """What the dates of a file say about the order of their numbers.
+
+    Attributes:
+        first, second: the greatest first and second number.
+        back: how often a date is before the previous one, with the day first and the month first.
+        previous: the previous date in either order.
+        us: whether all dates are written as in the United States, such as 5/8/24, 1:56 PM.
+        speakers: the speakers of the file.
+    """
 
     first: int = 0
     second: int = 0
