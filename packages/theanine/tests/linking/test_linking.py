@@ -32,7 +32,7 @@ def test_a_rare_shared_word_outweighs_common_ones() -> None:
     common = [f"I had a really good time with my friends on day {n}." for n in range(12)]
     ranking = _ranking("The harpsichord needs new strings.", *common)
     text = "I had a good time with my friends at the harpsichord."
-    positions, scores = ranking.associations(text, EMBEDDER.vectors([text])[0], ("Ana",))
+    [(positions, scores)] = ranking.associations([text], EMBEDDER.vectors([text]), [("Ana",)])
     assert positions[scores.argmax()] == 0
 
 

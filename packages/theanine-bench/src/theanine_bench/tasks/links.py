@@ -284,8 +284,8 @@ class LinkTarget(ClientTarget):
             return None
         new = turns[position[newer]]
         text = new.full_text
-        vector = StaticEmbedder().vectors([text])[0]
-        positions, scores = ranking.associations(text, vector, (new.speaker,))
+        vectors = StaticEmbedder().vectors([text])
+        [(positions, scores)] = ranking.associations([text], vectors, [(new.speaker,)])
         earlier = np.array([turn.session < new.session for turn in turns])[positions]
         order = np.argsort(-np.where(earlier, scores, -np.inf), kind="stable")
         best: list[int] = positions[order[: min(int(earlier.sum()), 3 * max(KEPT))]].tolist()

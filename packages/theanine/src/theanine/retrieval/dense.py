@@ -25,7 +25,9 @@ class DenseScorer:
     def __init__(self) -> None:
         self.vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
         self._sum: NDArray[np.float64] | None = None
-        self._norms: NDArray[np.float32] | None = None  # of all centered rows, until rows are added
+        # Of all rows, until rows are added: their mean, and the norms of the centered rows.
+        self._mean: NDArray[np.float32] | None = None
+        self._norms: NDArray[np.float32] | None = None
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Add rows of unit norm, ``(n, d)``."""
@@ -36,7 +38,7 @@ class DenseScorer:
         for row in vectors:  # one at a time: the sum must not depend on how rows are batched
             total = total + row
         self._sum = total
-        self._norms = None
+        self._mean = self._norms = None
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs; the vectors are rounded to float16."""
@@ -47,6 +49,7 @@ class DenseScorer:
         """Take over the vectors of another scorer."""
         self.vectors.restore(state["vectors"])
         self._sum = state["sum"].copy() if len(state["sum"]) else None
+        self._mean = self._norms = None
 
     def scores(self, query: NDArray[np.float32]) -> Scores:
         """Return the centered cosine of every row to the query, ``(n,)``, -1 to 1."""
@@ -87,5 +90,7 @@ class DenseScorer:
     @property
     def mean(self) -> NDArray[np.float32]:
         """The current mean of all rows, ``(d,)``."""
-        total = np.zeros(1) if self._sum is None else self._sum
-        return (total / (len(self.vectors) + PRIOR_ROWS)).astype(np.float32)
+        if self._mean is None:
+            total = np.zeros(1) if self._sum is None else self._sum
+            self._mean = (total / (len(self.vectors) + PRIOR_ROWS)).astype(np.float32)
+        return self._mean

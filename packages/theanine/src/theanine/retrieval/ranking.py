@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from math import e, inf, sqrt
 from typing import Any
 
@@ -223,41 +224,61 @@ class Ranking:
         )
 
     def associations(
-        self, text: str, vector: Vectors, speakers: tuple[str, ...]
-    ) -> tuple[Positions, Scores]:
-        """Score units as earlier mentions of what a new one tells; higher is better.
+        self, texts: Sequence[str], vectors: Vectors, speakers: Sequence[tuple[str, ...]]
+    ) -> list[tuple[Positions, Scores]]:
+        """Score units as earlier mentions of what each of some new ones tells; higher is better.
 
-        Returns the positions of the units, ascending, and their scores, without a fixed scale. In a
-        large index, these are only units that share one of the rarest terms.
+        Returns for each the positions of the units, ascending, and their scores, without a fixed
+        scale. In a large index, these are only units that share one of the rarest terms.
 
         Terms count by the square of their idf: two texts that share one rare word are more often
         about the same matter than two that share several common ones.
+
+        Args:
+            texts, vectors, speakers: the new ones' texts, vectors ``(m, d)``, and speakers.
         """
+        if not texts:
+            return []
         n, rows = len(self), self.vectors.values
         exact = n <= ASSOCIATION_EXACT_UPTO
-        terms = tokenize(self._names.remove_from(text))
-        postings = self.lexical.postings(terms, None if exact else ASSOCIATION_CANDIDATES)
-        documents = np.concatenate([np.zeros(0, np.int32), *(p.documents for p in postings)])
-        counts = np.concatenate([np.zeros(0, np.int32), *(p.counts for p in postings)])
-        squares = np.repeat([p.idf**2 for p in postings], [len(p.documents) for p in postings])
+        limit = None if exact else ASSOCIATION_CANDIDATES
+        postings = [
+            self.lexical.postings(tokenize(self._names.remove_from(text)), limit) for text in texts
+        ]
+        flat = list(chain.from_iterable(postings))
+        documents = np.concatenate([np.zeros(0, np.int32), *(p.documents for p in flat)])
+        counts = np.concatenate([np.zeros(0, np.int32), *(p.counts for p in flat)])
+        squares = np.repeat([p.idf**2 for p in flat], [len(p.documents) for p in flat])
         weights = squares * self.lexical.tf_saturation(documents, counts)
-        positions: Positions = np.arange(n)
-        if not exact:
-            positions, documents = np.unique(documents.astype(np.int64), return_inverse=True)
-        lexical = np.bincount(documents, weights, len(positions))
-        total = self._substance.values[positions]
-        total += ASSOCIATION_LEXICAL * lexical / _deviation(lexical, n)
-        if (group := self._speaker_groups.get(speakers)) is not None:
-            total += ASSOCIATION_SPEAKER * (self._group_numbers.values[positions] == group)
-        if exact:
-            sample = dense = self.dense.scores(vector)
-        else:
-            best = np.sort(top_k(total, positions, ASSOCIATION_RANKED))
-            positions, total = positions[best], total[best]
-            dense = self.dense.score_rows(vector, rows[positions])
-            sample = self.dense.score_rows(vector, rows[-ASSOCIATION_RANKED:])
-        total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
-        return positions, total
+        ends = np.cumsum([sum(len(p.documents) for p in own) for own in postings])
+        norms = self.dense.norms(rows[-ASSOCIATION_RANKED:])
+        result: list[tuple[Positions, Scores]] = []
+        for vector, speaking, own, weight in zip(
+            vectors,
+            speakers,
+            np.split(documents, ends[:-1]),
+            np.split(weights, ends[:-1]),
+            strict=True,
+        ):
+            if exact:
+                positions: Positions = np.arange(n)
+            else:
+                positions, own = np.unique(own.astype(np.int64), return_inverse=True)
+            lexical = np.bincount(own, weight, len(positions))
+            total = self._substance.values[positions]
+            total += ASSOCIATION_LEXICAL * lexical / _deviation(lexical, n)
+            if (group := self._speaker_groups.get(speaking)) is not None:
+                total += ASSOCIATION_SPEAKER * (self._group_numbers.values[positions] == group)
+            if exact:
+                sample = dense = self.dense.scores(vector)
+            else:
+                best = np.sort(top_k(total, positions, ASSOCIATION_RANKED))
+                positions, total = positions[best], total[best]
+                dense = self.dense.score_rows(vector, rows[positions])
+                sample = self.dense.score_rows(vector, rows[-ASSOCIATION_RANKED:], norms)
+            total += ASSOCIATION_DENSE * dense / _deviation(sample, len(sample))
+            result.append((positions, total))
+        return result
 
     def combine(
         self,

@@ -38,6 +38,7 @@ from theanine.types import (
     Mark,
     Memory,
     NewLink,
+    NewMemory,
     Scope,
     Session,
     Turn,
@@ -391,19 +392,30 @@ class ScopeIndex:
         return results
 
     def associates(
-        self, text: str, vector: Vectors, speakers: tuple[str, ...], k: int, *, among: Mask
-    ) -> list[tuple[Memory, float]]:
-        """Return the ``k`` memories most likely about the matter of a new one, best first.
+        self, new: Sequence[NewMemory], vectors: Vectors, k: int, *, among: Sequence[Mask]
+    ) -> list[list[tuple[Memory, float]]]:
+        """Return the ``k`` memories most likely about the matter of each new one, best first.
 
-        Each with the cosine of its vector; ``vector`` is the new memory's, ``(d,)``.
+        Each with the cosine of its vector.
+
+        Args:
+            vectors: those of the new ones, ``(m, d)``.
+            among: mask of the memories to search for each new one.
         """
-        self._check_mask(among)
-        positions, scores = self._ranking.associations(text, vector, speakers)
-        allowed = among[positions]
-        ranked = self._top(scores[allowed], k, positions[allowed])
-        rows = self._ranking.vectors.values[[self._positions[memory.id] for memory, _ in ranked]]
-        cosines: list[float] = inner_products(rows, vector).tolist()
-        return [(memory, cosine) for (memory, _), cosine in zip(ranked, cosines, strict=True)]
+        texts, speakers = [memory.text for memory in new], [memory.speakers for memory in new]
+        rows = self._ranking.vectors.values
+        results: list[list[tuple[Memory, float]]] = []
+        for (positions, scores), vector, mask in zip(
+            self._ranking.associations(texts, vectors, speakers), vectors, among, strict=True
+        ):
+            self._check_mask(mask)
+            allowed = mask[positions]
+            positions, scores = positions[allowed], scores[allowed]
+            best: list[int] = positions[top_k(scores, positions, k)].tolist()
+            cosines: list[float] = inner_products(rows[best], vector).tolist()
+            memories = [self.memories[at] for at in best]
+            results.append(list(zip(memories, cosines, strict=True)))
+        return results
 
     def _check_mask(self, mask: Mask | None) -> None:
         if mask is not None and mask.shape[-1] != len(self):

@@ -33,11 +33,11 @@ def find_associates(
     if not earlier.any():
         return []
     latest = index.times[earlier].max()
+    times = [micros(memory.at) for memory in memories]
+    among = [earlier if latest <= at else earlier & (index.times <= at) for at in times]
+    associates = index.associates(memories, vectors, 3 * k, among=among)
     pairs: list[Pair] = []
-    for position, (memory, vector) in enumerate(zip(memories, vectors, strict=True)):
-        at = micros(memory.at)
-        among = earlier if latest <= at else earlier & (index.times <= at)
-        ranked = index.associates(memory.text, vector, memory.speakers, 3 * k, among=among)
+    for position, (memory, ranked) in enumerate(zip(memories, associates, strict=True)):
         firsts = [
             (older.session, older.source_turns[0]) if older.source_turns else None
             for older, _ in ranked
