@@ -105,6 +105,8 @@ def test_media_deleted_and_system_lines_of_whatsapp(tmp_path: Path) -> None:
         "13/05/2024, 21:53 - Bo: This message was deleted",
         "13/05/2024, 21:54 - Bo: Nice! <This message was edited>",
         "13/05/2024, 21:55 - Bo: I mean <3 and a < b > c",
+        "13/05/2024, 21:56 - Bo: <hugs you>",
+        "13/05/2024, 21:57 - Bo: <Medien ausgeschlossen>",
     ]
     history = only(save(tmp_path, "WhatsApp Chat with Boats.txt", "\n".join(lines)), zone=ZAGREB)
     assert said(history) == [
@@ -112,6 +114,8 @@ def test_media_deleted_and_system_lines_of_whatsapp(tmp_path: Path) -> None:
         ("Ana", "The harbor. [shares a picture]"),
         ("Bo", "Nice!"),
         ("Bo", "I mean <3 and a < b > c"),
+        ("Bo", "<hugs you>"),
+        ("Bo", "[shares a picture, a video or a recording]"),
     ]
     assert history.notes == {
         "system lines left out": 2,

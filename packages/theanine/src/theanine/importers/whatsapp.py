@@ -51,7 +51,7 @@ _HEADER = re.compile(
 _SPEAKER = re.compile(
     rf"[{_MARK}~]*{_SPACE}*(?P<speaker>[^:\"“”]{{1,80}}?){_SPACE}?:(?: |$)(?P<text>.*)"
 )
-_PLACEHOLDER = re.compile(r"<[^<>\d]{3,60}>")  # Android's "<Media omitted>" in any language
+_PLACEHOLDER = re.compile(r"<[^<>\d]{3,60}>")
 _IOS_FILE = re.compile(
     rf"(?P<title>.*?)[{_MARK}]*<[^<>:]{{3,40}}:{_SPACE}(?P<file>[^<>]+)>(?P<more>.*)"
 )
@@ -226,7 +226,7 @@ def _content(text: str) -> tuple[str, str]:
     bare = text.strip(f"{_LEFT_TO_RIGHT} \u200f")
     if bare.rstrip(".").lower() in _DELETED:
         return "", ""
-    if _PLACEHOLDER.fullmatch(bare):
+    if _PLACEHOLDER.fullmatch(bare) and any(word in bare.lower() for word in _OMITTED):
         return "", "a picture, a video or a recording"
     first, _, rest = text.partition("\n")
     if match := _IOS_FILE.fullmatch(first):
@@ -236,7 +236,7 @@ def _content(text: str) -> tuple[str, str]:
     if automatic or f" {_LEFT_TO_RIGHT}" in first:
         name = first.split(_LEFT_TO_RIGHT)[0].rstrip(" •")
         kind = _kind(first if automatic else first.rsplit(_LEFT_TO_RIGHT, 1)[1])
-        if first.rstrip().endswith(_OMITTED):
+        if any(word in first.lower() for word in _OMITTED):
             return rest.strip(), f'the file "{name}"' if name else kind
         if automatic:
             return "", ""
@@ -244,11 +244,12 @@ def _content(text: str) -> tuple[str, str]:
 
 
 _OMITTED = (
-    "omitted", "weggelassen", "ausgeschlossen", "omitido", "omitida", "omis", "omise", "omesso",
-    "omessa", "oculto", "ocultado", "ocultada", "weggelaten", "izostavljeno", "izostavljena",
-    "省略", "略去", "pominięto", "utelämnad", "udeladt", "пропущено", "опущено",
+    "omitted", "weggelassen", "ausgeschlossen", "omitid", "omitió", " omis", "omess", " ocult",
+    "weggelaten", "izostavljen", "省略", "略去", "pominięto", "utelämna", "udelad", "utelat",
+    "пропущен", "без медиа", "изостав", "dahil edilmedi", "jätettiin", "kihagyva", "vynech", "제외",
+    "含まれていません", "diabaikan",
 )  # fmt: skip
-"""How iOS ends the line of a file that was left out, by language."""
+"""What the line of a file that was left out says of it, by language."""
 
 
 def _kind(name: str) -> str:
