@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 from pydantic import TypeAdapter
 
 from theanine.errors import UnusableReply
+from theanine.llm.bounds import ReplyBounds
 from theanine.llm.chat import ScopedChat
 from theanine.llm.parsing import InvalidReply, parse_reply
 from theanine.llm.prompt import PromptTemplate
@@ -51,6 +52,8 @@ class Answering(ScopedChat):
         *,
         source_sessions: Iterable[int] = (),
         check: Callable[[T], str | None] | None = None,
+        bounds: ReplyBounds | None = None,
+        repairs: int | None = None,
         **values: str,
     ) -> T:
         """Return the next usable answer. Raises UnusableReply when they run out."""

@@ -71,6 +71,7 @@ class Judge:
             source_sessions=(),  # the judge's own scope has no sessions
             check=lambda reply: prompt.check(result, reply),
             bounds=None,
+            repairs=None,
             **prompt.values(result),
         )
         record = {**verdict.model_dump(), "model": judge.model, "prompt": prompt.step.label}

@@ -147,6 +147,7 @@ class PairwiseMetric:
             source_sessions=(),  # the judge's own scope has no sessions
             check=lambda reply: None if reply.chosen <= len(order) else f"there are {len(order)}",
             bounds=None,
+            repairs=None,
             **self.criterion.values(result, shown),
         )
         letters = [LETTERS[index] for index in order]
