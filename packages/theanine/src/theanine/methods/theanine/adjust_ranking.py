@@ -13,7 +13,7 @@ from theanine.types import Link, Relation, Turn
 
 CHANGES = 3
 """Best candidates that bring in what they changed from and into."""
-CHANGE_COST = 0.5
+CHANGE_COST = 2.0
 """How much lower such a candidate scores than the one that brings it in."""
 ECHO_COST = 1e-3
 """How much higher the user's own words score than an echo of them."""
