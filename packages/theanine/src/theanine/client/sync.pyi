@@ -430,7 +430,8 @@ class UserMemory(_Handle, _Operations):
     ) -> list[Session]:
         """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
 
-        ``search`` finds sessions whose turns have all the words."""
+        ``search`` finds sessions whose turns together have all the words, ``where`` those that
+        match themselves or by one of their turns."""
 
     def turns(
         self,
