@@ -65,6 +65,8 @@ def test_search_gives_the_best_first(ana: Terminal):
     assert [hit["relevance"] for hit in hits] == sorted(
         (hit["relevance"] for hit in hits), reverse=True
     )
+    limited = ana("search", "Where does Ana live?", *ANA, "--limit", "1", "--json").json
+    assert limited == hits[:1]
     only = rows(ana("search", "Where does Ana live?", *ANA, "--where", "channel=web", "--csv"))
     assert [row["turn"] for row in only] == ["2"]
 

@@ -167,12 +167,11 @@ def search(
             relevance = None if part.relevance is None else round(part.relevance, 2)
             hit = SearchHit(turn.id, relevance, format_date(turn), turn.speaker, turn.full_text)
             hits.setdefault(turn.id, hit)
+    best = list(hits.values())[:limit]  # a part can have several turns
     if output:
-        output.show(list(hits.values()))
-    elif hits:
-        show_table(
-            [field.name for field in fields(SearchHit)], [astuple(hit) for hit in hits.values()]
-        )
+        output.show(best)
+    elif best:
+        show_table([field.name for field in fields(SearchHit)], [astuple(hit) for hit in best])
     else:
         print("Nothing was found.")
 
