@@ -22,7 +22,7 @@ store take `--store FILE` or the environment variable `THEANINE_STORE`; without 
 store is `$XDG_DATA_HOME/theanine/memory.db`, by default in `~/.local/share`.
 
 Options that you always give can be set once, for all commands or in profiles:
-`theanine config set user ana`, `theanine config set --profile work store ~/work.db`, then
+`theanine config set user ana`, `theanine config set --profile work store ~/office.db`, then
 `theanine recall "…"` or `theanine --profile work recall "…"`. Each has an environment variable
 too. The file is `~/.config/theanine/config.toml` (`theanine config path`).
 `theanine --install-completion` completes commands and options in bash, zsh, fish and PowerShell.

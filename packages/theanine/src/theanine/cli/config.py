@@ -48,7 +48,7 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
     \b
     theanine config
     theanine config set user ana
-    theanine config set --profile work store ~/work/memory.db
+    theanine config set --profile work store ~/office.db
     theanine --profile work recall "Where does she live?"
     theanine config unset user
     """

@@ -6,7 +6,7 @@
     model = "openai:gpt-4o-mini"
 
     [profile.work]
-    store = "~/work/memory.db"
+    store = "~/office.db"
 
 A setting is the default of the environment variable of its name, such as ``THEANINE_MODEL``, so
 that it holds in the commands of all packages: the command line comes first, then the environment,
