@@ -147,7 +147,9 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> 
         t.remembering.c.method == method,
     )
     holds_something = [  # after all of it was forgotten, only tombstones may be left
-        sa.exists().where(table.c.scope == t.session.c.scope, table.c.session == t.session.c.id)
+        sa.exists(table.c.session).where(
+            table.c.scope == t.session.c.scope, table.c.session == t.session.c.id
+        )
         for table in (t.turn, t.given)
     ]
     query = (
