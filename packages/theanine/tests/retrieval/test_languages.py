@@ -28,6 +28,20 @@ def test_a_language_is_guessed_from_script_and_function_words(language: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What may she eat?", ["eat"]),
+        ("May I come? She may.", ["come"]),
+        ("We met in may.", ["met", "may"]),
+        ("In May, on 3 may, may 5", ["may", "3", "may", "may", "5"]),
+        ("May was warm", ["may", "warm"]),
+    ],
+)
+def test_the_verb_may_is_not_the_month(text: str, words: list[str]) -> None:
+    assert content_words(text) == words
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Je suis dans le jardin avec les enfants.",

@@ -45,10 +45,12 @@ REPLAYED = {
     "secom": 2,
     "session": 0,
     "summary-buffer": 0,
-    "theanine": 3,
+    "theanine": 2,
     "utterance": 0,
 }
-"""Calls that version 0.1 replays when it rebuilds ana's memories, asking the model nothing."""
+"""Calls that a rebuild of ana's memories replays from the journal of version 0.1."""
+ASKED = {"theanine"}
+"""Methods with a later version of a prompt, which must be asked; no model answers here."""
 
 
 @pytest.fixture
@@ -117,18 +119,14 @@ def test_a_default_method_turn_is_read_as_exchange(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", sorted(MEMORIES))
 def test_the_journal_of_an_old_store_is_replayed(old: Path, method: str) -> None:
-    # Pairs to relate were chosen by cosine then; they are by more now, and new pairs are new calls.
-    config = {"search": "memories", "retrieval": "dense"} if method == "theanine" else None
-    with theanine.open(
-        str(old), method=method, model="openai:test", base_url=BASE_URL, config=config
-    ) as client:
+    with theanine.open(str(old), method=method, model="openai:test", base_url=BASE_URL) as client:
         ana = client.user("ana")
         before = [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()]
         rebuilt = ana.rebuild(again=True)
         usages = [report.usage for report in rebuilt.reports]
-        assert rebuilt.complete
-        assert sum(usage.calls + usage.failed for usage in usages) == 0
         assert sum(usage.replayed for usage in usages) == REPLAYED[method]
+        assert sum(usage.calls for usage in usages) == 0 or method in ASKED
+        assert rebuilt.complete == (method not in ASKED)
         assert [(m.text, m.kind, m.at, m.source_turns) for m in ana.memories()] == before
 
 

@@ -15,7 +15,14 @@ from theanine.embeddings.static import word_vectors
 from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.kinds import KINDS, kinds_asked, kinds_met
-from theanine.retrieval.languages import WORD, Language, guess_language, split_words, stem
+from theanine.retrieval.languages import (
+    WORD,
+    Language,
+    guess_language,
+    split_words,
+    stem,
+    without_modal,
+)
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
@@ -220,7 +227,9 @@ class UnitFeatures:
         language = guess_language(query.cue)
         asks = _question_patterns | cue_words.QUESTION_CUES.get(language, {})
         part = general / general.sum() if len(words) else general
-        asked = kinds_asked([*terms, *map(stem, WORD.findall(query.text.casefold()))])
+        asked = kinds_asked(
+            [*terms, *map(stem, WORD.findall(without_modal(query.text).casefold()))]
+        )
         kinds = np.array([bit for bit in KINDS if asked & bit], np.int64)
         nearby = np.maximum(inside, 0.8 * np.maximum(before, after))
         columns: list[NDArray[np.floating] | float] = [

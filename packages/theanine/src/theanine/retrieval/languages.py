@@ -33,6 +33,12 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _KATAKANA = re.compile(r"[\u30a1-\u30ff]{2,}")
 _UMLAUT_OR_ACCENT = re.compile("[äöüß]|[ñáéíóú¿¡]")
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
+_MODAL_MAY = re.compile(
+    r"(?<!in )(?<!of )(?<!by )(?<!last )(?<!next )(?<!this )(?<!early )(?<!late )(?<!since )"
+    r"(?<!until )(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )\bmay\b(?! \d)"
+    r"|(?:^|(?<=[.?!] ))May(?= (?:I|we|you|he|she|it|they)\b)"
+)
+"""The verb, which would else match the month."""
 STOP_WORDS: dict[Language, frozenset[str]] = {
     "en": frozenset(
         "a about all also am an and any are as at be because been but by can could did do does for "
@@ -157,10 +163,15 @@ def stem(word: str, language: Language = "en") -> str:
     return str(stemmer.stemWord(word)) if stemmer else word
 
 
+def without_modal(text: str) -> str:
+    """Return an English text without the verb "may", so that only the month is left."""
+    return _MODAL_MAY.sub(" ", text) if "may" in text or "May" in text else text
+
+
 def split_words(text: str) -> list[tuple[str, str]]:
     """Return the content words of a text, each with its term: its stem, or an English stem."""
     language = guess_language(text)
-    text = normalize(text)
+    text = normalize(without_modal(text) if language == "en" else text)
     stop_words = STOP_WORDS[language]
     if language == "en" and not UNSPACED.search(text):
         return [
