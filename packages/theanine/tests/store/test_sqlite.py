@@ -251,21 +251,40 @@ async def test_memories_of_an_older_store_get_the_zone_of_their_last_turn(tmp_pa
     await store.close()
 
 
-async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
+@contextmanager
+def plans(store: SqliteStore, part: str) -> Generator[list[str]]:
+    """Collect SQLite's plans of the statements with a part that are executed in the block."""
     asked: list[tuple[str, Any]] = []
+    result: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_: object) -> None:
         asked.append((statement, values))
 
     event.listen(store.engine, "before_cursor_execute", note)
-    await store.costs(ANA)
-    await store.costs()
-    sums = [(statement, values) for statement, values in asked if "sum(" in statement]
-    assert len(sums) == 2
+    yield result
+    event.remove(store.engine, "before_cursor_execute", note)
     with store.engine.connect() as db:
-        for statement, values in sums:
-            plan = db.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
-            assert "COVERING INDEX journal_costs" in str(plan)
+        result += [
+            str(db.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all())
+            for statement, values in asked
+            if part in statement
+        ]
+
+
+async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
+    with plans(store, "sum(") as sums:
+        await store.costs(ANA)
+        await store.costs()
+    assert len(sums) == 2
+    assert all("COVERING INDEX journal_costs" in plan for plan in sums)
+
+
+async def test_pending_sessions_are_found_without_a_scan_of_all_turns(store: SqliteStore) -> None:
+    with plans(store, "EXISTS") as searches:
+        await store.pending("theanine", ANA)
+        await store.pending("theanine")
+    assert len(searches) == 2
+    assert all("COVERING INDEX turn_session (scope=? AND session=?)" in plan for plan in searches)
 
 
 @pytest.mark.slow
