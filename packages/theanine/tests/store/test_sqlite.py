@@ -279,12 +279,18 @@ async def test_sums_of_costs_read_no_prompts(store: SqliteStore) -> None:
     assert all("COVERING INDEX journal_costs" in plan for plan in sums)
 
 
-async def test_pending_sessions_are_found_without_a_scan_of_all_turns(store: SqliteStore) -> None:
-    with plans(store, "EXISTS") as searches:
-        await store.pending("theanine", ANA)
-        await store.pending("theanine")
-    assert len(searches) == 2
-    assert all("COVERING INDEX turn_session (scope=? AND session=?)" in plan for plan in searches)
+async def test_sessions_are_read_without_a_scan_of_all_turns(store: SqliteStore) -> None:
+    transcript = Transcript(key="s", turns=[said("Hello.")], at=AT)
+    logged = await store.log_transcript(ANA, transcript, "m")
+    with plans(store, "turn") as searches:
+        await store.pending("m", ANA)
+        await store.pending("m")
+        await store.sessions(ANA, "m", ids=[logged.session])
+        turns, _ = await store.pending_input(ANA, logged.session, "m")
+    assert [turn.text for turn in turns] == ["Hello."]
+    assert len(searches) == 4
+    assert all("INDEX turn_session (scope=? AND session=?" in plan for plan in searches)
+    assert not any("turn USING PRIMARY KEY (scope=?)" in plan for plan in searches)
 
 
 @pytest.mark.slow

@@ -172,10 +172,15 @@ def load_pending(db: sa.Connection, method: str, scope: Scope | None = None) -> 
     ]
 
 
+# By number, found in an index: SQLite would read all turns of the scope in their order.
+_same = t.turn.alias()
+_NUMBERS_AFTER = sa.select(_same.c.id).where(
+    _same.c.scope == sa.bindparam("scope_id"),
+    _same.c.session == sa.bindparam("number"),
+    _same.c.id > sa.bindparam("after"),
+)
 _SELECT_TURNS_AFTER = SELECT_TURNS.where(
-    t.turn.c.scope == sa.bindparam("scope_id"),
-    t.turn.c.session == sa.bindparam("number"),
-    t.turn.c.id > sa.bindparam("after"),
+    t.turn.c.scope == sa.bindparam("scope_id"), t.turn.c.id.in_(_NUMBERS_AFTER)
 ).order_by(t.turn.c.id)
 SELECT_IMPORTED = (
     sa.select(t.given)

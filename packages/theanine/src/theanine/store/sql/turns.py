@@ -462,11 +462,17 @@ def load_sessions(
         t.remembering.c.session == t.session.c.id,
         t.remembering.c.method == method,
     )
+    # Of the first turn, which an index has: in order, SQLite would read all turns before it.
+    same = t.turn.alias()
+    first = (
+        sa.select(sa.func.min(same.c.id))
+        .where(same.c.scope == scope_id, same.c.session == t.session.c.id)
+        .correlate(t.session)
+        .scalar_subquery()
+    )
     zone = (
         sa.select(t.turn.c.zone)
-        .where(t.turn.c.scope == scope_id, t.turn.c.session == t.session.c.id)
-        .order_by(t.turn.c.id)
-        .limit(1)
+        .where(t.turn.c.scope == scope_id, t.turn.c.id == first)
         .correlate(t.session)
         .scalar_subquery()
     )
