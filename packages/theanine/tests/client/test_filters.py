@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -46,7 +46,7 @@ def same(one: Scalar, other: Scalar) -> bool:
 
 
 def several(wanted: Any) -> list[Scalar]:
-    return wanted if isinstance(wanted, list) else [wanted]
+    return cast("list[Scalar]", wanted) if isinstance(wanted, list) else [wanted]
 
 
 def ordered(sign: str, one: Any, other: Any) -> bool:
@@ -68,7 +68,7 @@ def expected(where: Mapping[str, Any], metadata: Metadata) -> bool:
             if not any(same(value, other) for other in several(wanted)):
                 return False
             continue
-        comparisons: dict[str, Any] = wanted
+        comparisons = cast("dict[str, Any]", wanted)
         for sign, bound in comparisons.items():
             if value is None:
                 return False
