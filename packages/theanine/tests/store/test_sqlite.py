@@ -287,8 +287,9 @@ async def test_sessions_are_read_without_a_scan_of_all_turns(store: SqliteStore)
         await store.pending("m")
         await store.sessions(ANA, "m", ids=[logged.session])
         turns, _ = await store.pending_input(ANA, logged.session, "m")
+        await store.end_idle_sessions(ANA, AT, "m")
     assert [turn.text for turn in turns] == ["Hello."]
-    assert len(searches) == 4
+    assert len(searches) == 5
     assert all("INDEX turn_session (scope=? AND session=?" in plan for plan in searches)
     assert not any("turn USING PRIMARY KEY (scope=?)" in plan for plan in searches)
 
