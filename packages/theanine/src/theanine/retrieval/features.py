@@ -158,13 +158,19 @@ class UnitFeatures:
         self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
         self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
         self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        # Turns are counted apart from memories, which are added whenever they were made: the
+        # features must not depend on when that was. A memory counts as its session's last turn.
+        self._orders: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._turn_positions: GrowingArray[np.int64] = GrowingArray(np.int64)
+        self._last_orders: dict[int, int] = {}
         self._kinds: GrowingArray[np.int64] = GrowingArray(np.int64)
         self._fixed: GrowingArray[np.float32] = GrowingArray(np.float32)
 
     def extend(self, units: Sequence[Unit], places: Sequence[PassagePlace]) -> None:
         """Add units in the order of the ranking."""
         numbers, known = self._word_numbers, len(self._words)
-        session = self._sessions.values[-1] if len(self._sessions) else None
+        orders: list[int] = []
+        turn_positions: list[int] = []
         unit_words: list[int] = []
         starts: list[int] = []
         kinds: list[int] = []
@@ -179,8 +185,15 @@ class UnitFeatures:
             unit_words += [numbers[word] for word in words]
             kinds.append(kinds_met(term for _, term in split))
             starts.append(len(self._unit_words) + len(unit_words))
-            fixed.append(_fixed_features(place, len(words), unit.session != session))
-            session = unit.session
+            order = len(self._turn_positions) + len(turn_positions)
+            first = bool(unit.turn) and unit.session not in self._last_orders
+            fixed.append(_fixed_features(place, len(words), first))
+            if unit.turn:
+                turn_positions.append(len(self._orders) + len(orders))
+                self._last_orders[unit.session] = order
+            orders.append(self._last_orders.get(unit.session, max(order - 1, 0)))
+        self._orders.extend(orders)
+        self._turn_positions.extend(turn_positions)
         self._unit_words.extend(unit_words)
         self._starts.extend(starts)
         self._sessions.extend([unit.session for unit in units])
@@ -196,6 +209,9 @@ class UnitFeatures:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the features of the restored ranking."""
         restore_arrays(self, state)
+        turns = self._turn_positions.values
+        sessions: list[int] = self._sessions.values[turns].tolist()
+        self._last_orders = {session: order for order, session in enumerate(sessions)}
         self._words = list(state["words"])
         self._word_numbers = {word: number for number, word in enumerate(self._words)}
 
@@ -265,7 +281,7 @@ class UnitFeatures:
             back,
             len(kinds),
             (self._kinds.values[at] & kinds[:, None] > 0).sum(axis=0) / max(len(kinds), 1),
-            *self._places(at, int(np.flatnonzero(kept)[-1]), query, asks),
+            *self._places(at, int(np.where(kept, self._orders.values, -1).argmax()), query, asks),
             *self._density(at, evidence),
         ]
         features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
@@ -294,21 +310,29 @@ class UnitFeatures:
         return features.T
 
     def _around(self, at: Positions) -> tuple[Positions, NDArray[np.bool_]]:
-        """Return the positions before, at and after each, and which are in its session: ``(3, m)``.
+        """Return the turns before, at and after each, and which are in its session: ``(3, m)``.
 
-        A position outside the units is replaced by a valid one.
+        Where there is none, and around a memory, the position is any valid one.
         """
-        around = at + np.arange(-1, 2)[:, None]
-        inside = np.clip(around, 0, len(self._sessions) - 1)
-        sessions = self._sessions.values
-        return inside, (around == inside) & (sessions[inside] == sessions[at])
+        sessions, turns = self._sessions.values, self._turn_positions.values
+        around = np.tile(at, (3, 1))
+        same = np.zeros(around.shape, np.bool_)
+        same[1] = True
+        if len(turns):
+            orders = self._orders.values[at]
+            neighbors = orders + np.arange(-1, 2)[:, None]
+            inside = np.clip(neighbors, 0, len(turns) - 1)
+            is_turn = turns[inside[1]] == at
+            around = np.where(is_turn, turns[inside], around)
+            same |= is_turn & (neighbors == inside) & (sessions[around] == sessions[at])
+        return around, same
 
     def _places(
         self, at: Positions, last: int, query: Query, asks: Mapping[str, re.Pattern[str]]
     ) -> list[NDArray[np.floating]]:
         """Return where in the log the units are, 0 to 1, and how that fits the question's tense."""
-        sessions = self._sessions.values
-        place = np.minimum((at + 1) / (last + 1), 1)
+        sessions, orders = self._sessions.values, self._orders.values
+        place = np.minimum((orders[at] + 1) / (orders[last] + 1), 1)
         present, past = (bool(asks[name].search(query.cue)) for name in ("present", "past"))
         in_last = (sessions[at] == sessions[last]).astype(np.float32)
         return [place, in_last, (place - 0.5) * present, (place - 0.5) * past]
@@ -321,7 +345,8 @@ class UnitFeatures:
         mass = np.exp(evidence.total[at] - evidence.total[at[0]]).astype(np.float32)
         sessions = self._sessions.values[at]
         same = sessions[:, None] == sessions
-        near = same * _NEARNESS[np.minimum(np.abs(at[:, None] - at), len(_NEARNESS) - 1)]
+        orders = self._orders.values[at]
+        near = same * _NEARNESS[np.minimum(np.abs(orders[:, None] - orders), len(_NEARNESS) - 1)]
         shares = same @ mass
         return [np.log1p(near @ mass), (near * mass).max(axis=1, initial=0), shares / mass.sum()]
 

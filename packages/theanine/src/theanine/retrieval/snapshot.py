@@ -29,7 +29,7 @@ from theanine.types import Scope
 MIN_LAG, MAX_LAG = 500, 10
 """A file is written again when it lacks ``MIN_LAG`` candidates and a ``MAX_LAG``-th of all."""
 
-_MAGIC = b"theanine log index 3\n"
+_MAGIC = b"theanine log index 4\n"
 _HASH_BYTES = 16
 _ALIGNMENT = 64
 
