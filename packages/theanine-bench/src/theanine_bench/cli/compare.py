@@ -1,4 +1,4 @@
-"""Let several methods remember the same history, and show what each recalls, side by side."""
+"""Compare what methods recall of the same history."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def compare(
         Path | None, typer.Option("--json", metavar="FILE", help="Write all results as JSON.")
     ] = None,
 ) -> None:
-    """Let several methods remember the same history, and show what each recalls, side by side.
+    """Compare what methods recall of the same history.
 
     With tokens, model calls, cost, time and disk space. Each method gets a store of its own; yours
     isn't touched. Data without questions is asked as the conversation went: before each session but

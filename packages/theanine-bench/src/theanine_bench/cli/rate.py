@@ -1,4 +1,4 @@
-"""Serve the papers' rating forms about a run as local pages, for people to rate."""
+"""Serve the papers' rating forms as local pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rate(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the papers' rating forms about a run as local pages, for people to rate.
+    """Serve the papers' rating forms as local pages.
 
     Each rater enters a name and can stop and continue. Ratings and tasks are stored in the folder
     of the first run; all raters see the same tasks. With two runs, their recollections are compared

@@ -1,4 +1,4 @@
-"""Test an agent with counterfactual questions about its past, and count the right answers."""
+"""Test an agent with counterfactual questions about its past."""
 
 from __future__ import annotations
 
