@@ -140,7 +140,7 @@ def _imported(folder: str, sentences: list[str], turns: int) -> tuple[Path, floa
 
 
 Seconds = tuple[float, float]
-"""As they passed, and of CPU, which depends less on what else the machine does."""
+"""Elapsed seconds and CPU-seconds; the latter depend less on other processes."""
 
 
 def _ask(path: Path, questions: list[str]) -> tuple[Seconds, list[Seconds], int]:

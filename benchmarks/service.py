@@ -24,7 +24,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 class Said(BaseModel):
-    """What a client says."""
+    """The words of a client in a request."""
 
     text: str
 

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +26,6 @@ from theanine.importers import read_histories
 from theanine.llm.base import (
     DEFAULT_REQUEST,
     ChatModel,
-    Closable,
     Message,
     RawReply,
     RequestOptions,
@@ -34,6 +33,7 @@ from theanine.llm.base import (
 from theanine.llm.open import open_chat
 from theanine.llm.parsing import InvalidReply, find_object
 from theanine.types import Transcript
+from theanine_bench.targets.models import ModelWrapper
 
 IMPORTED = 8
 """Turns of the session that is imported before the conversation."""
@@ -58,20 +58,12 @@ class Call:
     seconds: float
 
 
-@dataclass(slots=True)
-class RecordingModel:
+class RecordingModel(ModelWrapper):
     """A chat model that keeps a record of its calls."""
 
-    inner: ChatModel
-    calls: list[Call] = field(default_factory=list[Call])
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return self.inner.settings
+    def __init__(self, inner: ChatModel) -> None:
+        super().__init__(inner)
+        self.calls: list[Call] = []
 
     async def complete(
         self,
@@ -80,7 +72,7 @@ class RecordingModel:
         options: RequestOptions = DEFAULT_REQUEST,
     ) -> RawReply:
         started = time.perf_counter()
-        reply = await self.inner.complete(messages, schema, options)
+        reply = await super().complete(messages, schema, options)
         bound = self.settings["max_tokens"] or (options.bounds.tokens if options.bounds else 0)
         self.calls.append(
             Call(
@@ -92,10 +84,6 @@ class RecordingModel:
             )
         )
         return reply
-
-    async def close(self) -> None:
-        if isinstance(self.inner, Closable):
-            await self.inner.close()
 
 
 def _is_json(text: str) -> bool:

@@ -46,6 +46,9 @@ def test_command_line_environment_profile_file(
     command = ["recall", "boats", "--store", str(ana.store)]
     assert "no user bo" in ana.bare(*command, fine=False).err
     assert "boats" in ana.bare("--profile", "work", *command).out
+    assert ana.bare("--profile", "work", "config", "--json").json == [
+        {"setting": "user", "value": "ana", "from": "config file"}
+    ]
     monkeypatch.setenv("THEANINE_PROFILE", "work")
     assert "boats" in ana.bare(*command).out
     monkeypatch.setenv("THEANINE_USER", "bo")

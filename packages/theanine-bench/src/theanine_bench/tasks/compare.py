@@ -350,7 +350,7 @@ def _size(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodResults:
-    """What a method remembered and recalled in a run.
+    """The memories, recollections and costs of a method in a run.
 
     Attributes:
         model: the language model, or ``local``.

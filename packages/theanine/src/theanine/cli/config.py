@@ -33,7 +33,6 @@ SettingArgument = Annotated[
 ProfileOption = Annotated[
     str, typer.Option("--profile", metavar="NAME", help="Only in this profile.")
 ]
-NUMBERS = ("rerank_depth", "budget", "limit", "min_relevance")
 
 config = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
 
@@ -55,7 +54,7 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
     if context.invoked_subcommand is not None:
         return
     content = read_config()
-    own = profile_values(content, os.environ.get("THEANINE_PROFILE", ""))
+    own = profile_values(content, context.find_root().params["profile"])
     rows = [
         [name, value, "config file" if own.get(name) == value else variable(name)]
         for name in SETTINGS
@@ -91,18 +90,16 @@ def set_(
     theanine config set --profile work model openai:gpt-4o-mini
     """
     check_name(name)
-    number: int | float | None = None
-    if name in NUMBERS:
-        try:
-            number = float(value) if name == "min_relevance" else int(value)
-        except ValueError:
-            raise SettingsError(f"{name}: {value!r} is not a number") from None
+    try:
+        typed = SETTINGS[name](value)
+    except ValueError:
+        raise SettingsError(f"{name}: {value!r} is not a number") from None
     document = _load()
     table = document
     if profile:
         profiles = document.setdefault("profile", tomlkit.table(is_super_table=True))
         table = cast("dict[str, Any]", profiles).setdefault(profile, tomlkit.table())
-    table[name] = value if number is None else number
+    table[name] = typed
     _save(document)
 
 

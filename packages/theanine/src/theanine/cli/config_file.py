@@ -25,24 +25,24 @@ from typing import Any, cast
 from theanine.errors import SettingsError
 from theanine.suggestion import suggest
 
-SETTINGS = {
-    "user": "user of the store, where a command needs one",
-    "store": "store to use",
-    "method": "memory method",
-    "model": "chat model",
-    "base_url": "server of the chat model",
-    "memory_model": "chat model that remembers, if not the same",
-    "memory_base_url": "server of the model that remembers",
-    "embedder": "embedding model",
-    "reranker": "cross-encoder that reorders the best candidates",
-    "rerank_depth": "number of candidates to rerank",
-    "budget": "maximum tokens of a recollection",
-    "limit": "maximum number of parts, or of rows",
-    "min_relevance": "least relevance, 0 to 1",
-    "judge": "chat model that judges",
-    "judge_base_url": "server of the model that judges",
+SETTINGS: dict[str, type[str] | type[int] | type[float]] = {
+    "user": str,
+    "store": str,
+    "method": str,
+    "model": str,
+    "base_url": str,
+    "memory_model": str,
+    "memory_base_url": str,
+    "embedder": str,
+    "reranker": str,
+    "rerank_depth": int,
+    "budget": int,
+    "limit": int,
+    "min_relevance": float,
+    "judge": str,
+    "judge_base_url": str,
 }
-"""Names of the settings and what they are; each is also an environment variable."""
+"""Types of the settings by name; each is also an environment variable."""
 
 
 def config_path() -> Path:

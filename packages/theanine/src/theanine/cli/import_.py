@@ -195,7 +195,7 @@ def _restore(client: Client, file: str, user: str | None) -> int:
 
 @dataclass(frozen=True)
 class _Imported:
-    """What an import made of a history."""
+    """The reports of a history that was imported and remembered."""
 
     report: ImportReport
     sessions: Sequence[RememberReport]

@@ -19,6 +19,7 @@ from theanine.cli.options import (
     UserOption,
     expand_options,
     open_client,
+    user_names,
     user_or_all,
 )
 from theanine.cli.output import (
@@ -138,9 +139,10 @@ def sessions(
     theanine sessions --user ana
     """
     with options.open() as client:
-        users = [user] if user is not None else sorted({scope.user for scope in client.users()})
         arguments = listing.arguments()
-        by_user = {name: client.user(name).sessions(**arguments)[::-1] for name in users}
+        by_user = {
+            name: client.user(name).sessions(**arguments)[::-1] for name in user_names(client, user)
+        }
     if output.as_json:
         show_json(by_user)
         return

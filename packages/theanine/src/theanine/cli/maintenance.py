@@ -18,6 +18,7 @@ from theanine.cli.options import (
     YesOption,
     expand_options,
     open_client,
+    user_names,
     user_or_all,
 )
 from theanine.cli.output import FormatOptions, show_csv, show_json
@@ -136,8 +137,8 @@ def export(output: FormatOptions, user: EachUser = None, store: StoreOption = ""
     """
     with open_client(store) as client:
         if output.as_csv:
-            users = [user] if user is not None else [scope.user for scope in client.users()]
-            show_csv([turn for name in users for turn in client.user(name).turns()])
+            names = user_names(client, user)
+            show_csv([turn for name in names for turn in client.user(name).turns()])
             return
         records = user_or_all(client, user).export()
         if output.as_json:

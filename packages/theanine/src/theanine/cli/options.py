@@ -16,6 +16,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from theanine.cli.output import JsonOption as JsonOption
 from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
 from theanine.client.options import ListArguments, RecallArguments
@@ -78,7 +79,6 @@ EachUser = Annotated[
         help="Only this user (default: all).",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
 ModelOption = Annotated[
     str,
@@ -465,6 +465,11 @@ def _open(options: OpenOptions, *, create: bool) -> Client:
             "`theanine import`, or name another with --store"
         )
     return Client(client)
+
+
+def user_names(client: Client, user: str | None) -> list[str]:
+    """Return the name of a user, or the names of all users in order."""
+    return [user] if user is not None else sorted({scope.user for scope in client.users()})
 
 
 def user_or_all(client: Client, user: str | None) -> Client | UserMemory:

@@ -27,11 +27,14 @@ FORMER_KEYS = {
 """JSON keys of version 0.1 that were renamed; printed under both names for one release."""
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions:
     """Options of a command that prints records."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    as_json: JsonOption = False
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from theanine.cli.options import (
+    JsonOption,
     ListOptions,
     RecallOptions,
     RememberOptions,
@@ -182,7 +183,7 @@ def correct(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What is true instead.")],
     user: UserOption,
     options: StoreOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Replace what a memory says; the old one stays, marked.
 

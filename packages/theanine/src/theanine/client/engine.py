@@ -57,7 +57,7 @@ MAX_LISTED_USERS = 10
 
 
 class Engine:
-    """One store, method and embedder, with optional chat models and an optional reranker."""
+    """A store, a method and an embedder, with optional chat models and an optional reranker."""
 
     def __init__(self, options: OpenOptions) -> None:
         location, method = options.location, options.method

@@ -1,4 +1,4 @@
-"""What is stored for one user, as records: listed, read, corrected, pinned and forgotten."""
+"""Operations on the records of a user: list, read, correct, pin and forget them."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ KINDS: Mapping[str, Redact] = {
     "cards": _cards,
     "phones": _phones,
 }
-"""What can be redacted by name, in the order in which it is done."""
+"""Kinds of data that can be redacted by name, in the order of redaction."""
 
 
 def redaction(redact: Redact | str | Sequence[str] | None) -> Redact | None:

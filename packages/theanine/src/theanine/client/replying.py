@@ -20,12 +20,12 @@ from theanine.store.validate import check_time
 from theanine.types import FINISH, UNFINISHED, Message, Role, Scope, Turn, Utterance
 
 MAX_REPLIES = 3
-"""How often a reply is generated when something is forgotten meanwhile."""
+"""Maximum attempts at a reply when something is forgotten during each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replying:
-    """What replies of a session need of it.
+    """The parts of a session that its replies use.
 
     Attributes:
         speakers: the speaker for each role.

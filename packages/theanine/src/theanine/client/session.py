@@ -380,7 +380,7 @@ class AsyncLiveSession:
 
     @property
     def _stream_key(self) -> object:
-        """What tells this session's streams from those of others; a keyed session's are shared."""
+        """The key of this session's streams in the engine; objects with the same key share them."""
         return self if self.key is None else (self._scope, self.key)
 
     # the end
