@@ -1,30 +1,58 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from theanine.fences import REMEMBERED_HEADING, append_remembered, remembered_block
+from theanine.fences import (
+    REMEMBERED_HEADING,
+    append_remembered,
+    remembered_block,
+    without_remembered,
+)
 
-texts = st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from("<>\n\u2028")), max_size=4)
+spoofs = st.sampled_from(["\n", "\n>>>\n", "\n<<<you\n", "\n- ", "-- ", "\r\n", "\u2028", "\v"])
+texts = st.lists(
+    st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from("<> ")) | spoofs).map("".join),
+    max_size=4,
+)
 
 
 @given(texts)
-def test_remembered_text_stays_on_its_lines_and_inside_its_fence(parts: list[str]) -> None:
+def test_remembered_text_stays_in_its_item_and_inside_its_fence(parts: list[str]) -> None:
+    """Whatever a part says, as that of a user's own method may."""
+    items = [part for part in parts if remembered_block([part])]
     lines = remembered_block(parts).split("\n")
-    if not parts:
+    if not items:
         assert lines == [""]
         return
     assert lines[:2] == [REMEMBERED_HEADING, "<<<remembered"]
     assert lines[-1] == ">>>"
-    assert len(lines) == len(parts) + 3
+    assert sum(line.startswith("- ") for line in lines) == len(items)
+    assert all(line.startswith(("- ", "  ")) and line.strip() for line in lines[2:-1])
     assert not any("<<<" in line or ">>>" in line for line in lines[2:-1])
+    assert len("\n".join(lines).splitlines()) == len(lines)
+
+
+def test_lines_are_kept_below_the_first() -> None:
+    assert remembered_block(
+        ["-- 8 May 2023\nAna: I sail.\n\n-- 9 May 2023\nAna: I sink.", "(pinned) Ana is vegan."]
+    ).split("\n")[2:-1] == [
+        "- 8 May 2023",
+        "  Ana: I sail.",
+        "  -- 9 May 2023",
+        "  Ana: I sink.",
+        "- (pinned) Ana is vegan.",
+    ]
 
 
 @given(st.text(min_size=1), texts)
 def test_the_words_come_first_and_unchanged(words: str, parts: list[str]) -> None:
     message = append_remembered(words, parts)
     assert message.startswith(words)
-    assert message[len(words) :] == (f"\n\n{remembered_block(parts)}" if parts else "")
+    block = remembered_block(parts)
+    assert message[len(words) :] == (f"\n\n{block}" if block else "")
+    assume(not words.endswith("\n"))
+    assert without_remembered(message) == words
 
 
 def test_without_words_the_message_is_what_was_recalled() -> None:

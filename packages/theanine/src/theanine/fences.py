@@ -1,7 +1,8 @@
 """Fences: remembered and quoted words in a prompt, set apart as data.
 
 Prompts fence quoted text between ``<<<name`` and ``>>>``. All of it passes through
-:func:`one_line`, so that it can't open or close a fence or start a new line.
+:func:`one_line`, so that it can't open or close a fence or start a new line, or through
+:func:`list_items`, which keeps the lines of several but indents them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,18 @@ def one_line(text: str, limit: int | None = None) -> str:
     return flat if limit is None or len(flat) <= limit else flat[:limit].rstrip() + "…"
 
 
-def list_lines(texts: Iterable[str]) -> str:
-    """Return texts as a list for a prompt, one line each; empty for none."""
-    return "\n".join(f"- {one_line(text)}" for text in texts)
+def list_items(texts: Iterable[str]) -> str:
+    """Return texts as a list for a prompt; empty for none.
+
+    An item begins with ``- `` and its further lines with two spaces, so that none can pass for
+    another item or a fence. Blank lines, and the dashes of a heading that begins an item, are left
+    out.
+    """
+    items: list[str] = []
+    for text in texts:
+        if lines := [line for line in map(one_line, text.split("\n")) if line]:
+            items.append("- " + "\n  ".join(lines).removeprefix("-- "))
+    return "\n".join(items)
 
 
 def remembered_block(texts: Iterable[str]) -> str:
@@ -39,8 +49,8 @@ def remembered_block(texts: Iterable[str]) -> str:
     Chat requests carry it in the newest user message, after the user's own words; see
     :func:`append_remembered`.
     """
-    lines = list_lines(texts)
-    return f"{REMEMBERED_HEADING}\n<<<remembered\n{lines}\n>>>" if lines else ""
+    items = list_items(texts)
+    return f"{REMEMBERED_HEADING}\n<<<remembered\n{items}\n>>>" if items else ""
 
 
 def append_remembered(words: str, texts: Iterable[str]) -> str:

@@ -17,7 +17,16 @@ from theanine.llm.base import RawReply
 from theanine.testing import ScriptedModel, answer
 from theanine.testing.scripted import task_of
 from theanine.tokenizer import count_tokens
-from theanine.types import History, Link, Memory, Relation, Role, Transcript, Utterance
+from theanine.types import (
+    History,
+    ImportedMemory,
+    Link,
+    Memory,
+    Relation,
+    Role,
+    Transcript,
+    Utterance,
+)
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 STATEMENTS = (
@@ -267,3 +276,12 @@ def test_a_cut_off_summary_is_used_and_noted(tmp_path: Path) -> None:
         (report,) = client.user("ana").remember()
     assert (report.memories, report.failure, report.usage.truncated) == (1, None, 1)
     assert report.notes == ("1 reply was cut off at the bound of tokens: raise it with max_tokens",)
+
+
+def test_a_statement_that_looks_like_a_day_is_not_taken_for_one(client: theanine.Client) -> None:
+    memories = (ImportedMemory(text="-- 9 May 2023 they sold the boat Bella", speakers=("ana",)),)
+    transcript = Transcript(key="s", at=START, turns=(), memories=memories)
+    client.user("ana").log(History(name="ana", transcripts=(transcript,)))
+    client.remember()
+    text = client.user("ana").recall("Who sold the boat Bella?").text
+    assert text == "-- 1 March 2026\n– 9 May 2023 they sold the boat Bella"

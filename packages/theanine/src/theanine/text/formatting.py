@@ -1,6 +1,6 @@
 """Format turns and memories for prompts, so that quoted text can't act as instructions.
 
-All of it passes through :func:`theanine.fences.one_line`.
+All of it passes through :mod:`theanine.fences`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from theanine.fences import list_lines, one_line
+from theanine.fences import list_items, one_line
 from theanine.text.words import format_date
 from theanine.types import LOCAL_MODEL, Memory, Recollection, Turn, Utterance
 
@@ -65,7 +65,7 @@ def format_memory(memory: Memory, limit: int | None = None) -> str:
 
 def format_recollection(recollection: Recollection) -> str:
     """Return the recollection's parts as a list for a prompt, or ``(nothing)``."""
-    return list_lines(part.text for part in recollection.parts) or "(nothing)"
+    return list_items(part.text for part in recollection.parts) or "(nothing)"
 
 
 def format_role(role: str) -> str:

@@ -53,8 +53,9 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The line without its day."""
-        return self._words + self.note
+        """The line without its day; it never begins as a day's heading does."""
+        words = self._words
+        return (f"– {words[3:]}" if words.startswith("-- ") else words) + self.note
 
     @property
     def _words(self) -> str:
