@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from theanine_bench.metrics.overlap import (
     token_f1,
 )
 from theanine_bench.metrics.registry import find_metrics
+from theanine_bench.metrics.rsum import METRICS
 from theanine_bench.runs.summary import summarize_run
 from theanine_bench.samples import SampleResult
 
@@ -119,3 +122,36 @@ for name in ("mauve", "bertscore=x"):
 def test_a_missing_extra_is_named_before_anything_is_measured() -> None:
     ran = subprocess.run([sys.executable, "-c", ABSENT], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["neural", "neural"]
+
+
+def test_bleu_of_rsum_is_that_of_its_script() -> None:
+    answers = ["I saw Ray. Is it a yes?", "Ships scare me!", ""]
+    references = ["We can't go. He said so.", "I am afraid of ships.", "Yes, a lot."]
+    items = [
+        item(n, answer=answer, reference=reference, category=category)
+        for n, (answer, reference, category) in enumerate(
+            zip(answers, references, ["one", "two", "two"], strict=True)
+        )
+    ]
+    bleu = METRICS["bleu:rsum"]
+    scores = bleu.score([*items, item(9, reference=" ")])
+    # utils/evaluation.py's compute_bleu, with word_tokenize's result written out
+    inf_tok = [
+        ["We", "ca", "n't", "go", ".", "He", "said", "so", "."],
+        ["I", "am", "afraid", "of", "ships", "."],
+        ["Yes", ",", "a", "lot", "."],
+    ]
+    tra_tok = [
+        ["I", "saw", "Ray", ".", "Is", "it", "a", "yes", "?"],
+        ["Ships", "scare", "me", "!"],
+        [],
+    ]
+    bleu_score: Any = import_module("nltk.translate.bleu_score")
+    smoothing = bleu_score.SmoothingFunction().method7
+    weights = [(0.5, 0.5), (0.333, 0.333, 0.334), (0.25,) * 4, (0.2,) * 5]
+    both = bleu_score.corpus_bleu(inf_tok, tra_tok, weights=weights, smoothing_function=smoothing)
+    assert (scores["bleu:rsum/1"], scores["bleu:rsum/2"]) == tuple(both[:2])
+    assert {"bleu:rsum/1/one", "bleu:rsum/2/two", "bleu:rsum/2/mean"} < set(scores)
+    assert bleu.score([]) == {}
+    backwards = [replace(each, reference=each.reference[::-1]) for each in items]
+    assert bleu.score(backwards)["bleu:rsum/1"] == pytest.approx(scores["bleu:rsum/1"], rel=0.05)

@@ -244,7 +244,7 @@ def test_local_memory_stands_beside_the_summary(tmp_path: Path) -> None:
         agent.user("ana").remember()
         recollection = agent.user("ana").recall("What is Ana allergic to?")
         kinds = [part.memories[0].kind for part in recollection.parts]
-        assert kinds == ["statement"] * 20 + ["utterance"] * 5
+        assert kinds == ["statement"] * 20 + ["exchange"] * 5
         said = recollection.parts[20:]
         assert any("hazelnut" in part.text.casefold() for part in said)
         assert said[0].text.startswith("(") and ") Ana: " in said[0].text

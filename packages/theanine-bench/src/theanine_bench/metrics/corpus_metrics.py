@@ -92,7 +92,8 @@ def compare_corpus_metrics(
 
 def _kind(metric: str) -> str:
     """Return the name of a metric's scores: its own without the model's."""
-    return metric if metric in CORPUS_BLEU else metric.partition(":")[0]
+    kind = metric.partition(":")[0]
+    return kind if kind in NEURAL else metric
 
 
 def _read_scores(

@@ -20,6 +20,8 @@ class RecursiveSummaryConfig(ReplyConfig):
         demonstrations: worked examples shown to the model before a reply, 0 to 3.
         utterances: number of past utterances recalled with the summary (the paper's "local
             memory"); with 0 none are stored. Sessions remembered with 0 have none.
+        local_unit: what one of these is: a single ``utterance``, or an ``exchange``, as in the
+            paper's published script.
         retrieval: how these are ranked: ``lexical`` by BM25, ``dense`` by cosine, ``hybrid`` by all
             evidence of :class:`theanine.retrieval.ranking.RankingConfig`.
         query_turns: number of latest turns of the dialogue that form the query; None takes all.
@@ -30,6 +32,7 @@ class RecursiveSummaryConfig(ReplyConfig):
     sentences: int = 20
     demonstrations: int = 0
     utterances: int = 0
+    local_unit: Literal["utterance", "exchange"] = "utterance"
     retrieval: Literal["lexical", "dense", "hybrid"] = "hybrid"
     query_turns: int | None = 6
     budget: int | None = None
@@ -43,5 +46,11 @@ class RecursiveSummaryConfig(ReplyConfig):
 
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:
-        """Return the paper's values: 20 sentences alone; BM25 for utterances (section 6.4)."""
-        return cls(reply_prompt="transcript", retrieval="lexical", query_turns=None)
+        """Return the paper's values: 20 sentences alone; BM25 for local memory (section 6.4).
+
+        Its query and unit are those of the published script, ``utils/rag.py`` of
+        github.com/qingyue2014/Rsum: the last turn, and exchanges.
+        """
+        return cls(
+            reply_prompt="transcript", local_unit="exchange", retrieval="lexical", query_turns=1
+        )

@@ -30,8 +30,10 @@ from theanine.methods.shared.running_summary import (
     summary_parts,
     update_running_summary,
 )
+from theanine.segmentation import exchanges
 from theanine.text.formatting import format_day, format_turn
 from theanine.types import (
+    STATEMENT,
     ImportedMemory,
     MemoryBatch,
     Part,
@@ -60,7 +62,9 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
             session, turns, imported, context, max_sentences=self.config.sentences
         )
         if self.config.utterances:
-            memories += excerpt_memories([[turn] for turn in turns], UTTERANCE)
+            unit = self.config.local_unit
+            excerpts = [[turn] for turn in turns] if unit == UTTERANCE else exchanges(turns)
+            memories += excerpt_memories(excerpts, unit)
         return await with_vectors(MemoryBatch(memories=memories, marks=marks), context)
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
@@ -68,15 +72,15 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
         return estimate_running_summary(turns, self.config.sentences)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Return the current summary, then the best utterances, each in time order."""
+        """Return the current summary, then the best of local memory, each in time order."""
         query = query_text(dialogue, self.config.query_turns)
         parts = await summary_parts(query, dialogue, context)
-        parts += await self._utterance_parts(query, dialogue, context)
+        parts += await self._local_parts(query, dialogue, context)
         return pack(
             query,
             parts,
             context.token_budget(self.config.budget),
-            lambda memory: (memory.kind == UTTERANCE, memory.order),
+            lambda memory: (memory.kind != STATEMENT, memory.order),
         )
 
     async def respond(
@@ -99,14 +103,19 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
             source_sessions=source_sessions(recollection.memories, context.index),
         )
 
-    async def _utterance_parts(
+    async def _local_parts(
         self, query: str, dialogue: Sequence[Utterance], context: Context
     ) -> list[Part]:
         config = self.config
         if not config.utterances:
             return []
         ranked = await retrieve(
-            query, dialogue, config.utterances, context, config.retrieval, kinds=[UTTERANCE]
+            query,
+            dialogue,
+            config.utterances,
+            context,
+            config.retrieval,
+            kinds=[config.local_unit],
         )
         parts: list[Part] = []
         for memory, score in ranked:
