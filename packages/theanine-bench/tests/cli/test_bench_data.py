@@ -25,7 +25,7 @@ from theanine_bench.datasets.registry import (
     resolve_data_path,
 )
 
-BENCHES = {"retrieval", "qa", "responses", "segmentation", "teafarm", "memory"}
+BENCHES = {"causaleval", "retrieval", "qa", "responses", "segmentation", "teafarm", "memory"}
 PINNED = re.compile(r"/[0-9a-f]{40}/")
 UNPINNED = {"coqa", "msc"}  # their places have no revisions; their checksums are known
 

@@ -97,6 +97,18 @@ def test_gold_edges_and_components_of_whole_histories(run: Terminal, tmp_path: P
     assert 0 <= corpus["graph/largest component"] <= 1
 
 
+def test_causaleval_measures_links_evidence_and_answers(run: Terminal, tmp_path: Path) -> None:
+    path = save(tmp_path, "graph_0.json", causal_graph())
+    run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run"))
+    found = anyio.run(read_run, tmp_path / "run")
+    asked = [result for result in found.results.values() if result.extra["evidence"]]
+    assert asked
+    assert all(result.scores["evidence hit"] == 1 for result in asked)
+    assert found.summary["facts"]["edges"] == 1
+    shown = run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run")).out
+    assert "of 1 gold edges between sessions are linked" in shown
+
+
 def _result(extra: dict[str, Any], output: dict[str, Any]) -> SampleResult:
     return SampleResult(
         id="1", group="g", category="", question="", dialogue=(), extra=extra, output=output

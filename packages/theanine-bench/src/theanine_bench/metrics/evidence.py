@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from theanine.llm.chat import ScopedChat
 from theanine.text.formatting import one_line
 from theanine_bench.samples import SampleResult, Score
 
 EVIDENCE = "evidence"
+EVIDENCE_HIT = "evidence hit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +19,36 @@ class EvidenceRecalled:
 
     Turns are matched by speaker and text. It distinguishes an answer that lacked the evidence from
     one that had it and was wrong.
+
+    Attributes:
+        any_turn: whether one turn is enough for a score of 1, as CausalEval counts evidence
+            (``evidence_hit`` in ``benches/causal_eval/main.rs`` of JingxuanC/causal-memory).
     """
 
     name: str = EVIDENCE
+    any_turn: bool = False
     needs_judge: bool = False
-    worst: Mapping[str, float] = field(default_factory=lambda: {EVIDENCE: 0.0})
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """0."""
+        return {self.name: 0.0}
 
     async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
-        """Return the share; no score for a question without evidence."""
+        """Return the score; none for a question without evidence."""
         wanted = {_identity(turn) for turn in result.extra.get("evidence", ()) if turn["speaker"]}
+        if not wanted:
+            return Score(values={})
         recalled = {_identity(turn) for part in result.recalled for turn in part["sources"]}
-        return Score(values={EVIDENCE: len(wanted & recalled) / len(wanted)} if wanted else {})
+        share = len(wanted & recalled) / len(wanted)
+        return Score(values={self.name: float(share > 0) if self.any_turn else share})
 
 
 def _identity(turn: Mapping[str, str]) -> tuple[str, str]:
     return one_line(turn["speaker"]), one_line(turn["text"])
 
 
-METRICS = {EVIDENCE: EvidenceRecalled()}
+METRICS = {
+    EVIDENCE: EvidenceRecalled(),
+    EVIDENCE_HIT: EvidenceRecalled(name=EVIDENCE_HIT, any_turn=True),
+}

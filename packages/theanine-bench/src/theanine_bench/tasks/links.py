@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from theanine.client.user import AsyncUserMemory
 from theanine.clock import system_clock
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput
@@ -96,14 +97,17 @@ def read_links(files: Sequence[Path], sets: Path | None) -> Task:
 
 
 def _graph_history(graph: CausalGraph) -> LinkedHistory:
-    history = graph.labeled.history
-    session = _sessions(history)
-    edges = [
+    return LinkedHistory(history=graph.labeled.history, edges=edges_between_sessions(graph))
+
+
+def edges_between_sessions(graph: CausalGraph) -> list[tuple[str, str]]:
+    """Return the keys of the two turns of each edge whose turns are in two sessions."""
+    session = _sessions(graph.labeled.history)
+    return [
         (edge.older, edge.newer)
         for edge in graph.edges
         if session[edge.older] != session[edge.newer]
     ]
-    return LinkedHistory(history=history, edges=edges)
 
 
 def links_task(pairs: Sequence[LabeledPair], histories: Sequence[LinkedHistory], data: str) -> Task:
@@ -243,7 +247,8 @@ class LinkTarget(ClientTarget):
             return await self._judge(sample)
         if extra["kind"] == "candidates":
             return Output(data={"rank": await self._rank(user, extra["older"], extra["newer"])})
-        return Output(data=await self._graph(user, {tuple(edge) for edge in extra["edges"]}))
+        edges = {tuple[str, str](edge) for edge in extra["edges"]}
+        return Output(data=await count_links(self.client.user(user), edges))
 
     async def _judge(self, sample: Sample) -> Output:
         older, newer = sample.extra["older"], sample.extra["newer"]
@@ -294,31 +299,35 @@ class LinkTarget(ClientTarget):
             (n for n, at in enumerate(chosen) if abs(at - position[older]) <= ADJACENT), None
         )
 
-    async def _graph(self, user: str, edges: set[tuple[str, str]]) -> dict[str, Any]:
-        memory = self.client.user(user)
-        memories = {one.id: one for one in await memory.memories()}
-        links = await memory.links()
-        keys = {turn.id: turn.key or "" for turn in await memory.turns()}
-        graph = Graph()
-        for link in links:
-            graph.add(link)
-        drawn = [
-            {
-                (keys[a], keys[b])
-                for a in memories[link.older].source_turns
-                for b in memories[link.newer].source_turns
-            }
-            for link in links
-        ]
-        sizes = Counter(graph.component(one) for one in memories)
-        return {
-            "memories": len(memories),
-            "links": len(links),
-            "relations": dict(Counter(str(link.relation or NONE) for link in links)),
-            "largest": max(sizes.values(), default=0),
-            "edges linked": len(edges & set[tuple[str, str]]().union(*drawn)),
-            "links on edges": sum(not edges.isdisjoint(ends) for ends in drawn),
+
+async def count_links(memory: AsyncUserMemory, edges: set[tuple[str, str]]) -> dict[str, Any]:
+    """Return counts of a user's memories and links, and of gold edges that are linked.
+
+    ``edges`` are pairs of the keys of turns.
+    """
+    memories = {one.id: one for one in await memory.memories()}
+    links = await memory.links()
+    keys = {turn.id: turn.key or "" for turn in await memory.turns()}
+    graph = Graph()
+    for link in links:
+        graph.add(link)
+    drawn = [
+        {
+            (keys[a], keys[b])
+            for a in memories[link.older].source_turns
+            for b in memories[link.newer].source_turns
         }
+        for link in links
+    ]
+    sizes = Counter(graph.component(one) for one in memories)
+    return {
+        "memories": len(memories),
+        "links": len(links),
+        "relations": dict(Counter(str(link.relation or NONE) for link in links)),
+        "largest": max(sizes.values(), default=0),
+        "edges linked": len(edges & set[tuple[str, str]]().union(*drawn)),
+        "links on edges": sum(not edges.isdisjoint(ends) for ends in drawn),
+    }
 
 
 async def _no_turns(_: object) -> Sequence[Turn]:

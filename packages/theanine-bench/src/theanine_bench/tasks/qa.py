@@ -9,7 +9,7 @@ from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.answer_key import apply_answer_key, read_answer_key
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import limit_groups, limit_samples, merge_groups
+from theanine_bench.samples import limit_samples, merge_groups, spread
 from theanine_bench.tasks.answers import answer_task
 
 BENCH = "qa"
@@ -41,7 +41,7 @@ def qa_task(
     groups = read_qa(data, questions)
     if answers is not None:
         groups = apply_answer_key(groups, read_answer_key(answers))
-    groups = limit_samples(limit_groups(groups, histories), limit)
+    groups = limit_samples(spread(groups, histories), limit)
     if merge > 1:
         groups = merge_groups(groups, merge)
     files = [data, *filter(None, (questions, answers))]

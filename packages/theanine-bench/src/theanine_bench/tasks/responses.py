@@ -8,7 +8,7 @@ from pathlib import Path
 from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import limit_groups, limit_samples
+from theanine_bench.samples import limit_samples, spread
 from theanine_bench.tasks.answers import answer_task
 
 BENCH = "responses"
@@ -29,5 +29,5 @@ def responses_task(
     ``histories`` and ``limit`` are the most histories and samples, evenly spaced. Raises BadInput
     for data that can't be read, SettingsError for an unknown metric.
     """
-    groups = limit_samples(limit_groups(read_responses(data, sessions), histories), limit)
+    groups = limit_samples(spread(read_responses(data, sessions), histories), limit)
     return answer_task(BENCH, [data], groups, metrics, METRICS, judge)
