@@ -48,7 +48,7 @@ def long_mt() -> list[dict[str, Any]]:
             ],
             "questions": ["Which glue did you name?", "Which bird?", " "],
             "answers": ["Bone glue."],
-            "turns": [[0], [2]],
+            "turns": [["[human]: Which glue holds oak?\n[bot]: Bone glue.\n\n1. Warm it."]],
         }
     ]
 

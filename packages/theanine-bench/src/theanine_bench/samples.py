@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from theanine.types import LOCAL_MODEL, History, Turn, Utterance
 
+T = TypeVar("T")
 ANSWER = "answer"
 """Key of ``SampleResult.failures`` for a failure of the target itself."""
 
@@ -148,16 +149,16 @@ def limit_samples(groups: Sequence[Group], limit: int | None) -> list[Group]:
     ids = [sample.id for group in groups for sample in group.samples]
     if limit is None or limit >= len(ids):
         return list(groups)
-    kept = {ids[i * len(ids) // limit] for i in range(limit)}
+    kept = set(spread(ids, limit))
     limited = (_select(group, kept) for group in groups)
     return [group for group in limited if group.samples]
 
 
-def limit_groups(groups: Sequence[Group], limit: int | None) -> list[Group]:
-    """Keep ``limit`` groups, evenly spaced. None keeps all."""
-    if limit is None or limit >= len(groups):
-        return list(groups)
-    return [groups[i * len(groups) // limit] for i in range(limit)]
+def spread(items: Sequence[T], limit: int | None) -> list[T]:
+    """Return at most ``limit`` items, evenly spaced; all of them for None."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    return [items[i * len(items) // limit] for i in range(limit)]
 
 
 def merge_groups(groups: Sequence[Group], size: int) -> list[Group]:

@@ -30,6 +30,8 @@ def test_every_segmenter_is_measured(run: Terminal, data: str, tmp_path: Path) -
         assert pk["n"] == 3
     assert output["corpus"] == {"F1": 1, "score": 1}
     assert output["corpus_intervals"]["F1"] == {"low": 1, "high": 1, "n": 3}
+    few = run.bare("bench", "segmentation", data, "--limit", "2", "--json").json
+    assert few["metrics"]["Pk"]["n"] == 2
     page = tmp_path / "topics.html"
     assert "turns per second" in run.bare("bench", "segmentation", data, "--html", str(page)).out
     shown = page_data(page.read_text("utf-8"))

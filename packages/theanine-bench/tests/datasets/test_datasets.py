@@ -50,6 +50,37 @@ def test_long_mt_bench_has_exchanges_questions_and_answers(tmp_path: Path, lines
     assert not any(one.dated for one in history.transcripts)
 
 
+def test_evidence_of_long_mt_bench_follows_from_the_topics_of_mt_bench(tmp_path: Path) -> None:
+    def turn(text: str, topic: str) -> dict[str, str]:
+        return {"from": "human", "value": text, "turn-info": topic}
+
+    def chat(closing: str) -> dict[str, Any]:
+        turns = [turn("Which glue holds oak?", "stem-1-0"), turn("And elm?", "stem-1-1")]
+        return {
+            "id": closing,
+            "conversations": [*turns, turn("Name a gull.", "math-2-0"), turn(closing, "stem-1-Q")],
+        }
+
+    sessions = [
+        [f"[human]: {text}\n[bot]: So." for text in texts]
+        for texts in (
+            ["Name a gull.", "Hello."],
+            ["Which glue holds oak?", "And elm?", "Name a gull."],
+        )
+    ]
+    asked = ["Which  glue did you name?", "Which bird?", "Which wood?"]
+    row = {"conversation_id": "c", "sessions": sessions, "questions": asked, "answers": []}
+    path = save(tmp_path, "long.json", [row])
+    assert read_evidence(path)[0].questions == ()
+    other = chat("Which wood?")
+    other["conversations"][1:3] = [turn("Elsewhere.", "stem-1-1"), turn("Far.", "stem-1-2")]
+    save(tmp_path, "mtbenchplus.json", [chat("Which glue did you name?"), other])
+    [labeled] = read_evidence(path)
+    [question] = labeled.questions
+    assert question.gold == {("c/2", key) for key in "1234"}
+    assert labeled.dropped == {"questions without evidence": 2}
+
+
 def conditional(folder: Path) -> Path:
     """A sample of each task, as the authors' programs name and write them."""
 

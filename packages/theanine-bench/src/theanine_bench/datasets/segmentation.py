@@ -2,8 +2,10 @@
 
 The plain form, in which DialSeg711 is published, is a JSON list of ``{"utterances": [text, …],
 "segments": [length, …]}``, optionally with ``dial_id`` and ``set``. SuperDialSeg is ``{"dial_data":
-{set: [{"dial_id", "turns": [{"utterance", "segmentation_label"}]}]}}``, TIAGE ``{id: [[text,
-label], …]}``.
+{set: [{"dial_id", "turns": [{"utterance", "segmentation_label"}]}]}}``, as
+``src/super_dialseg/utils/data/load_dialseg.py`` of Coldog2333/SuperDialseg reads it; TIAGE is
+``{id: [[text, label], …]}``, as in ``data/personachat/anno`` of HuiyuanXie/tiage. Their training,
+development and test parts have the same form.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from theanine_bench.report.segmentation import turns_per_second
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.runner import RunLimits
 from theanine_bench.runs.saved_run import SavedRun, read_run
+from theanine_bench.samples import spread
 from theanine_bench.tasks.segmentation import LLM, learn_guidance, segmentation_task
 
 
@@ -56,6 +57,9 @@ def segmentation(
         typer.Option(
             metavar="FILE", help="Learn guidance from llm's worst errors; write it there."
         ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Use at most N dialogues, evenly spaced.")
     ] = None,
     journal: Annotated[
         Path | None,
@@ -78,8 +82,8 @@ def segmentation(
     \b
     theanine bench segmentation dialseg711 --html topics.html
     theanine bench segmentation tiage.json --segmenter text-tiling
-    theanine bench segmentation train.json --segmenter llm --model openai:gpt-4o --reflect g.json
-    theanine bench segmentation test.json --segmenter llm --model openai:gpt-4o --guidance g.json
+    theanine bench segmentation tiage-train --segmenter llm --model openai:gpt-4o --reflect g.json
+    theanine bench segmentation tiage --segmenter llm --model openai:gpt-4o --guidance g.json
     """
     if segmenter != LLM and (guidance or reflect or journal):
         raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")
@@ -89,7 +93,7 @@ def segmentation(
         check_writable(file)
     path, dropped = resolve_data_path(data), Counter[str]()
     task = segmentation_task(
-        read_segmented(path, dropped),
+        spread(read_segmented(path, dropped), limit),
         hash_files(path),
         guidance=read_guidance(guidance) if guidance else None,
         dropped=dropped,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.formats import LabeledFormat, first_record
 from theanine_bench.datasets.labels import LabeledHistory, Question, resolve_labels
 from theanine_bench.datasets.schema import AnyAsText, OptionalText, validate
+from theanine_bench.files import read_json
 
 START = datetime(2000, 1, 1, tzinfo=UTC)
 """The chats have no dates; a made-up one keeps their turns in order."""
@@ -36,8 +39,34 @@ class _Record(BaseModel):
     conversations: list[_Turn]
 
 
-def _read(path: Path, document: Any) -> list[LabeledHistory]:
-    labeled: list[LabeledHistory] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosingQuestion:
+    """A chat's closing question, written by a person.
+
+    Attributes:
+        turns: the texts of the chat's other turns.
+        evidence: those on the question's topics.
+    """
+
+    text: str
+    turns: frozenset[str]
+    evidence: frozenset[str]
+
+
+def read_closing_questions(path: Path) -> list[ClosingQuestion]:
+    """Return the closing questions of a file. Raises BadInput with a fault's place."""
+    return [
+        ClosingQuestion(
+            text=closing.value,
+            turns=frozenset(turn.value for turn in turns),
+            evidence=frozenset(turn.value for turn in turns if closing.topics & turn.topics),
+        )
+        for _, turns, closing in _chats(path, read_json(path))
+    ]
+
+
+def _chats(path: Path, document: Any) -> Iterator[tuple[_Record, list[_Turn], _Turn]]:
+    """Yield each chat with its turns that have words, and its closing question."""
     for index, value in enumerate(document):
         record = validate(_Record, value, str(path), f"[{index}]")
         spoken = [turn for turn in record.conversations if turn.value.strip()]
@@ -47,6 +76,12 @@ def _read(path: Path, document: Any) -> list[LabeledHistory]:
                 f"{path}, [{index}].conversations",
             )
         *turns, closing = spoken
+        yield record, turns, closing
+
+
+def _read(path: Path, document: Any) -> list[LabeledHistory]:
+    labeled: list[LabeledHistory] = []
+    for record, turns, closing in _chats(path, document):
         utterances = [_utterance(turn, number) for number, turn in enumerate(turns, 1)]
         transcript = Transcript(key=record.id, turns=utterances, at=utterances[0].at, dated=False)
         question = Question(
