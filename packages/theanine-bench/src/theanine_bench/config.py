@@ -22,6 +22,7 @@ class RunConfig:
         model: the target's language model, or ``local`` for none.
         budget: maximum tokens of a recollection, or None.
         judge: the judging model, or ``local`` for none.
+        judge_settings: settings of ``judge`` by name, or None for its defaults.
         model_settings: settings of ``model`` by name, or None for its defaults.
         memory_model, memory_base_url, memory_settings: of the model that remembers, as in
             :class:`theanine.OpenOptions`; None is ``model``.
@@ -40,6 +41,7 @@ class RunConfig:
     memory_model: str | None = None
     memory_base_url: str | None = None
     memory_settings: Mapping[str, object] | None = None
+    judge_settings: Mapping[str, object] | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the settings as saved with a run, without those of models that are not set.
@@ -51,4 +53,10 @@ class RunConfig:
         return {name: value for name, value in record.items() if name not in unset}
 
 
-_LATER = ("model_settings", "memory_model", "memory_base_url", "memory_settings")
+_LATER = (
+    "model_settings",
+    "memory_model",
+    "memory_base_url",
+    "memory_settings",
+    "judge_settings",
+)

@@ -85,8 +85,10 @@ def test_a_failing_model_is_counted_and_exits_with_1(
 ) -> None:
     with ScriptedServer(lambda request: "{" if "Task: right" in str(request) else "fine") as server:
         judge = ["--judge", "openai:j", "--judge-base-url", server.base_url]
+        judge += ["--judge-set", "temperature=0.5"]
         command = ["bench", "qa", str(data), *judge, "--out", str(tmp_path / "run"), "--limit", "1"]
         failed = run.bare(*command, fine=False)
+    assert {request["temperature"] for request in server.requests} == {0.5}
     assert failed.code == 1
     assert "failed 1 ×: right: UnusableReply" in failed.out
 

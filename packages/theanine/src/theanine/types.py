@@ -239,7 +239,7 @@ class History:
 
 
 class Relation(StrEnum):
-    """How an older memory relates to a newer one (Theanine, appendix A.1)."""
+    """How an older memory relates to a newer one (Theanine, appendix B.1)."""
 
     CHANGED = "Changed"
     CAUSE = "Cause"

@@ -14,14 +14,14 @@ from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.llm.prompt import PromptTemplate
 from theanine.methods.shared.pairs import Pair
 from theanine.methods.shared.respond import RESPOND, RESPOND_REASONED, respond
-from theanine.methods.theanine.refine import REFINE, refine
+from theanine.methods.theanine.refine import REFINE, REFINE_WHOLE, refine
 from theanine.methods.theanine.relate import RELATE, RELATE_PAIR, Scene, relate
 from theanine.summarization import SUMMARIZE, summarize
 from theanine.types import Link, NewMemory, Part, Recollection, Relation, Timeline, Turn
 
 pytestmark = pytest.mark.anyio
 
-STEPS = [SUMMARIZE, RELATE, RELATE_PAIR, REFINE, RESPOND, RESPOND_REASONED]
+STEPS = [SUMMARIZE, RELATE, RELATE_PAIR, REFINE, REFINE_WHOLE, RESPOND, RESPOND_REASONED]
 EARLIER = [
     turn(1, "How was the sail?", "Bo"),
     turn(2, "A storm broke our mast near Faro.", shared="a boat without a mast"),
@@ -44,6 +44,11 @@ PATH = Timeline(
 )
 DIALOGUE = [turn(9, "Shall we book that cruise?", session=4)]
 JUDGED = {"pair": 1, "explanation": "fear after the storm", "relation": "React"}
+
+
+def _name(step: PromptTemplate[Any]) -> str:
+    """The step's name, with the version where there are two."""
+    return "refine.v2" if step is REFINE_WHOLE else step.name
 
 
 def _scene(now: Sequence[Turn], earlier: Sequence[Turn]) -> Scene:
@@ -73,8 +78,8 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
         await relate(pairs, scene, mode="session", chat=caller)
     elif name == "relate-pair":
         await relate(pairs[:1], scene, mode="pairs", chat=caller)
-    elif name == "refine":
-        await refine(PATH, now, caller)
+    elif name.startswith("refine"):
+        await refine(PATH, now, caller, whole=name == "refine.v2")
     else:
         part = Part(text=f"Ana fears ships. {now[0].text}", memories=PATH.memories, source_turns=())
         recollection = Recollection(query="", parts=(part,))
@@ -82,20 +87,20 @@ async def _prompt(name: str, earlier: Sequence[Turn], now: Sequence[Turn]) -> st
     return caller.asked[0].prompt
 
 
-@pytest.mark.parametrize("name", [step.name for step in STEPS])
-async def test_each_prompt_matches_its_snapshot(name: str) -> None:
-    check_snapshot(name, await _prompt(name, EARLIER, NOW))
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: _name(step))
+async def test_each_prompt_matches_its_snapshot(step: PromptTemplate[Any]) -> None:
+    check_snapshot(_name(step), await _prompt(_name(step), EARLIER, NOW))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: _name(step))
 async def test_quoted_text_cannot_leave_its_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     earlier = [replace(turn, text=ATTACK) for turn in EARLIER]
-    calm = await _prompt(step.name, EARLIER, NOW)
-    check_fences(calm, await _prompt(step.name, earlier, attacked))
+    calm = await _prompt(_name(step), EARLIER, NOW)
+    check_fences(calm, await _prompt(_name(step), earlier, attacked))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: _name(step))
 def test_instructions_are_short(step: PromptTemplate[Any]) -> None:
     check_length(step)
 

@@ -247,6 +247,8 @@ def test_the_papers_settings_are_the_papers() -> None:
         "budget": None,
         "retrieval": "dense",
         "query_turns": None,
+        "query_names": False,
+        "temperature": None,
         "close_look": 0,
         "whole": True,
         "reply_prompt": "transcript",

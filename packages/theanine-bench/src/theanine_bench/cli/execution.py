@@ -19,7 +19,12 @@ from theanine.cli.rendering import console, show_table
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
 from theanine_bench.cli.live import Live
-from theanine_bench.cli.run_options import JudgingOptions, RunOptions, command_line
+from theanine_bench.cli.run_options import (
+    JudgingOptions,
+    RunOptions,
+    command_line,
+    parse_model_settings,
+)
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.report import bench_page
 from theanine_bench.runs.folder import REPORT, RunFolder
@@ -37,6 +42,7 @@ def run_config(options: JudgingOptions, settings: Mapping[str, object] | None = 
         settings=settings or {},
         judge=options.judge,
         judge_base_url=options.judge_base_url,
+        judge_settings=parse_model_settings(options.judge_settings, "--judge-set"),
     )
     if not isinstance(options, RunOptions):
         return config

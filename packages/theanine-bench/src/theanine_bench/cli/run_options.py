@@ -114,15 +114,18 @@ class TargetModelOptions:
         return {
             "model": self.model,
             "base_url": self.base_url,
-            "model_settings": _parse_model_settings(self.model_settings, "--model-set"),
+            "model_settings": parse_model_settings(self.model_settings, "--model-set"),
             "memory_model": self.memory_model,
             "memory_base_url": self.memory_base_url,
-            "memory_settings": _parse_model_settings(self.memory_settings, "--memory-set"),
+            "memory_settings": parse_model_settings(self.memory_settings, "--memory-set"),
         }
 
 
-def _parse_model_settings(settings: list[str] | None, option: str) -> dict[str, Any] | None:
-    """Return the settings with their types, so that equal ones are equal in a run's record."""
+def parse_model_settings(settings: list[str] | None, option: str) -> dict[str, Any] | None:
+    """Return the settings with their types, so that equal ones are equal in a run's record.
+
+    Raises SettingsError.
+    """
     values = parse_settings(settings or [], option)
     if values is None:
         return None
@@ -169,6 +172,14 @@ class JudgingOptions:
             envvar="THEANINE_JUDGE_BASE_URL",
             metavar="URL",
             help="OpenAI-compatible server for the judge.",
+        ),
+    ] = None
+    judge_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-set",
+            metavar="NAME=VALUE",
+            help="Setting of the judging model, such as temperature=0.7; repeatable.",
         ),
     ] = None
     limit: Annotated[

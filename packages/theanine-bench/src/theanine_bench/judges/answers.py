@@ -242,7 +242,7 @@ _JUDGES = (
             )
         ),
         labels=(CORRECT, INCORRECT),
-        source="TeaFarm's judge (Theanine, appendix H, figure 25)",
+        source="TeaFarm's judge (Theanine, appendix H, figure 26)",
     ),
 )
 METRICS = {judge.name: judge for judge in _JUDGES}

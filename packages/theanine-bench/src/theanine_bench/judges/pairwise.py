@@ -201,7 +201,7 @@ def _choices(result: SampleResult, candidates: Sequence[Candidate]) -> Mapping[s
     }
 
 
-_G_EVAL = "G-Eval, head to head (Theanine, appendix D and figures 20 to 22)"
+_G_EVAL = "G-Eval, head to head (Theanine, first version, appendix D and figures 20 to 22)"
 CRITERIA: Mapping[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
@@ -237,7 +237,7 @@ CRITERIA: Mapping[str, Criterion] = {
             name="helpfulness",
             step=RECALLED,
             values=_recollections,
-            source="helpfulness of retrieved memories (Theanine, section 4.2 and figure 23)",
+            source="helpfulness of retrieved memories (Theanine, section 4 and figure 23)",
             compared=lambda candidate: bullet_list(candidate["recalled"]),
         ),
         Criterion(

@@ -98,7 +98,7 @@ _JUDGES = (
             )
         ),
         labels=STANCES,
-        source="the third human evaluation of Theanine (appendix F): shares of each label",
+        source="the third human evaluation of Theanine (appendix E.2): shares of each label",
     ),
     Judge(
         name="helpfulness",
@@ -114,7 +114,7 @@ _JUDGES = (
             )
         ),
         labels=AGREEMENTS,
-        source="agreement that what was retrieved helps (Theanine, appendix F): share that agrees",
+        source="agreement that what is retrieved helps (Theanine, appendix E.2): share that agrees",
     ),
     Judge(
         name="perspectives",

@@ -54,6 +54,8 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     own = ", ".join(f"{name}={value}" for name, value in shown.items())
     model = _model(config["model"], config["base_url"], "none: local versions")
     model += _settings(config.get("model_settings"))
+    judge = _model(config["judge"], config["judge_base_url"], "none")
+    judge += _settings(config.get("judge_settings"))
     memory = ""
     if (remembering := settings["models"].get("memory")) or config.get("memory_model"):
         name = remembering["name"] if remembering else LOCAL_MODEL
@@ -65,7 +67,7 @@ def about(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Settings", own),
         ("Model", model if has_target else ""),
         ("Model for remembering", memory),
-        ("Judge", _model(config["judge"], config["judge_base_url"], "none")),
+        ("Judge", judge),
         ("Embedder", config["embedder"] if has_target else ""),
         ("Tokens of a recollection", "" if config["budget"] is None else f"{config['budget']:,}"),
         ("Seed", str(config["seed"])),

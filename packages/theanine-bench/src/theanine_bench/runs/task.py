@@ -69,7 +69,9 @@ def open_models(config: RunConfig) -> RunModels:
     )
     return RunModels(
         agent=agent,
-        judge=open_chat(config.judge, base_url=config.judge_base_url),
+        judge=open_chat(
+            config.judge, base_url=config.judge_base_url, settings=config.judge_settings
+        ),
         memory=None if memory is agent else memory,
     )
 

@@ -16,6 +16,8 @@ from theanine.errors import SettingsError
 from theanine.llm.base import ChatModel
 from theanine.llm.limits import Limits
 from theanine.methods.base import Reply
+from theanine.methods.registry import open_method
+from theanine.methods.shared.config import find_temperature
 from theanine.store import Store
 from theanine.types import LOCAL_MODEL, History, Recollection, Turn
 from theanine_bench.config import RunConfig
@@ -72,12 +74,16 @@ class TargetContext:
     meter: Callable[[ChatModel], ChatModel] = lambda model: model
 
     def open_client(self) -> AsyncClient:
-        """Return the memory client that the run's configuration describes."""
+        """Return the memory client that the run's configuration describes.
+
+        Raises SettingsError.
+        """
         config = self.config
+        method = open_method(config.method, dict(config.settings) or None)
+        find_temperature(method, config.model_settings, config.memory_settings)
         return theanine.aopen(
             self.store,
-            method=config.method,
-            config=dict(config.settings) or None,
+            method=method,
             embedder=config.embedder,
             model=self.metered_model(),
             memory_model=self.metered_memory_model(),

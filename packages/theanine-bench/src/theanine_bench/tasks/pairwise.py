@@ -20,7 +20,7 @@ from theanine_bench.tasks.answers import scoring_task
 
 BENCH = "pairwise"
 G_EVAL = ("specificity", "memorability", "consistency")
-"""Theanine's criteria (appendix D), the default."""
+"""The criteria of Theanine's first version (appendix D), the default."""
 COMPARED = ("qa", "responses", "teafarm")
 """Benches whose runs have answers to compare."""
 

@@ -1,6 +1,6 @@
 """Generate TeaFarm questions: summaries, counterfactual questions, and sessions that lead to them.
 
-Steps 1 to 3 of Theanine (NAACL 2025), section 5.1 and Figures 23 and 24. Differences from the
+Steps 1 to 3 of Theanine (NAACL 2025), section 5.1, figures 24 and 25. Differences from the
 paper: the summary consists of statements with their turns, so that every question has evidence; an
 assistant is only asked, never asks; the number of questions can be chosen.
 """

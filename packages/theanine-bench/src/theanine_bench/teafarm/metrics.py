@@ -21,7 +21,7 @@ SUCCESS_BY_RULE = "success_by_rule"
 
 @dataclass(frozen=True, slots=True)
 class JudgedSuccess:
-    """Success by a judge who sees the question, the right answer and the reply (Figure 25)."""
+    """Success by a judge who sees the question, the right answer and the reply (figure 26)."""
 
     name: str = SUCCESS
     needs_judge: bool = True

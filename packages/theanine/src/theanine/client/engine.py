@@ -35,6 +35,7 @@ from theanine.llm.chat import Chat
 from theanine.llm.open import open_chats
 from theanine.methods.base import Context, Method, RecallOptions, Reply, ReplyOptions
 from theanine.methods.registry import DEFAULT, open_method
+from theanine.methods.shared.config import find_temperature
 from theanine.methods.shared.pinned import reserve_pinned
 from theanine.remembering.expire import forget_expired
 from theanine.remembering.rebuild import Rebuilder
@@ -96,6 +97,10 @@ class Engine:
 
     def _use(self, method: Method) -> None:
         self.method = method
+        options = self.options
+        temperature = find_temperature(method, options.model_settings, options.memory_settings)
+        for chat in filter(None, (self.chat, self.memory_chat)):
+            chat.temperature = temperature
         ranking = self.options.ranking
         if self._recalls_from_log:  # memories are not searched: no approximate index of them
             ranking = replace(ranking or RankingConfig(), exact_upto=maxsize)

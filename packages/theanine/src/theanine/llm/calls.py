@@ -85,6 +85,8 @@ class JournalledCalls:
         source_sessions: tuple[int, ...],
         epoch: int,
     ) -> ModelRequest:
+        if options.temperature is None:
+            options = replace(options, temperature=self._chat.temperature)
         schema = schema_of(step.result)
         listed = [{"role": message.role, "text": message.text} for message in messages]
         content = {"messages": listed, "schema": schema}

@@ -37,7 +37,11 @@ _QUOTED_OF_CUT_OFF = 300
 
 
 class Chat:
-    """A chat model with its journal, retries, repairs, budgets and concurrency limit."""
+    """A chat model with its journal, retries, repairs, budgets and concurrency limit.
+
+    Attributes:
+        temperature: temperature of requests that name none; None leaves it to the model.
+    """
 
     def __init__(
         self,
@@ -47,6 +51,7 @@ class Chat:
         limits: Limits | None = None,
         rng: Random | None = None,
     ) -> None:
+        self.temperature: float | None = None
         self.model = model
         self.store = store
         self.clock = clock

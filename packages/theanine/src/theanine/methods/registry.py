@@ -110,7 +110,8 @@ def open_method(name: str, config: object = None) -> Method:
     """Create a method from its config object, from settings by name, or with the defaults (None).
 
     Settings by name may be strings, as on the command line. ``{"paper": True}`` starts from the
-    paper's settings. Raises SettingsError for an unknown method, setting or value.
+    paper's settings, and one of the config's ``paper_versions``, such as ``{"paper": "2024"}``,
+    from that version's. Raises SettingsError for an unknown method, setting or value.
     """
     kind = method_class(name)
     if config is None or isinstance(config, kind.Config):
@@ -129,18 +130,28 @@ def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
             f"the method {name} has no setting {unknown[0]}{suggest(unknown[0], valid)}; it has: "
             f"{', '.join(sorted(valid))}"
         )
-    try:
-        paper = TypeAdapter(bool).validate_python(settings.get("paper", False))
-    except ValidationError:
-        raise SettingsError(f"paper must be true or false, not {settings['paper']!r}") from None
-    if paper and not hasattr(kind, "paper"):
-        raise SettingsError(f"the method {name} has no settings of a paper: omit paper=true")
+    paper = _paper(name, kind, settings.get("paper", False))
     values = {key: value for key, value in settings.items() if key != "paper"}
     try:
-        return TypeAdapter(kind).validate_python(
-            {**(asdict(kind.paper()) if paper else {}), **values}
-        )
+        return TypeAdapter(kind).validate_python({**(asdict(paper) if paper else {}), **values})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise SettingsError(f"setting {where} of the method {name}: {first['msg']}") from None
+
+
+def _paper(name: str, kind: Any, value: object) -> Any:
+    """Return the settings of the paper, or of the version of it, that ``value`` asks for."""
+    versions: tuple[str, ...] = getattr(kind, "paper_versions", ())
+    if str(value) in versions:
+        return kind.paper(str(value))
+    try:
+        wanted = TypeAdapter(bool).validate_python(value)
+    except ValidationError:
+        named = ", ".join(("true", "false", *versions))
+        raise SettingsError(f"paper must be one of {named}, not {value!r}") from None
+    if not wanted:
+        return None
+    if not hasattr(kind, "paper"):
+        raise SettingsError(f"the method {name} has no settings of a paper: omit paper=true")
+    return kind.paper()

@@ -9,7 +9,13 @@ from typing import Annotated
 import anyio
 import typer
 
-from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
+from theanine.cli.options import (
+    BaseUrlOption,
+    JsonOption,
+    ModelOption,
+    ModelSettingsOption,
+    show_json,
+)
 from theanine.cli.output import check_writable, write_text
 from theanine.cli.rendering import console
 from theanine.cli.text import pluralize
@@ -25,6 +31,7 @@ from theanine_bench.cli.run_options import (
     DataArgument,
     HtmlOption,
     TemporaryOutOption,
+    parse_model_settings,
     run_command,
 )
 from theanine_bench.config import RunConfig
@@ -48,6 +55,7 @@ def segmentation(
     ] = "local",
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
+    model_settings: ModelSettingsOption = None,
     guidance: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Guidance for llm, learned by an earlier run."),
@@ -85,8 +93,10 @@ def segmentation(
     theanine bench segmentation tiage-train --segmenter llm --model openai:gpt-4o --reflect g.json
     theanine bench segmentation tiage --segmenter llm --model openai:gpt-4o --guidance g.json
     """
-    if segmenter != LLM and (guidance or reflect or journal):
-        raise SettingsError("--guidance, --reflect and --journal go with --segmenter llm")
+    if segmenter != LLM and (guidance or reflect or journal or model_settings):
+        raise SettingsError(
+            "--guidance, --reflect, --journal and --model-set go with --segmenter llm"
+        )
     if guidance and reflect:
         raise SettingsError("--reflect learns from runs without guidance: leave --guidance out")
     for file in filter(None, (html, reflect)):
@@ -103,6 +113,7 @@ def segmentation(
         settings={"guidance": hash_files(guidance)[:12]} if guidance else {},
         model=model if segmenter == LLM else "local",
         base_url=base_url if segmenter == LLM else None,
+        model_settings=parse_model_settings(model_settings, "--model-set"),
     )
     learned = None
     with kept_or_temporary(out, keep=segmenter == LLM and journal is None) as folder:

@@ -30,6 +30,7 @@ class ComedyConfig(ReplyConfig):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        ReplyConfig.__post_init__(self)
         check_minimums(self, sentences=1, budget=0)
         if self.input_budget is not None and self.input_budget < MIN_INPUT_BUDGET:
             raise SettingsError(

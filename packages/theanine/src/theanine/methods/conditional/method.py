@@ -136,7 +136,7 @@ class Conditional(MethodBase[ConditionalConfig]):
         """Return the best memories of each kind after reflection, in time order, in the budget."""
         query, results = await search_and_reflect(
             partial(self._search, dialogue, context),
-            query_text(dialogue, self.config.query_turns),
+            query_text(dialogue, self.config.query_turns, names=self.config.query_names),
             dialogue,
             context.chat,
             rounds=self.config.rounds,

@@ -97,7 +97,7 @@ class MemoChat(MethodBase[MemoChatConfig]):
 
         A memo whose turns exceed the budget is returned without them.
         """
-        query = query_text(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns, names=self.config.query_names)
         budget = context.token_budget(self.config.budget)
         parts: list[Part] = []
         for memory, score in await self._pick(query, dialogue, context):

@@ -36,8 +36,10 @@ class MemoryUpdateConfig(RecallConfig):
         """
         return cls(
             reply_prompt="transcript",
+            temperature=0.75,
             asking="pairs",
             endings=False,
             retrieval="dense",
             query_turns=None,
+            query_names=True,
         )

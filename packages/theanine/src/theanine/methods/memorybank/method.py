@@ -110,7 +110,7 @@ class MemoryBank(MethodBase[MemoryBankConfig]):
 
         A budget is spent on the other memories first, best first, and then on the digests.
         """
-        query = query_text(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns, names=self.config.query_names)
         ranked = await self._rank(query, dialogue, context)
         parts = [await _part(memory, score, context) for memory, score in ranked]
         kinds = (EVENTS, PORTRAIT) if self.config.personality else (EVENTS,)

@@ -38,6 +38,7 @@ class RecursiveSummaryConfig(ReplyConfig):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        ReplyConfig.__post_init__(self)
         check_minimums(self, sentences=1, utterances=0, query_turns=1, budget=0)
         if not 0 <= self.demonstrations <= MAX_DEMONSTRATIONS:
             raise SettingsError(

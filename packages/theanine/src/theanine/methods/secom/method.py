@@ -121,7 +121,7 @@ class Secom(MethodBase[SecomConfig]):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best segments in time order, within the budget."""
-        query = query_text(dialogue, self.config.query_turns)
+        query = query_text(dialogue, self.config.query_turns, names=self.config.query_names)
         budget = context.token_budget(self.config.budget)
         parts = [
             make_part(memory, score, format_dated_turns(turns), turns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -29,9 +30,31 @@ class ReplyConfig:
     Attributes:
         reply_prompt: the prompt of a reply: a ``chat``, whose turns are messages, or a
             ``transcript`` of them in one message (the papers).
+        temperature: temperature of all calls of the method, in place of the model's setting; None
+            leaves it to the model.
     """
 
     reply_prompt: ReplyPrompt = "chat"
+    temperature: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.temperature is not None and not 0 <= self.temperature <= 2:
+            raise SettingsError(f"temperature must be from 0 to 2, not {self.temperature}")
+
+
+def find_temperature(method: object, *model_settings: object) -> float | None:
+    """Return the temperature that a method's settings have, or None.
+
+    Raises SettingsError if settings of its models name one as well, which would be of no effect.
+    """
+    temperature: float | None = getattr(getattr(method, "config", None), "temperature", None)
+    named = any(isinstance(each, Mapping) and "temperature" in each for each in model_settings)
+    if temperature is not None and named:
+        raise SettingsError(
+            f"the method's own temperature, {temperature}, replaces the model's: set the method's "
+            "instead, such as --set temperature=0"
+        )
+    return temperature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +69,7 @@ class BudgetConfig(ReplyConfig):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        ReplyConfig.__post_init__(self)
         check_minimums(self, budget=0)
 
     @classmethod
@@ -63,13 +87,16 @@ class RecallConfig(ReplyConfig):
         retrieval: ``dense`` ranks by cosine, ``lexical`` by BM25, ``hybrid`` by all evidence of
             :class:`theanine.retrieval.ranking.RankingConfig`.
         query_turns: number of latest turns of the dialogue that form the query; None takes all.
+        query_names: put each turn's speaker before it in the query.
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
     """
 
     retrieved: int = 6
     retrieval: RetrievalMode = "hybrid"
     query_turns: int | None = 6
+    query_names: bool = False
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        ReplyConfig.__post_init__(self)
         check_minimums(self, retrieved=1, query_turns=1, budget=0)

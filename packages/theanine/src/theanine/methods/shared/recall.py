@@ -21,9 +21,14 @@ PartFormatter = Callable[[Memory, float, Context], Awaitable[Part]]
 """Makes the part of a retrieved memory, given its score."""
 
 
-def query_text(dialogue: Sequence[Utterance], turns: int | None) -> str:
-    """Return the text of the last ``turns`` turns of the dialogue, or of all turns with None."""
+def query_text(dialogue: Sequence[Utterance], turns: int | None, *, names: bool = False) -> str:
+    """Return the text of the last ``turns`` turns of the dialogue, or of all turns with None.
+
+    With ``names``, each begins with its speaker.
+    """
     latest = dialogue[-turns:] if turns else dialogue
+    if names:
+        return "\n".join(f"{turn.speaker}: {turn.full_text}" for turn in latest)
     return "\n".join(utterance.full_text for utterance in latest).strip()
 
 
@@ -154,7 +159,7 @@ async def recall_memories(
 
     With ``kinds``, only live memories of these kinds are searched.
     """
-    query = query_text(dialogue, config.query_turns)
+    query = query_text(dialogue, config.query_turns, names=config.query_names)
     budget = context.token_budget(config.budget)
     k = search_depth(config.retrieved, budget)
     ranked = await retrieve(query, dialogue, k, context, config.retrieval, kinds=kinds)

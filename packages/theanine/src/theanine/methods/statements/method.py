@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.config import BudgetConfig
 from theanine.methods.shared.memories import with_vectors
 from theanine.methods.shared.recall import live_by_time, query_text, recall_memories, statement_part
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import estimate_summary, summarize_session
-from theanine.methods.statements.config import MemoryRetrievalConfig
+from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
 from theanine.retrieval.budget import fit_prefix
 from theanine.text.formatting import format_memory
 from theanine.types import ImportedMemory, MemoryBatch, Recollection, Session, Turn, Utterance
@@ -42,11 +41,11 @@ class _Statements(MethodBase[C]):
         return estimate_summary(turns)
 
 
-class AllMemories(_Statements[BudgetConfig]):
+class AllMemories(_Statements[AllMemoriesConfig]):
     """Recalls every statement, in time order."""
 
     name = "all-memories"
-    Config = BudgetConfig
+    Config = AllMemoriesConfig
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return every statement; a budget keeps the newest."""

@@ -29,6 +29,7 @@ class SummaryBufferConfig(ReplyConfig):
     budget: int | None = None
 
     def __post_init__(self) -> None:
+        ReplyConfig.__post_init__(self)
         check_minimums(self, sentences=1, query_turns=1, budget=0)
         if self.buffer < 0:
             raise SettingsError(f"buffer must be 0 or more {self.unit}, not {self.buffer}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import ClassVar, Literal
 
 from theanine.errors import SettingsError
 from theanine.methods.shared.config import RecallConfig, check_minimums
@@ -35,13 +35,17 @@ class TheanineConfig(RecallConfig):
             :class:`theanine.retrieval.ranking.RankingConfig`. The memories to compare are found
             likewise.
         samples: number of timelines sampled for each retrieved memory (n).
-        rationale: let the model reason which memories apply before it replies (v1 of the paper).
+        rationale: let the model reason which memories apply before it replies (first version of
+            the paper).
         relation_aware: False links by similarity and order alone (ablation).
         refine: False returns raw timelines (ablation).
-        whole: show the model whole timelines to refine (the paper); otherwise without
-            near-duplicates and at most 40 statements.
-        shuffle: split timelines into memories in random order (ablation).
+        whole: show the model whole timelines to refine, and ask for no length (the paper);
+            otherwise without near-duplicates and at most 40 statements, in at most 150 words.
+        shuffle: split timelines into memories in random order, as in plain retrieval, which are
+            not refined (ablation).
     """
+
+    paper_versions: ClassVar[tuple[str, ...]] = ("2024", "2025")
 
     search: Literal["log", "memories"] = "log"
     timelines: bool = True
@@ -72,16 +76,25 @@ class TheanineConfig(RecallConfig):
             )
 
     @classmethod
-    def paper(cls) -> TheanineConfig:
-        """Return the paper's values."""
+    def paper(cls, version: str = "2025") -> TheanineConfig:
+        """Return the values of the paper (NAACL 2025), or of its first version (arXiv, ``2024``).
+
+        Only the first version reasons before a reply (section 2.3). Raises SettingsError.
+        """
+        if version not in cls.paper_versions:
+            raise SettingsError(
+                f"the paper's version must be {' or '.join(cls.paper_versions)}, not {version!r}"
+            )
         return cls(
             reply_prompt="transcript",
+            temperature=0.75,
             search="memories",
             budget=None,
             relating="pairs",
             link_to="recent",
             query_turns=None,
+            query_names=True,
             retrieval="dense",
-            rationale=True,
+            rationale=version == "2024",
             whole=True,
         )

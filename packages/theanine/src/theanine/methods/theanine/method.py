@@ -1,6 +1,9 @@
 """Theanine: link memories into timelines of cause and change, recall them, refine them, reply.
 
-Source: Kim et al., "Theanine" (NAACL 2025): phases I (section 2.1), II (2.2) and III (2.3).
+Source: Ong, Kim et al., "Towards Lifelong Dialogue Agents via Timeline-based Memory Management"
+(NAACL 2025; the first two authors share the first place): phases I (section 2.1), II (2.2) and III
+(2.3). Its first version is Kim, Ong et al., "Theanine: Revisiting Memory Management in Long-term
+Conversations with Timeline-augmented Response Generation" (arXiv, 2024).
 
 Differences from the paper; ``TheanineConfig.paper()`` sets its values for the first five:
 
@@ -9,13 +12,16 @@ Differences from the paper; ``TheanineConfig.paper()`` sets its values for the f
 - Retrieval adds words, neighbors, speakers and days to the cosine.
 - The memories that a new one is compared with are found by rare words and speakers as well, ten of
   them without a model, which links the new one to the two most probable.
-- A timeline is refined without near-duplicates and in at most 40 statements.
+- A timeline is refined without near-duplicates, in at most 40 statements and 150 words.
 - Statements keep the time of the last turn that supports them, besides that of their session.
 - A statement in which the assistant only repeats a recalled memory is not remembered again.
 - Where the component's oldest memory doesn't reach a retrieved one, its timeline starts at its
   oldest ancestor.
 - No timeline is returned twice. Within a token budget each memory appears once, in the best of its
   timelines, and all timelines are in time order.
+
+The authors' program differs from the paper, which is followed here: docs/methods/theanine.md has a
+list.
 """
 
 from __future__ import annotations
@@ -45,6 +51,7 @@ from theanine.methods.theanine.refine import format_timeline, refine
 from theanine.methods.theanine.relate import Scene, relate
 from theanine.methods.theanine.sample_timelines import longest_paths, sample_timelines
 from theanine.retrieval.budget import fit_budget
+from theanine.text.formatting import format_memory
 from theanine.types import (
     LOCAL_MODEL,
     ImportedMemory,
@@ -126,7 +133,7 @@ class Theanine(MethodBase[TheanineConfig]):
         config = self.config
         if config.search == "log":
             return await recall_from_log(dialogue, context, config)
-        query = query_text(dialogue, config.query_turns)
+        query = query_text(dialogue, config.query_turns, names=config.query_names)
         budget = context.token_budget(config.budget)
         ranked = await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
         scores = {memory.id: score for memory, score in ranked}
@@ -167,8 +174,10 @@ class Theanine(MethodBase[TheanineConfig]):
         scores: Mapping[int, float],
         context: Context,
     ) -> Part:
-        chat = context.chat if self.config.refine else None
-        if self.config.refine:
+        chat = context.chat if self.config.refine and not self.config.shuffle else None
+        if self.config.shuffle:
+            text = format_memory(timeline.memories[0])
+        elif self.config.refine:
             text = await refine(timeline, dialogue, chat, whole=self.config.whole)
         else:
             text = format_timeline(timeline)

@@ -59,7 +59,7 @@ async def recall_from_log(
     dialogue: Sequence[Utterance], context: Context, config: TheanineConfig
 ) -> Recollection:
     """Return the best passages and statements that fit the budget, with their timelines."""
-    query = query_text(dialogue, config.query_turns)
+    query = query_text(dialogue, config.query_turns, names=config.query_names)
     log = await context.index.log(context.embedder)
     candidates = log.candidates
     if not query or not len(log):

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 REFINE = load_prompt("theanine.methods.theanine", "refine", 1, str)
+REFINE_WHOLE = load_prompt("theanine.methods.theanine", "refine", 2, str)
+"""The same without a length, for whole timelines (the paper)."""
 WORDS_PER_STATEMENT = 30
 TOKENS_PER_WORD = 3
 """Tokens that bound a word of the account, in any language."""
+WHOLE_TOKENS = 2_048
+"""Tokens that bound an account without a length, as in the authors' program."""
 
 CONNECTIVES: dict[Relation | None, str] = {
     Relation.CHANGED: "This changed:",
@@ -49,21 +53,23 @@ async def refine(
 ) -> str:
     """Return one account of the timeline, without what is redundant for the dialogue.
 
-    The model is shown the ``whole`` timeline, or its selected statements. Without a model,
-    :func:`local_refine` is used. ``repairs`` as in :meth:`ScopedChat.ask`. Raises ModelError when
-    the model fails or its account is empty.
+    The model is shown the ``whole`` timeline and asked for no length, or its selected statements.
+    Without a model, :func:`local_refine` is used. ``repairs`` as in :meth:`ScopedChat.ask`. Raises
+    ModelError when the model fails or its account is empty.
     """
     if chat is None:
         return local_refine(timeline, dialogue)
-    statements = (
-        _statements(timeline)
-        if whole
-        else select_statements(timeline, dialogue, MAX_PROMPT_STATEMENTS)
-    )
-    most = min(150, 20 + WORDS_PER_STATEMENT * len(statements))
+    if whole:
+        step, tokens = REFINE_WHOLE, WHOLE_TOKENS
+        statements, most = _statements(timeline), 0
+    else:
+        step = REFINE
+        statements = select_statements(timeline, dialogue, MAX_PROMPT_STATEMENTS)
+        most = min(150, 20 + WORDS_PER_STATEMENT * len(statements))
+        tokens = 50 + TOKENS_PER_WORD * most
     return await chat.ask(
-        REFINE,
-        bounds=ReplyBounds(50 + TOKENS_PER_WORD * most),
+        step,
+        bounds=ReplyBounds(tokens),
         repairs=repairs,
         source_sessions={memory.session for memory in timeline.memories}
         | dialogue_sessions(dialogue),
