@@ -79,6 +79,14 @@ def test_forms_and_ratings_over_http(folder: Path, run: Terminal) -> None:
     assert shown["entailment"][0]["shares"] == {"entails": 1.0}
 
 
+@pytest.mark.slow
+def test_sessions_and_their_memories_are_rated(folder: Path, run: Terminal) -> None:
+    shown = run.bare("rate", str(folder), "--form", "summaries", "--json").json
+    assert [row["question"] for row in shown["summaries"]] == ["faulty", "missing"]
+    tasks = json.loads((folder / "ratings" / "summaries" / "tasks.json").read_text("utf-8"))
+    assert all(block["lines"] for task in tasks for block in task["blocks"])
+
+
 @pytest.mark.browser
 @needs_browser
 def test_rating_with_the_keyboard_alone(folder: Path) -> None:

@@ -62,6 +62,7 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
         {"explanation": "x", "label": "neutral"},
         {"entailment/entails": 0.0, "entailment/neutral": 1.0, "entailment/contradicts": 0.0},
     ),
+    "needs-past": ({"explanation": "x", "label": "needs it"}, {"needs-past": 1.0}),
     "helpfulness": ({"explanation": "x", "label": "slightly agree"}, {"helpfulness": 1.0}),
     "perspectives": (
         {"explanation": "x", **FIVE},

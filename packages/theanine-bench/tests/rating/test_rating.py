@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theanine.errors import BadInput, SettingsError
+from theanine.types import Memory
 from theanine_bench.rating.forms import (
     ENTAILMENT,
     FORMS,
@@ -19,7 +21,13 @@ from theanine_bench.rating.forms import (
     get_form,
 )
 from theanine_bench.rating.ratings import Rating, Ratings
-from theanine_bench.rating.tasks import Block, RatingTask, draw_tasks, ratings_folder
+from theanine_bench.rating.tasks import (
+    Block,
+    RatingTask,
+    draw_tasks,
+    ratings_folder,
+    timeline_lines,
+)
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.samples import SampleResult
 
@@ -82,7 +90,7 @@ def test_unsuitable_runs_are_refused(tmp_path: Path, count: int, form: str, comp
     runs = [a_run(tmp_path / str(n)) for n in range(count)]
     with pytest.raises((SettingsError, BadInput), match=complaint):
         drawn(*runs, form=form)
-    with pytest.raises(SettingsError, match="unknown form 'x'; there are: linking, refinement"):
+    with pytest.raises(SettingsError, match="unknown form 'x'; there are: summaries, linking"):
         get_form("x")
 
 
@@ -148,6 +156,8 @@ def test_majority_undecided_and_kappa(tmp_path: Path) -> None:
     assert (result.raters, result.rated, result.compared) == (3, 3, 3)
     # By hand: observed 4/9; chance (6² + 2² + 1²) / 9² = 41/81.
     assert result.kappa == pytest.approx((4 / 9 - 41 / 81) / (1 - 41 / 81))
+    # Of 9 answers, 6, 2 and 1: 20 / 72 + 20 / 72 of the pairs differ by chance, 5 of 9 do.
+    assert result.alpha == pytest.approx(1 - (5 / 9) / (40 / 72))
 
 
 def test_degrees_are_merged_and_points_are_averaged(tmp_path: Path) -> None:
@@ -178,6 +188,29 @@ def test_last_answer_of_each_rater_counts_and_shares_sum_to_one(
     assert len(ratings.rows()) == len(last)
     assert result.rated == len({task for _, task in last})
     assert sum(result.shares.values()) == pytest.approx(1.0 if last else 0.0)
+
+
+def test_entailment_is_rated_where_the_past_is_needed(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "r", count=2)
+    turn = {"speaker": "Ana", "text": "hi", "at": "2024-03-01", "role": "user"}
+    for id, need in (("needs", 1.0), ("without", 0.0)):
+        run.append(SampleResult(id=id, group="g", question="?", dialogue=[turn], answer="So.",
+                     scores={"needs-past": need}))  # fmt: skip
+    assert [task.id for task in drawn(run)] == ["needs"]
+    assert len(drawn(run, form="perspectives", sample=9)) == 4
+
+
+def test_a_timeline_shows_the_relation_of_each_memory_to_the_next() -> None:
+    at = datetime(2024, 3, 1, tzinfo=UTC)
+    timeline = [
+        Memory(id=n, session=n, text=f"memory {n}", at=at, session_ended_at=at) for n in (1, 2, 5)
+    ]
+    assert list(timeline_lines(timeline, {(1, 2): "Changed"})) == [
+        "1 March 2024: memory 1",
+        "↓ Changed",
+        "1 March 2024: memory 2",
+        "1 March 2024: memory 5",
+    ]
 
 
 def test_forms_are_complete() -> None:

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from theanine_bench.statistics.agreement import (
     cohen_kappa,
     fleiss_kappa,
+    krippendorff_alpha,
     majority,
     observed_agreement,
+    squared_difference,
 )
 
 # Fleiss (1971), table 1: 30 patients, each with the diagnoses of six psychiatrists.
@@ -93,6 +95,26 @@ def test_a_majority_is_more_than_half(said: list[str]) -> None:
 def test_two_of_three_are_a_majority() -> None:
     assert majority(["win", "tie", "win"]) == "win"
     assert majority(["win", "tie", "lose"]) is None
+
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011): two observers and a binary
+# variable; four observers and five categories, with gaps.
+BINARY = ("0100000010", "1110010000")
+OBSERVERS = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+
+
+def test_alpha_is_what_krippendorff_works_out() -> None:
+    assert krippendorff_alpha(list(zip(*BINARY, strict=True))) == pytest.approx(0.095, abs=5e-4)
+    items = [[int(v) for v in item if v != "."] for item in zip(*OBSERVERS, strict=True)]
+    assert krippendorff_alpha(items) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(items, squared_difference) == pytest.approx(0.849, abs=5e-4)
+
+
+def test_alpha_of_one_label_or_one_rater_is_unknown() -> None:
+    assert krippendorff_alpha([]) is None
+    assert krippendorff_alpha([["a"], ["b"]]) is None
+    assert krippendorff_alpha([["a", "a"], ["a"]]) is None
+    assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]]) == 1
 
 
 def test_agreement_needs_equal_numbers_of_ratings() -> None:

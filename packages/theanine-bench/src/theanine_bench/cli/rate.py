@@ -29,8 +29,8 @@ def rate(
         typer.Option(
             "--form",
             metavar="NAME",
-            help="linking, refinement, entailment, helpfulness or perspectives; repeatable "
-            "(default: all that fit).",
+            help="summaries, linking, refinement, entailment, helpfulness or perspectives; "
+            "repeatable (default: all that fit).",
         ),
     ] = None,
     sample: Annotated[int, typer.Option(min=1, metavar="N", help="Tasks of each form.")] = 100,
@@ -49,7 +49,8 @@ def rate(
 
     Each rater enters a name and can stop and continue. Ratings and tasks are stored in the folder
     of the first run; all raters see the same tasks. With two runs, their recollections are compared
-    without naming the runs.
+    without naming the runs. Where the metric needs-past has judged a run, entailment is rated of
+    the turns that need the past.
 
     \b
     theanine rate runs/qa-theanine-1a2b3c4d
@@ -106,7 +107,7 @@ def _show(ratings: dict[str, Ratings], *, as_json: bool) -> None:
         show_json({name: list(map(asdict, rows)) for name, rows in results.items()})
         return
     show_table(
-        ["form", "question", "raters", "tasks", "by majority", "mean", "Fleiss' kappa"],
+        ["form", "question", "raters", "tasks", "by majority", "mean", "Fleiss' kappa", "alpha"],
         (
             [
                 name,
@@ -116,6 +117,7 @@ def _show(ratings: dict[str, Ratings], *, as_json: bool) -> None:
                 ", ".join(f"{label} {share:.0%}" for label, share in row.shares.items()) or "–",
                 "–" if row.mean is None else f"{row.mean:.2f}",
                 "–" if row.kappa is None else f"{row.kappa:.3f} over {row.compared}",
+                "–" if row.alpha is None else f"{row.alpha:.3f}",
             ]
             for name, rows in results.items()
             for row in rows

@@ -7,10 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from theanine.llm.prompt import load_prompt
-from theanine.text.formatting import format_speaker
+from theanine.text.formatting import format_speaker, one_line
 from theanine_bench.judges.answers import REASON
 from theanine_bench.judges.judge import PROMPTS, Judge, JudgePrompt, always
-from theanine_bench.judges.rendering import answer, bullet_list, conversation, past
+from theanine_bench.judges.rendering import NOTHING, answer, bullet_list, conversation, past
 from theanine_bench.samples import SampleResult
 
 QUALITIES = {
@@ -40,6 +40,13 @@ class Stance(BaseModel):
 
     explanation: str = Field(description=REASON)
     label: Literal["entails", "neutral", "contradicts"]
+
+
+class Need(BaseModel):
+    """Whether the next turn of a conversation needs the past."""
+
+    explanation: str = Field(description="why, in a sentence")
+    label: Literal["needs it", "does without"]
 
 
 class Agreement(BaseModel):
@@ -99,6 +106,23 @@ _JUDGES = (
         ),
         labels=STANCES,
         source="the third human evaluation of Theanine (appendix E.2): shares of each label",
+    ),
+    Judge(
+        name="needs-past",
+        worst={"needs-past": 0.0},
+        prompt=always(
+            JudgePrompt(
+                step=load_prompt(PROMPTS, "judge-needs-past", 1, Need),
+                values=lambda result: {
+                    "past": past(result),
+                    "conversation": conversation(result),
+                    "next": one_line(result.reference) or NOTHING,
+                },
+                to_scores=lambda verdict: {"needs-past": float(verdict.label == "needs it")},
+            )
+        ),
+        labels=("needs it", "does without"),
+        source="selection of turns before entailment is rated (Theanine, appendix E.2)",
     ),
     Judge(
         name="helpfulness",

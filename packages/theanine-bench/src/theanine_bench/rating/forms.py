@@ -80,6 +80,25 @@ def _scale(id: str, text: str) -> FormQuestion:
     return FormQuestion(id=id, text=text, choices=_POINTS, scale=True)
 
 
+_FAULTS = (
+    Choice(value="no", label="No"),
+    Choice(value="unclear", label="Can't judge"),
+    Choice(value="yes", label="Yes"),
+)
+SUMMARIES = RatingForm(
+    name="summaries",
+    title="Are these memories of the session good?",
+    guide=("You see a session, and the memories that were made of it.",),
+    questions=(
+        FormQuestion(
+            id="faulty", text="Do the memories contain faulty statements?", choices=_FAULTS
+        ),
+        FormQuestion(
+            id="missing", text="Do the memories miss important statements?", choices=_FAULTS
+        ),
+    ),
+    source="Theanine (NAACL 2025), appendix I and table 4: sessions summarized into memories",
+)
 LINKING = RatingForm(
     name="linking",
     title="Is the link between these two memories right?",
@@ -98,8 +117,8 @@ REFINEMENT = RatingForm(
     name="refinement",
     title="Is the refined timeline of more use?",
     guide=(
-        "You see a dialogue, a timeline of memories as they are, and what was made of it for the "
-        "next reply in this dialogue.",
+        "You see a dialogue, a timeline of memories as they are with the relation of each to the "
+        "next, and what was made of it for the next reply in this dialogue.",
     ),
     questions=(
         _agreement("refinement", "It is well made of the timeline, and of more use for the reply."),
@@ -165,7 +184,8 @@ PERSPECTIVES = RatingForm(
     source="SeCom, appendix A.10, after COMEDY: five perspectives of 0 to 3 points",
 )
 FORMS: Mapping[str, RatingForm] = {
-    form.name: form for form in (LINKING, REFINEMENT, ENTAILMENT, HELPFULNESS, PERSPECTIVES)
+    form.name: form
+    for form in (SUMMARIES, LINKING, REFINEMENT, ENTAILMENT, HELPFULNESS, PERSPECTIVES)
 }
 
 

@@ -1,4 +1,4 @@
-"""Stored ratings and their results: majority, mean, Fleiss' kappa."""
+"""Stored ratings and their results: majority, mean, Fleiss' kappa, Krippendorff's alpha."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from theanine.errors import BadInput
 from theanine_bench.files import append_line, read_lines
 from theanine_bench.rating.forms import FormQuestion, RatingForm
 from theanine_bench.rating.tasks import RatingTask
-from theanine_bench.statistics.agreement import fleiss_kappa, majority
+from theanine_bench.statistics.agreement import (
+    fleiss_kappa,
+    krippendorff_alpha,
+    majority,
+    squared_difference,
+)
 
 MAX_NAME_BYTES = 80
 """Maximum length of a rater's name in UTF-8; each byte may take three in the file's name."""
@@ -41,6 +46,8 @@ class RatingResult:
         mean: of all points, for questions with a scale; else None.
         kappa: Fleiss' kappa over ``compared`` tasks: those with the largest number of raters. None
             below two raters and if all answers are the same.
+        alpha: Krippendorff's alpha over all tasks with two raters or more: of points on an interval
+            scale, else nominal. None as for ``kappa``.
     """
 
     question: str
@@ -50,6 +57,7 @@ class RatingResult:
     mean: float | None = None
     kappa: float | None = None
     compared: int = 0
+    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,7 @@ class Ratings:
             mean=sum(points) / len(points) if points else None,
             kappa=fleiss_kappa(compared) if compared else None,
             compared=len(compared),
+            alpha=_alpha(question, list(labels.values())),
         )
 
     def _file(self, rater: str) -> Path:
@@ -153,6 +162,12 @@ class Ratings:
             size = len(name.encode())
             raise BadInput(f"a rater's name has 1 to {MAX_NAME_BYTES} bytes; this one has {size}")
         return self.folder / f"{quote(name, safe='')}.jsonl"
+
+
+def _alpha(question: FormQuestion, labels: Sequence[Sequence[str]]) -> float | None:
+    if question.scale:
+        return krippendorff_alpha([list(map(float, each)) for each in labels], squared_difference)
+    return krippendorff_alpha(labels)
 
 
 def _label(question: FormQuestion, task: RatingTask, value: str) -> str:

@@ -20,6 +20,8 @@ from theanine_bench.runs.folder import RunFolder
 from theanine_bench.samples import SampleResult
 
 TASKS_FILE = "tasks.json"
+NEEDS_PAST = "needs-past"
+"""The metric by which turns are selected before entailment is rated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,10 @@ async def _make_tasks(
     runs: Sequence[RunFolder], form: RatingForm, seed: int
 ) -> AsyncIterator[RatingTask]:
     results = runs[0].results()
-    if form.name == "linking":
+    if form.name == "summaries":
+        async for task in _summary_tasks(runs[0]):
+            yield task
+    elif form.name == "linking":
         async for task in _link_tasks(runs[0]):
             yield task
     elif form.name == "refinement":
@@ -107,10 +112,41 @@ async def _make_tasks(
         for task in _comparison_tasks(results, runs[1].results(), names, seed):
             yield task
     else:
-        for result in results.values():
-            if result.answer is not None:
-                blocks = (_source_block(result), _dialogue_block(result), _reply_block(result))
-                yield RatingTask(id=result.id, blocks=blocks)
+        answered = [result for result in results.values() if result.answer is not None]
+        for result in needing_past(answered) if form.name == "entailment" else answered:
+            blocks = (_source_block(result), _dialogue_block(result), _reply_block(result))
+            yield RatingTask(id=result.id, blocks=blocks)
+
+
+def needing_past(results: Sequence[SampleResult]) -> Sequence[SampleResult]:
+    """Return the results whose turn needs the past, or all if the run has no such verdicts.
+
+    The metric ``needs-past`` gives the verdicts. Theanine (appendix E.2) has a model select so, as
+    not every turn needs something of the past.
+    """
+    if not any(NEEDS_PAST in result.scores for result in results):
+        return results
+    return [result for result in results if result.scores.get(NEEDS_PAST)]
+
+
+async def _summary_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
+    """Yield a task for each session that memories were made of."""
+    method = run.settings()["config"]["method"]
+    async with _open_store(run) as store:
+        for scope in await store.scopes():
+            memories: dict[int, list[str]] = {}
+            for memory in await store.memories(scope, method=method):
+                memories.setdefault(memory.session, []).append(memory.text)
+            for session, texts in memories.items():
+                turns = await store.turns(scope, session=session)
+                said = tuple(f"{turn.speaker}: {turn.full_text}" for turn in turns)
+                yield RatingTask(
+                    id=f"{scope.user}/{session}",
+                    blocks=(
+                        Block(title="Session", lines=said),
+                        Block(title="Memories of it", lines=tuple(texts)),
+                    ),
+                )
 
 
 async def _link_tasks(run: RunFolder) -> AsyncIterator[RatingTask]:
@@ -147,20 +183,39 @@ async def _refinement_tasks(
     async with _open_store(run) as store:
         for group in dict.fromkeys(result.group for result in results.values()):
             memories = {m.id: m for m in await store.memories(Scope(group), method=method)}
+            relations = {
+                (link.older, link.newer): str(link.relation or "unnamed")
+                for link in await store.links(Scope(group), method=method)
+            }
             for result in results.values():
                 for number, part in enumerate(result.recalled if result.group == group else (), 1):
                     if len(part["memories"]) < 2:
                         continue
                     timeline = [memories[id] for id in part["memories"]]
-                    lines = tuple(f"{format_date(memory.at)}: {memory.text}" for memory in timeline)
                     yield RatingTask(
                         id=f"{result.id}/{number}",
                         blocks=(
                             _dialogue_block(result),
-                            Block(title="The timeline as it is", lines=lines),
+                            Block(
+                                title="The timeline as it is",
+                                lines=tuple(timeline_lines(timeline, relations)),
+                            ),
                             Block(title="Refined for this dialogue", lines=(part["text"],)),
                         ),
                     )
+
+
+def timeline_lines(
+    timeline: Sequence[Memory], relations: Mapping[tuple[int, int], str]
+) -> Iterator[str]:
+    """Yield a line for each memory, below the relation of the one before it if they are linked.
+
+    ``relations`` are the names of relations by the ids of the older and the newer memory.
+    """
+    for earlier, memory in zip([None, *timeline], timeline, strict=False):
+        if earlier and (relation := relations.get((earlier.id, memory.id))):
+            yield f"↓ {relation}"
+        yield f"{format_date(memory.at)}: {memory.text}"
 
 
 def _comparison_tasks(

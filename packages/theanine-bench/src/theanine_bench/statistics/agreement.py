@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from itertools import chain
+from collections.abc import Callable, Hashable, Sequence
+from itertools import chain, permutations, product
 from typing import TypeVar
 
 Label = TypeVar("Label", bound=Hashable)
@@ -65,6 +65,40 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable]]) -> float | None:
     totals = Counter(chain.from_iterable(ratings))
     expected = sum((n / totals.total()) ** 2 for n in totals.values())
     return _beyond_chance(observed, expected)
+
+
+def unequal(a: Hashable, b: Hashable) -> float:
+    """Return the difference of two labels on a nominal scale, 0 or 1, for alpha."""
+    return float(a != b)
+
+
+def squared_difference(a: float, b: float) -> float:
+    """Return the difference of two points on an interval scale, for alpha."""
+    return (a - b) ** 2
+
+
+def krippendorff_alpha(
+    ratings: Sequence[Sequence[Label]], difference: Callable[[Label, Label], float] = unequal
+) -> float | None:
+    """Return Krippendorff's alpha (2011): 1 for agreement, 0 for chance, below for disagreement.
+
+    Args:
+        ratings: the labels of each item, also of different numbers; items with fewer than two
+            count for nothing.
+        difference: of two labels, 0 for equal ones.
+
+    Returns None without two labels of an item, and if there is only one label in all.
+    """
+    paired = [labels for labels in ratings if len(labels) > 1]
+    counts = Counter(chain.from_iterable(paired))
+    observed = sum(
+        sum(difference(a, b) for a, b in permutations(labels, 2)) / (len(labels) - 1)
+        for labels in paired
+    )
+    expected = sum(
+        n * m * difference(a, b) for (a, n), (b, m) in product(counts.items(), repeat=2)
+    ) / max(counts.total() - 1, 1)
+    return 1 - observed / expected if expected else None
 
 
 def _beyond_chance(observed: float, expected: float) -> float | None:

@@ -90,6 +90,11 @@ def _entailment(blocks: Blocks) -> Reply:
     return {"explanation": _explain(share), "label": label}
 
 
+def _needs_past(blocks: Blocks) -> Reply:
+    share = _share(blocks["next"], blocks["past"])
+    return {"explanation": _explain(share), "label": "needs it" if share >= 0.3 else "does without"}
+
+
 def _helpfulness(blocks: Blocks) -> Reply:
     share = _share(blocks["conversation"], blocks["recalled"])
     label = "definitely agree" if share >= 0.3 else "definitely disagree"
@@ -166,6 +171,7 @@ STEPS: Mapping[str, Callable[[Blocks], Reply]] = {
     "judge-order": _order,
     "judge-quality": _quality,
     "judge-entailment": _entailment,
+    "judge-needs-past": _needs_past,
     "judge-helpfulness": _helpfulness,
     "judge-perspectives": _perspectives,
     "compare-replies": _compare,
