@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import re
 import time
+from contextlib import redirect_stdout, suppress
 
 import pytest
 
 from support.forking import Python
 from support.running import START, Terminal
-from theanine.testing import ScriptedServer, answer, status
+from theanine.cli import main
+from theanine.testing import Reply, ScriptedServer, answer, status
 
 
 @pytest.mark.slow
@@ -61,6 +65,35 @@ def test_a_model_replies(run: Terminal) -> None:
         )
     assert "engine died" in again.out
     assert "No language model" not in again.err
+
+
+class Screen(io.StringIO):
+    """Standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        """Return true."""
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("reply", "ends"),
+    [
+        (Reply(text="Off to sea  [bold] we go."), "Off to sea  [bold] we go.\n"),
+        (Reply(text="Off to sea we go.", break_after=2), "Off to \n(No reply: "),
+    ],
+)
+def test_a_terminal_shows_a_reply_as_it_arrives(
+    run: Terminal, monkeypatch: pytest.MonkeyPatch, reply: Reply, ends: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Where to?\n"))
+    screen = Screen()
+    with ScriptedServer(lambda request: reply if request.get("stream") else "{}") as server:
+        model = ["--model", "x", "--base-url", server.base_url, "--memory-model", "local"]
+        with redirect_stdout(screen), suppress(SystemExit):
+            main(["chat", "--user", "ana", *model, "--store", str(run.store)])
+    assert server.requests[0]["stream"] is True
+    assert ends in re.sub("\x1b\\[[0-9;]*m", "", screen.getvalue())
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from threading import RLock, Timer
@@ -92,16 +93,33 @@ class _Chat:
         self._end()
 
     def _reply(self, session: LiveSession) -> None:
+        reply = self._print_pieces if sys.stdout.isatty() else self._print_whole
         try:
-            reply = session.reply(**self._arguments)
+            reply(session)
         except ModelError as error:
             self.failed = True
             reason = str(error).rstrip(".")
             console().print(f"(No reply: {reason}. Your message is saved.)", markup=False)
-            return
+
+    def _print_whole(self, session: LiveSession) -> None:
+        reply = session.reply(**self._arguments)
         if self._why:
             show_recollection(reply.recollection)
         console().print(reply.text, markup=False, style="bold")
+
+    def _print_pieces(self, session: LiveSession) -> None:
+        """Print a reply as it arrives, if the model streams it, and then what was recalled."""
+        begun = False
+        with session.reply(stream=True, **self._arguments) as stream:
+            try:
+                for piece in stream:
+                    console().print(piece, markup=False, style="bold", end="", soft_wrap=True)
+                    begun = True
+            finally:
+                if begun:
+                    console().print()
+        if self._why and stream.reply is not None:
+            show_recollection(stream.reply.recollection)
 
     def _end(self) -> None:
         with self._lock:
