@@ -11,7 +11,7 @@ from typer.models import OptionInfo
 
 from support.history_samples import line, save
 from support.running import Terminal
-from theanine.cli import options
+from theanine.cli import options, selection
 from theanine.cli.config_file import SETTINGS, config_path, variable
 
 
@@ -93,7 +93,7 @@ def test_an_unknown_profile_is_refused(config: Path, run: Terminal):
 
 
 def test_every_setting_is_the_environment_variable_of_its_option():
-    groups = [options.ChatOptions, options.SelectionOptions]
+    groups = [options.ChatOptions, selection.SelectionOptions]
     hints: dict[str, Any] = {}
     for group in groups:
         own = get_type_hints(group, include_extras=True)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
+from support.history_samples import line, save
 from support.running import Ran, Terminal
+from theanine.cli.options import ModelOptions
+from theanine.llm.limits import Limits
 
 ANA = ("--user", "ana")
 
@@ -104,3 +108,42 @@ def test_reports_are_printed_for_programs(run: Terminal):
     assert run("export", "--json").json == [json.loads(x) for x in run("export").out.splitlines()]
     assert rows(run("sessions", "--csv"))[0]["user"] == "ana"
     assert run("cost", "--csv").out == "\n"
+
+
+@pytest.mark.slow
+def test_what_is_stored_is_redacted_on_request(
+    run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run("add", "I live in Split, write to ana@example.org.", *ANA, "--redact", "emails,cards")
+    file = save(tmp_path, "mail.jsonl", line(text="My other one is a@b.org."))
+    monkeypatch.setenv("THEANINE_REDACT", "emails")
+    run("import", str(file), *ANA)
+    run("correct", "1", "Write to ana@example.com.", *ANA)
+    assert [turn["text"] for turn in run("log", *ANA, "--json").json][:2] == [
+        "I live in Split, write to [email].",
+        "My other one is [email].",
+    ]
+    assert "example" not in run("export").out
+    run("add", "It is ana@example.net.", *ANA, "--redact", "")
+    assert "ana@example.net" in run("log", *ANA).out
+
+
+def test_a_redaction_that_cannot_be_done_is_refused(run: Terminal, tmp_path: Path):
+    ran = run("add", "Hello.", *ANA, "--redact", "email", fine=False)
+    assert (ran.code, "no kind 'email'; there are: secrets, emails" in ran.err) == (2, True)
+    assert not run.store.exists()
+    run("add", "Write to ana@example.org.", *ANA)
+    export = tmp_path / "all.jsonl"
+    export.write_text(run("export").out, "utf-8")
+    other = Terminal(tmp_path / "other.db")
+    ran = other("import", str(export), "--redact", "emails", fine=False)
+    assert (ran.code, "restored as it is" in ran.err) == (2, True)
+    assert not other.store.exists()
+
+
+def test_the_time_to_wait_for_a_model_is_an_option(run: Terminal, monkeypatch: pytest.MonkeyPatch):
+    limits = ModelOptions(timeout=240).open_options().limits
+    assert limits == Limits(timeout=240, patience=480)
+    assert ModelOptions().open_options().limits is None
+    monkeypatch.setenv("THEANINE_TIMEOUT", "0")
+    assert run("add", "Hello.", *ANA, fine=False).code == 2

@@ -15,12 +15,12 @@ from theanine import LiveSession, UserMemory
 from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     ChatOptions,
-    SelectionOptions,
     UserOption,
     expand_options,
     notify_if_local,
 )
 from theanine.cli.rendering import console, pluralize, show_recollection
+from theanine.cli.selection import SelectionOptions
 from theanine.client.options import RecallArguments
 from theanine.errors import ModelError, RememberingFailed
 

@@ -33,6 +33,8 @@ SETTINGS: dict[str, type[str] | type[int] | type[float]] = {
     "base_url": str,
     "memory_model": str,
     "memory_base_url": str,
+    "timeout": float,
+    "redact": str,
     "embedder": str,
     "reranker": str,
     "rerank_depth": int,

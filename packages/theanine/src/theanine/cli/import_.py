@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from theanine import Client, History
-from theanine.cli.options import RememberOptions, expand_options
+from theanine.cli.options import AddOptions, expand_options
 from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
 from theanine.client.user import ImportReport
@@ -35,7 +35,7 @@ def import_(
             metavar="FILE…", help="Files, zip archives or folders; `-` is standard input."
         ),
     ],
-    options: RememberOptions,
+    options: AddOptions,
     output: FormatOptions,
     user: Annotated[
         str | None,
@@ -104,6 +104,7 @@ def import_(
         for file in files:
             _preview(file, user, reading)
         return
+    _check_redaction(files, options.redact)
     imported: list[_Imported] = []
     with options.open(create=True) as client:
         for file in files:
@@ -122,6 +123,15 @@ def import_(
         output.show([{**to_json(each.report), "memories_new": each.memories} for each in imported])
     if any(session.failure for each in imported for session in each.sessions):
         raise typer.Exit(1)
+
+
+def _check_redaction(files: Sequence[str], redact: str | None) -> None:
+    """Raise SettingsError for a file that would be restored without the redaction asked for."""
+    if redact and (exports := [file for file in files if is_store_export(_source(file))]):
+        raise SettingsError(
+            f"{exports[0]} is a store's export and is restored as it is, not redacted: leave "
+            "--redact out, or give it as '' where THEANINE_REDACT or `theanine config` sets it"
+        )
 
 
 def _source(file: str) -> Path | TextIO:

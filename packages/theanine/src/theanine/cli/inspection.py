@@ -13,7 +13,6 @@ from theanine import UserMemory
 from theanine.cli.options import (
     EachUser,
     JsonOption,
-    ListOptions,
     StoreOption,
     StoreOptions,
     UserOption,
@@ -31,6 +30,7 @@ from theanine.cli.output import (
     write_text,
 )
 from theanine.cli.rendering import console, format_date, pluralize, show_table, show_timelines
+from theanine.cli.selection import ListOptions
 from theanine.cli.timeline_page import timeline_page
 from theanine.errors import NotFound
 from theanine.types import Mark, Memory, Session, Usage

@@ -1,13 +1,11 @@
-"""Options that several commands share, and opening a store by them."""
+"""Options of stores and models that several commands share, and opening a store by them."""
 
 from __future__ import annotations
 
 import inspect
-import json
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
@@ -19,8 +17,9 @@ import typer
 from theanine.cli.output import JsonOption as JsonOption
 from theanine.cli.output import show_json as show_json
 from theanine.client import AsyncClient, Client, OpenOptions, UserMemory
-from theanine.client.options import ListArguments, RecallArguments
+from theanine.client.redaction import KINDS
 from theanine.errors import NotFound, SettingsError, TheanineError
+from theanine.llm.limits import Limits
 from theanine.methods.registry import names
 from theanine.retrieval.rerank import DEFAULT_RERANK_DEPTH
 
@@ -133,6 +132,23 @@ MemorySettingsOption = Annotated[
         help="Setting of the model that remembers (default: --model-set if it is --model).",
     ),
 ]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(
+        envvar="THEANINE_TIMEOUT",
+        min=1,
+        metavar="SECONDS",
+        help=f"Time to wait for one reply of a model (default: {Limits().timeout:g}).",
+    ),
+]
+RedactOption = Annotated[
+    str | None,
+    typer.Option(
+        envvar="THEANINE_REDACT",
+        metavar="KINDS",
+        help=f"What to replace before anything is stored, of: {','.join(KINDS)}.",
+    ),
+]
 EmbedderOption = Annotated[
     str,
     typer.Option(
@@ -161,7 +177,6 @@ RerankedOption = Annotated[
         help=f"Number of candidates to rerank (default: {DEFAULT_RERANK_DEPTH}).",
     ),
 ]
-_CONDITION = re.compile(r"([^<>=!]+)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
 RENAMED_OPTIONS = {"--reranked": "--rerank-depth"}
 MethodOption = Annotated[
     str | None,
@@ -208,6 +223,7 @@ class ModelOptions:
     model: ModelOption = "local"
     base_url: BaseUrlOption = None
     model_settings: ModelSettingsOption = None
+    timeout: TimeoutOption = None
     embedder: EmbedderOption = "local"
 
     def open(self, *, create: bool = False) -> Client:
@@ -223,6 +239,7 @@ class ModelOptions:
             model=self.model,
             base_url=self.base_url,
             model_settings=parse_settings(self.model_settings or [], "--model-set"),
+            limits=model_limits(self.timeout),
             embedder=self.embedder,
         )
 
@@ -246,6 +263,17 @@ class RememberOptions(ModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AddOptions(RememberOptions):
+    """Options of a command that logs turns and remembers them."""
+
+    redact: RedactOption = None
+
+    def open_options(self) -> OpenOptions:
+        """Return the client's options."""
+        return replace(super().open_options(), redact=self.redact or None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecallOptions(ModelOptions):
     """Options of a command that recalls."""
 
@@ -262,141 +290,8 @@ class RecallOptions(ModelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChatOptions(RecallOptions, RememberOptions):
+class ChatOptions(RecallOptions, AddOptions):
     """Options of a command that recalls, replies and remembers."""
-
-
-BudgetOption = Annotated[
-    int | None,
-    typer.Option(
-        envvar="THEANINE_BUDGET", min=0, metavar="TOKENS", help="Maximum tokens to return."
-    ),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelectionOptions:
-    """Options that limit what a recall returns."""
-
-    budget: BudgetOption = None
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            envvar="THEANINE_LIMIT", min=1, metavar="N", help="Maximum number of parts to return."
-        ),
-    ] = None
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(
-            envvar="THEANINE_MIN_RELEVANCE",
-            min=0,
-            max=1,
-            metavar="P",
-            help="Least relevance, 0 to 1 (default: the method's).",
-        ),
-    ] = None
-
-    def arguments(self) -> RecallArguments:
-        """Return the arguments of the client's recall."""
-        return RecallArguments(
-            budget=self.budget, limit=self.limit, min_relevance=self.min_relevance
-        )
-
-
-SinceOption = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or later.")
-]
-UntilOption = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or earlier.")
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeOptions:
-    """Options that bound a recall in time."""
-
-    since: SinceOption = None
-    until: UntilOption = None
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="What was known on this day: a date (UTC) or an ISO time with its offset.",
-        ),
-    ] = None
-
-    def arguments(self) -> RecallArguments:
-        """Return the arguments of the client's recall."""
-        return RecallArguments(since=self.since, until=self.until, as_of=self.as_of)
-
-
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="NAME=VALUE",
-        help="Only with this metadata; NAME=A,B is any of these, NAME>=2 compares.",
-    ),
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListOptions:
-    """Options of a command that lists records, the latest last."""
-
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N.")] = None
-    before: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Only those before this number.")
-    ] = None
-    search: Annotated[
-        str, typer.Option(metavar="WORDS", help="Only with all of these words, in any order.")
-    ] = ""
-    since: SinceOption = None
-    until: UntilOption = None
-    where: WhereOption = None
-
-    def arguments(self, *, default_limit: int | None = None) -> ListArguments:
-        """Return the arguments of the client's lists, from the last record to the first."""
-        return ListArguments(
-            limit=self.limit or default_limit,
-            after=self.before,
-            newest_first=True,
-            search=self.search,
-            since=self.since,
-            until=self.until,
-            where=parse_where(self.where or []),
-        )
-
-
-def parse_where(conditions: Sequence[str]) -> dict[str, Any] | None:
-    """Return ``NAME=VALUE`` conditions as a filter, None for none.
-
-    Values are read as JSON where they are JSON, such as 2 or true, and as text elsewhere. Raises
-    SettingsError.
-    """
-    where: dict[str, Any] = {}
-    for condition in conditions:
-        match = _CONDITION.fullmatch(condition)
-        if match is None:
-            raise SettingsError(
-                f"{condition!r}: write NAME=VALUE, such as channel=web, topic=food,ships or "
-                "priority>=2"
-            )
-        name, comparison, value = match[1].strip(), match[2], match[3]
-        if comparison == "=":
-            values = [_scalar(item) for item in value.split(",")]
-            where[name] = values if len(values) > 1 else values[0]
-        else:
-            where[name] = {**where.get(name, {}), comparison: _scalar(value)}
-    return where or None
-
-
-def _scalar(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, str | int | float | bool | None) else text
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -440,19 +335,26 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_client(
-    store: str = "", *, method: str | None = "theanine", embedder: str = "local"
+    store: str = "",
+    *,
+    method: str | None = "theanine",
+    embedder: str = "local",
+    redact: str | None = None,
 ) -> Client:
     """Open an existing store, the default one if ``store`` is empty.
 
     Args:
         method: method id; None for the store's own. The default suits commands that don't
             depend on the method: the store's own may be of a package that isn't installed.
+        redact: kinds of data to replace in what is stored.
 
     Raises:
         NotFound: there is no store.
         SettingsError: an unknown name.
     """
-    options = OpenOptions(store or default_store(), method=method, embedder=embedder)
+    options = OpenOptions(
+        store or default_store(), method=method, embedder=embedder, redact=redact or None
+    )
     return _open(options, create=False)
 
 
@@ -481,6 +383,16 @@ def default_store() -> str:
     """Return ``$XDG_DATA_HOME/theanine/memory.db``, the same from every folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return str(Path(data) / "theanine" / "memory.db")
+
+
+def model_limits(timeout: float | None) -> Limits | None:
+    """Return the limits of model calls with this timeout, None for the defaults.
+
+    A call has the patience for a second attempt.
+    """
+    if timeout is None:
+        return None
+    return Limits(timeout=timeout, patience=max(Limits().patience, 2 * timeout))
 
 
 def notify_if_local(model: str, base_url: str | None = None) -> None:

@@ -10,15 +10,12 @@ from theanine.cli.options import RENAMED_OPTIONS as RENAMED_OPTIONS
 from theanine.cli.options import (
     JsonOption,
     RecallOptions,
-    SelectionOptions,
-    TimeOptions,
     UserOption,
-    WhereOption,
     expand_options,
-    parse_where,
 )
 from theanine.cli.output import progress, show_json
 from theanine.cli.rendering import console, pluralize, show_recollection, show_timelines
+from theanine.cli.selection import SelectionOptions, TimeOptions, WhereOption, parse_where
 from theanine.client.options import RecallArguments
 from theanine.demo import HARBOUR, load_questions
 from theanine.importers import read_histories

@@ -9,20 +9,19 @@ from typing import Annotated
 import typer
 
 from theanine.cli.options import (
+    AddOptions,
     JsonOption,
-    ListOptions,
     RecallOptions,
-    RememberOptions,
+    RedactOption,
     StoreOptions,
-    TimeOptions,
     UserOption,
-    WhereOption,
     expand_options,
+    open_client,
     parse_settings,
-    parse_where,
 )
 from theanine.cli.output import FormatOptions, show_json
 from theanine.cli.rendering import console, format_date, show_table
+from theanine.cli.selection import ListOptions, TimeOptions, WhereOption, parse_where
 from theanine.cli.text import visible
 from theanine.client.options import RecallArguments
 from theanine.errors import BadInput
@@ -57,7 +56,7 @@ def add(
         str, typer.Argument(metavar="TEXT", help="What was said; `-` is standard input.")
     ],
     user: UserOption,
-    options: RememberOptions,
+    options: AddOptions,
     output: FormatOptions,
     session: Annotated[
         str | None,
@@ -183,6 +182,7 @@ def correct(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What is true instead.")],
     user: UserOption,
     options: StoreOptions,
+    redact: RedactOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Replace what a memory says; the old one stays, marked.
@@ -190,7 +190,7 @@ def correct(
     \b
     theanine correct 12 "Ana lives in Ljubljana." --user ana
     """
-    with options.open() as client:
+    with open_client(options.store, method=options.method, redact=redact) as client:
         corrected = client.user(user).correct(memory, text)
     if as_json:
         show_json(corrected)

@@ -79,8 +79,8 @@ def redaction(redact: Redact | str | Sequence[str] | None) -> Redact | None:
     names = [name.strip() for name in redact.split(",")] if isinstance(redact, str) else redact
     if unknown := [name for name in names if name not in KINDS]:
         raise SettingsError(
-            f"redact has no kind {unknown[0]!r}; give a function of a text, or kinds of: "
-            f"{', '.join(KINDS)}"
+            f"redact has no kind {unknown[0]!r}; there are: {', '.join(KINDS)} (and, in Python, "
+            "a function of a text)"
         )
     if "phones" in names and find_spec("phonenumbers") is None:
         raise MissingExtra("redact", "redacting phone numbers")

@@ -76,5 +76,5 @@ async def _result_or_error(
             return await call()
     except (ModelUnavailable, ModelRejected) as error:
         return error
-    advice = "a slow model needs a longer Limits.timeout, or fewer max_tokens"
+    advice = "a slow model needs a longer --timeout (Limits.timeout), or fewer max_tokens"
     return ModelUnavailable(f"{label} did not reply within {seconds:g} s: {advice}")

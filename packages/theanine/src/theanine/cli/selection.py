@@ -1,0 +1,148 @@
+"""Options that select what commands return: limits, times and conditions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from theanine.client.options import ListArguments, RecallArguments
+from theanine.errors import SettingsError
+
+_CONDITION = re.compile(r"([^<>=!]+)(<=|>=|!=|=|<|>)(.*)", re.DOTALL)
+
+BudgetOption = Annotated[
+    int | None,
+    typer.Option(
+        envvar="THEANINE_BUDGET", min=0, metavar="TOKENS", help="Maximum tokens to return."
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """Options that limit what a recall returns."""
+
+    budget: BudgetOption = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            envvar="THEANINE_LIMIT", min=1, metavar="N", help="Maximum number of parts to return."
+        ),
+    ] = None
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            envvar="THEANINE_MIN_RELEVANCE",
+            min=0,
+            max=1,
+            metavar="P",
+            help="Least relevance, 0 to 1 (default: the method's).",
+        ),
+    ] = None
+
+    def arguments(self) -> RecallArguments:
+        """Return the arguments of the client's recall."""
+        return RecallArguments(
+            budget=self.budget, limit=self.limit, min_relevance=self.min_relevance
+        )
+
+
+SinceOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or later.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was said on this day or earlier.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeOptions:
+    """Options that bound a recall in time."""
+
+    since: SinceOption = None
+    until: UntilOption = None
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What was known on this day: a date (UTC) or an ISO time with its offset.",
+        ),
+    ] = None
+
+    def arguments(self) -> RecallArguments:
+        """Return the arguments of the client's recall."""
+        return RecallArguments(since=self.since, until=self.until, as_of=self.as_of)
+
+
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Only with this metadata; NAME=A,B is any of these, NAME>=2 compares.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions:
+    """Options of a command that lists records, the latest last."""
+
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N.")] = None
+    before: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Only those before this number.")
+    ] = None
+    search: Annotated[
+        str, typer.Option(metavar="WORDS", help="Only with all of these words, in any order.")
+    ] = ""
+    since: SinceOption = None
+    until: UntilOption = None
+    where: WhereOption = None
+
+    def arguments(self, *, default_limit: int | None = None) -> ListArguments:
+        """Return the arguments of the client's lists, from the last record to the first."""
+        return ListArguments(
+            limit=self.limit or default_limit,
+            after=self.before,
+            newest_first=True,
+            search=self.search,
+            since=self.since,
+            until=self.until,
+            where=parse_where(self.where or []),
+        )
+
+
+def parse_where(conditions: Sequence[str]) -> dict[str, Any] | None:
+    """Return ``NAME=VALUE`` conditions as a filter, None for none.
+
+    Values are read as JSON where they are JSON, such as 2 or true, and as text elsewhere. Raises
+    SettingsError.
+    """
+    where: dict[str, Any] = {}
+    for condition in conditions:
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
+            raise SettingsError(
+                f"{condition!r}: write NAME=VALUE, such as channel=web, topic=food,ships or "
+                "priority>=2"
+            )
+        name, comparison, value = match[1].strip(), match[2], match[3]
+        if comparison == "=":
+            values = [_scalar(item) for item in value.split(",")]
+            where[name] = values if len(values) > 1 else values[0]
+        else:
+            where[name] = {**where.get(name, {}), comparison: _scalar(value)}
+    return where or None
+
+
+def _scalar(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, str | int | float | bool | None) else text
