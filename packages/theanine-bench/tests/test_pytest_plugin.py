@@ -119,7 +119,7 @@ def test_agent_url_and_judge_from_the_environment(project: Path) -> None:
         "    assert (result.success, result.by_rule) == (1, False)\n",
         "utf-8",
     )
-    with ScriptedServer('{"reason": "it is so", "verdict": "Correct"}') as server:
+    with ScriptedServer('{"reason": "it is so", "open": false, "verdict": "Correct"}') as server:
         text = (project / "test_it.py").read_text("utf-8").replace("URL", repr(server.base_url))
         (project / "test_it.py").write_text(text, "utf-8")
         done = pytest_in(project, THEANINE_JUDGE="openai:judge")

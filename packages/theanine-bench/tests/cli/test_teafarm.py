@@ -75,13 +75,14 @@ def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
         best = ["--set", "search=memories", "--set", "retrieved=1"]
         command = ["run", "q.txt", "--out", "r", *best, *model(server), *judge(server)]
         ran = teafarm(run, *command, "--min-success", "0.9")
-        assert "success   1.000" in ran.out and "judging: 2 calls" in ran.out
+        assert "success        1.000" in ran.out and "judging: 2 calls" in ran.out
         paid = len(server.calls)
         assert teafarm(run, *command, "--json").json["metrics"]["success"]["mean"] == 1
         assert "all identical" in teafarm(run, *command, "--replay").out
         assert len(server.calls) == paid
     report = teafarm(run, "report", "r").out
-    assert "2 of 2 questions answered correctly\n" in report
+    assert "success  mean   95 %           by paper  95 %           n" in report
+    assert "all      1.000  0.342 – 1.000  1.000     0.342 – 1.000  2" in report
     assert "Theanine " in report and "0.21" in report
     assert (folder / "q.txt").read_text("utf-8").count("a-dog | a-dog-") == 2
 

@@ -54,7 +54,10 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
         },
         {"points": 0.75},
     ),
-    "teafarm": ({"reason": "x", "verdict": "Incorrect"}, {"teafarm": 0.0}),
+    "teafarm": (
+        {"reason": "x", "open": True, "verdict": "Correct"},
+        {"teafarm": 0.0, "teafarm/paper": 1.0},
+    ),
     "fluency": ({"explanation": "x", "score": 90}, {"fluency": 90.0}),
     "coherence": ({"explanation": "x", "score": 1}, {"coherence": 1.0}),
     "consistency": ({"explanation": "x", "score": 100}, {"consistency": 100.0}),
@@ -125,7 +128,7 @@ async def test_verdict_is_stored_and_scored(name: str) -> None:
     scored = await judge.score(item, Answering([words]))
     assert scored.values == values
     assert {**words, "model": "scripted:test"}.items() <= scored.verdict.items()
-    assert scored.verdict["prompt"] == f"{judge.prompt(item).step.name}@1"
+    assert scored.verdict["prompt"] == judge.prompt(item).step.label
     assert set(judge.worst) == set(values)
     assert all(key == name or key.startswith(f"{name}/") for key in values)
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from theanine_bench.samples import (
     limit_samples,
     merge_groups,
 )
+from theanine_bench.statistics.intervals import wilson_interval
 
 pytestmark = pytest.mark.anyio
 AT = datetime(2024, 3, 1, tzinfo=UTC)
@@ -245,9 +246,7 @@ async def test_what_fails_is_counted_beside_the_score(tmp_path: Path) -> None:
     assert items[1].failures[ANSWER].startswith("ModelRejected: this key")
     assert summary["unanswered"] == 1
     assert summary["metrics"]["length"]["n"] == 3
-    assert summary["metrics"]["right"] == {
-        "mean": 0.0, "low": 0.0, "high": 0.0, "n": 1, "failed": 2,
-    }  # fmt: skip
+    assert summary["metrics"]["right"] == {**asdict(wilson_interval(0, 1)), "failed": 2}
     judged = await running(tmp_path / "r", models(), asked).run()  # judges are asked again
     assert [item.scores["right"] for item in judged] == [1, 0, 1]
     assert judged[1].failures == items[1].failures
@@ -442,7 +441,7 @@ def test_a_judge_that_always_fails_has_a_row(capsys: pytest.CaptureFixture[str])
     summary = summarize_run(items, total=6)
     none = {"mean": None, "low": None, "high": None, "n": 0}
     assert summary["metrics"]["right"] == {**none, "failed": 4}
-    assert summary["metrics"]["fit/a"] == {"mean": 1, "low": 1, "high": 1, "n": 1, "failed": 1}
+    assert summary["metrics"]["fit/a"] == {**asdict(wilson_interval(1, 1)), "failed": 1}
     assert summary["categories"]["even"] == {
         "f1": {"mean": 0.5, "low": 0.5, "high": 0.5, "n": 1, "failed": 0},
         "fit/a": {**none, "failed": 1},

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from theanine_bench.statistics.intervals import (
     RESAMPLES,
+    SMALL_SAMPLE,
     binomial_p_value,
     bootstrap_interval,
     mcnemar_p_value,
+    mean_interval,
+    wilson_interval,
 )
 from theanine_bench.statistics.win_rate import win_rate
 
@@ -54,6 +57,25 @@ def test_intervals_equal_scipys_percentile_bootstrap(values: list[float], seed: 
         rng=np.random.default_rng(seed),
     ).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+
+
+@given(successes=counts, failures=counts.map(lambda n: n + 1))
+def test_wilson_intervals_equal_scipys(successes: int, failures: int) -> None:
+    stats: Any = import_module("scipy.stats")
+    n = successes + failures
+    ours = wilson_interval(successes, n)
+    theirs = stats.binomtest(successes, n).proportion_ci(method="wilson")
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+
+
+def test_few_scores_of_0_and_1_have_wilsons_interval() -> None:
+    assert str(mean_interval([1.0, 1.0])) == "1.000 [0.342, 1.000]"
+    assert mean_interval([0.5, 1.0]) == bootstrap_interval([0.5, 1.0])
+    many = [0.0, 1.0] * (SMALL_SAMPLE // 2)
+    assert mean_interval(many) == bootstrap_interval(many)
+    assert mean_interval(many[1:]) == wilson_interval(SMALL_SAMPLE // 2, SMALL_SAMPLE - 1)
+    with pytest.raises(ValueError, match="a mean over nothing"):
+        mean_interval([])
 
 
 def test_ties_are_half_a_win_and_leave_p_unchanged() -> None:

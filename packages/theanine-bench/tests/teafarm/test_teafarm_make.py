@@ -79,7 +79,7 @@ def talks(first: Sequence[Turn] = FIRST, last: Sequence[Turn] = LAST) -> LoggedS
 async def _asked(name: str, of: LoggedSessions, item: SampleResult) -> str:
     """The prompt of a step."""
     if name == TEAFARM_PROMPT.name:
-        caller = Answering([{"reason": "r", "verdict": "Correct"}])
+        caller = Answering([{"reason": "r", "open": False, "verdict": "Correct"}])
         await JudgedSuccess().score(item, caller)
         return caller.asked[0].prompt
     names = {turn.speaker[:3]: format_speaker(turn.speaker) for turn in of.all_turns}
@@ -261,4 +261,4 @@ def test_scripted_replies_fit() -> None:
     verdict = json.loads(
         talk(TEAFARM_PROMPT.render(question="Q", answer="the boat", reply="the boat"))
     )
-    assert verdict["verdict"] == "Correct"
+    assert (verdict["open"], verdict["verdict"]) == (False, "Correct")

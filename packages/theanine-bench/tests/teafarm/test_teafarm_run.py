@@ -180,21 +180,28 @@ async def test_judge_decides_and_its_failures_are_counted_separately(
 
     def judge(request: Any) -> Any:
         wrong = "hazelnut" in request["messages"][0]["content"]
-        return "no JSON at all" if wrong else '{"reason": "so it is", "verdict": "Correct"}'
+        return (
+            "no JSON at all"
+            if wrong
+            else '{"reason": "so it is", "open": true, "verdict": "Correct"}'
+        )
 
     with ScriptedServer(by_step({"teafarm-judge": judge})) as server:
         report = await done(farm, judged(server), tmp_path / "r")
-        assert report.success == 0.5 and not report.by_rule
+        assert (report.success, report.success_by_paper, report.by_rule) == (0, 0.5, False)
+        assert report.heading == (
+            "0 of 2 questions answered correctly, open answers counted as incorrect; 1 by the "
+            "paper's rule"
+        )
         assert [item.id for item in report.errors] == ["nuts"]
         assert "failed (success): UnusableReply" in str(report)
         assert [(line.unjudged, line.success and line.success.n) for line in report.lines] == [
             (1, 1)
         ]
-        (right,) = (item for item in report.results if item.id == "yard")
-        assert right.verdicts["success"]["verdict"] == "Correct"
-        server.script('{"reason": "so it is not", "verdict": "Incorrect"}')
+        assert "  Incorrect (Correct by the paper's rule): so it is\n" in str(report)
+        server.script('{"reason": "so it is not", "open": false, "verdict": "Incorrect"}')
         again = await done(farm, judged(server), tmp_path / "r")
-        assert (again.success, again.errors) == (0.5, [])
+        assert (again.success, again.success_by_paper, again.errors) == (0, 0.5, [])
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from theanine.errors import SettingsError
 from theanine_bench.metrics.corpus_metrics import CorpusResult, compare_corpus_metrics
 from theanine_bench.runs.saved_run import SavedRun, common_samples
 from theanine_bench.samples import ANSWER, SampleResult, score_names, sort_names
-from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, mean_interval
 from theanine_bench.statistics.paired import PairedComparison, compare_paired
 
 LESS_IS_BETTER = frozenset(
@@ -150,7 +150,7 @@ def _means(samples: Sequence[ComparedSample]) -> dict[str, list[Interval]]:
             by_run = values.setdefault(name, [[] for _ in sample.scores])
             for run, scores in enumerate(sample.scores):
                 by_run[run].append(scores[name])
-    return {name: list(map(bootstrap_interval, by_run)) for name, by_run in values.items()}
+    return {name: list(map(mean_interval, by_run)) for name, by_run in values.items()}
 
 
 def _failing(

@@ -24,15 +24,18 @@ from theanine_bench.cli.execution import exit_unless_complete, run_or_replay, sh
 from theanine_bench.cli.run_options import RunOptions, run_command
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.runs.folder import RunFolder
+from theanine_bench.statistics.intervals import Interval
 from theanine_bench.targets.external import EXTERNAL
 from theanine_bench.teafarm.generate import write_question_file
-from theanine_bench.teafarm.metrics import SUCCESS_BY_RULE
+from theanine_bench.teafarm.metrics import SUCCESS_BY_PAPER, SUCCESS_BY_RULE
 from theanine_bench.teafarm.report import Report
 from theanine_bench.teafarm.sources import read_store_histories
 from theanine_bench.teafarm.task import load_task
 
 teafarm = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=__doc__)
 
+OPEN_RULE = "an answer that leaves the question open is incorrect"
+PAPER_RULE = "the paper's rule (figure 26), which leaves open answers to the judge"
 StoreOption = Annotated[
     Path | None,
     typer.Option(
@@ -193,6 +196,8 @@ def _show_run(summary: dict[str, Any]) -> None:
     show_summary(summary)
     if SUCCESS_BY_RULE in summary["metrics"]:
         print("success by rule: the questions' own phrases decided, no judge read the replies")
+    if SUCCESS_BY_PAPER in summary["metrics"]:
+        print(f"success: {OPEN_RULE}; {SUCCESS_BY_PAPER}: {PAPER_RULE}")
 
 
 @teafarm.command()
@@ -210,6 +215,7 @@ def report(
         show_json(
             {
                 "success": report.success,
+                "success_by_paper": report.success_by_paper,
                 "by_rule": report.by_rule,
                 "questions": report.total,
                 "lines": [asdict(line) for line in report.lines],
@@ -218,13 +224,22 @@ def report(
             }
         )
         return
+    by_paper = report.success_by_paper is not None
     show_table(
-        ["success", "mean", "95 %", "n", "unanswered", "unjudged"],
+        [
+            "success",
+            "mean",
+            "95 %",
+            *(["by paper", "95 %"] if by_paper else []),
+            "n",
+            "unanswered",
+            "unjudged",
+        ],
         (
             [
                 line.name,
-                f"{line.success.mean:.3f}" if line.success else "–",
-                f"{line.success.low:.3f} – {line.success.high:.3f}" if line.success else "–",
+                *_mean_and_interval(line.success),
+                *(_mean_and_interval(line.success_by_paper) if by_paper else ()),
                 line.success.n if line.success else 0,
                 line.unanswered,
                 line.unjudged,
@@ -232,14 +247,25 @@ def report(
             for line in report.lines
         ),
     )
+    if by_paper:
+        print(f"success: {OPEN_RULE}; by paper: {PAPER_RULE}")
     console().print(f"\n{report}\n", markup=False, soft_wrap=True)
     _show_paper_table(report)
 
 
+def _mean_and_interval(success: Interval | None) -> tuple[str, str]:
+    if success is None:
+        return "–", "–"
+    return f"{success.mean:.3f}", f"{success.low:.3f} – {success.high:.3f}"
+
+
 def _show_paper_table(report: Report) -> None:
-    """Print the paper's table, with the run in it if its questions are of the same sets."""
+    """Print the paper's table, with the run in it if its questions are of the same sets.
+
+    A judged run is in it by the paper's rule.
+    """
     (table,) = load_tables(["teafarm"])
-    sets = {line.name: line.success for line in report.data_sets}
+    sets = {line.name: line.success_by_paper or line.success for line in report.data_sets}
     success = [sets.get(column.name) for column in table.columns]
     values = tuple(interval and interval.mean for interval in success)
     rows = [Row(f"this run ({report.method})", report.method, values)] if any(success) else []

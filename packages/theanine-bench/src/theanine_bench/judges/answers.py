@@ -24,15 +24,16 @@ from theanine_bench.samples import SampleResult
 REASON = "why, with the evidence, in a sentence or two"
 
 
-class Verdict(BaseModel):
-    """The judge's reply."""
+class TeaFarmVerdict(BaseModel):
+    """TeaFarm's judge: a verdict by the paper's rule, and whether the reply is an open answer."""
 
     reason: str = Field(description="in one or two sentences")
+    open: bool = Field(description="whether the reply leaves the point open")
     verdict: Literal["Correct", "Incorrect"]
 
 
 CORRECT, INCORRECT = "Correct", "Incorrect"
-TEAFARM_PROMPT = load_prompt(PROMPTS, "teafarm-judge", 1, Verdict)
+TEAFARM_PROMPT = load_prompt(PROMPTS, "teafarm-judge", 2, TeaFarmVerdict)
 
 
 class Hundred(BaseModel):
@@ -136,6 +137,16 @@ def _check_order(result: SampleResult, verdict: Order) -> str | None:
     return _check_numbers(result, [*matched, *verdict.missing])
 
 
+def teafarm_scores(verdict: TeaFarmVerdict, name: str) -> dict[str, float]:
+    """Return ``NAME``, where an open answer is incorrect, and ``NAME/paper``.
+
+    The paper's rule (figure 26) names only answers that align with the right one or contradict it,
+    which leaves open ones to the judge.
+    """
+    correct = verdict.verdict == CORRECT
+    return {name: float(correct and not verdict.open), f"{name}/paper": float(correct)}
+
+
 def _right_score(verdict: Right) -> dict[str, float]:
     return {"right": float(verdict.label == "right")}
 
@@ -229,7 +240,7 @@ _JUDGES = (
     ),
     Judge(
         name="teafarm",
-        worst={"teafarm": 0.0},
+        worst={"teafarm": 0.0, "teafarm/paper": 0.0},
         prompt=always(
             JudgePrompt(
                 step=TEAFARM_PROMPT,
@@ -238,11 +249,12 @@ _JUDGES = (
                     "answer": reference(result),
                     "reply": answer(result),
                 },
-                to_scores=lambda verdict: {"teafarm": float(verdict.verdict == CORRECT)},
+                to_scores=lambda verdict: teafarm_scores(verdict, "teafarm"),
             )
         ),
         labels=(CORRECT, INCORRECT),
-        source="TeaFarm's judge (Theanine, appendix H, figure 26)",
+        source="TeaFarm's judge (Theanine, appendix H, figure 26); /paper without our rule for "
+        "open answers",
     ),
 )
 METRICS = {judge.name: judge for judge in _JUDGES}

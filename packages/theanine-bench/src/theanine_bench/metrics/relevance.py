@@ -13,7 +13,7 @@ import numpy as np
 
 from theanine.llm.chat import ScopedChat
 from theanine_bench.samples import SampleResult, Score
-from theanine_bench.statistics.intervals import Floats, Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Floats, Interval, mean_interval
 
 OWN = "own"
 """``extra["kind"]`` of a question about the history that it is asked of, with evidence in it."""
@@ -164,10 +164,10 @@ class KnowsNothing:
             if not floors:
                 continue
             empty = [float(best_relevance(r) < floors[r.group]) for r in some]
-            values[f"floor/empty/{category}"] = bootstrap_interval(empty)
+            values[f"floor/empty/{category}"] = mean_interval(empty)
             if all(result.extra["gold"] for result in some):
                 lost = [lost_evidence(r, floors[r.group]) for r in some]
-                values[f"floor/lost/{category}"] = bootstrap_interval(lost)
+                values[f"floor/lost/{category}"] = mean_interval(lost)
         if bins := reliability(results):
             values["floor/calibration error"] = calibration_error(bins)
         return values

@@ -14,7 +14,7 @@ from theanine_bench.runs.folder import COMMAND, SUMMARY, RunFolder
 from theanine_bench.runs.legacy import upgrade_retrieval_items
 from theanine_bench.runs.summary import Summary, read_costs, summarize_run
 from theanine_bench.samples import SampleResult
-from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, mean_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +110,7 @@ def mean_scores(results: Sequence[SampleResult]) -> dict[str, Interval]:
     """Return the mean of each score over the results that have it."""
     names = dict.fromkeys(name for result in results for name in result.scores)
     return {
-        name: bootstrap_interval([r.scores[name] for r in results if name in r.scores])
-        for name in names
+        name: mean_interval([r.scores[name] for r in results if name in r.scores]) for name in names
     }
 
 

@@ -14,7 +14,7 @@ from theanine.types import Usage
 from theanine_bench.metrics.base import CorpusMetric
 from theanine_bench.runs.task import JUDGE_SCOPE
 from theanine_bench.samples import SampleResult, count_samples, score_names, sort_names
-from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
     from theanine_bench.runs.folder import RunFolder
@@ -76,7 +76,8 @@ def summarize_run(
     Scores are in the order of ``metrics``, the names of the run's metrics.
 
     - ``metrics`` and ``categories`` hold ``{mean, low, high, n, failed}`` by score name: the mean
-      over the samples that have the score, its 95 % bootstrap interval, and the number of samples
+      over the samples that have the score, its 95 % interval (see
+      :func:`theanine_bench.statistics.intervals.mean_interval`), and the number of samples
       for which the metric failed. If it failed for all, n is 0 and the three are None. Samples
       without an answer count with the lowest score.
     - ``corpus`` holds scores over all results, or a message where a part is missing;
@@ -135,7 +136,7 @@ def _mean_scores(results: Sequence[SampleResult], names: Sequence[str]) -> dict[
         failed = sum(result.failed(name) for result in results)
         if values or failed:
             means[name] = {
-                **(asdict(bootstrap_interval(values)) if values else NO_MEAN),
+                **(asdict(mean_interval(values)) if values else NO_MEAN),
                 "failed": failed,
             }
     return means

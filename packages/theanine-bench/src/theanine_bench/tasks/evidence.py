@@ -28,7 +28,7 @@ from theanine_bench.metrics.registry import find_metrics
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, SampleResult, Stage, limit_samples
-from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, bootstrap_interval, mean_interval
 from theanine_bench.targets.target import Output, TargetContext
 from theanine_bench.tasks.compare import ComparedMethod, CompareTarget
 from theanine_bench.tasks.export import ResultTable
@@ -218,7 +218,7 @@ class EvidenceTable:
 
     def share(self, label: str, budget: int) -> Interval:
         """Return the mean share of a question's evidence that a method recalls."""
-        return bootstrap_interval(self._scores(label, "within", budget))
+        return mean_interval(self._scores(label, "within", budget))
 
     def tokens(self, label: str, budget: int) -> float:
         """Return the mean tokens of a recollection."""

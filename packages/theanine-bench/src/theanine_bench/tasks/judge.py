@@ -136,8 +136,9 @@ def labels_of(judge: Judge | PairwiseMetric, scored: Score) -> dict[str, str]:
         return {judge.name: str(verdict["outcome"])}
     if judge.name == "perspectives":
         return {part: str(verdict[part]) for part in PERSPECTIVES}
-    if judge.name in ("right", "points"):  # of points there is no label: right meets them all
-        return {judge.name: "right" if scored.values[judge.name] == 1 else "wrong"}
+    if judge.name in ("right", "points", "teafarm"):
+        # Neither points nor an open answer have a label: full marks are the first one.
+        return {judge.name: str(judge.labels[int(scored.values[judge.name] < 1)])}
     said = next(verdict[key] for key in (LABEL, "verdict", "score") if key in verdict)
     return {judge.name: _band(int(said), judge.labels) if isinstance(said, int) else str(said)}
 

@@ -35,7 +35,7 @@ from theanine_bench.metrics.relevance import (
 from theanine_bench.runs.saved_run import SavedRun
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, SampleResult, Stage, limit_samples
-from theanine_bench.statistics.intervals import bootstrap_interval
+from theanine_bench.statistics.intervals import mean_interval
 from theanine_bench.targets.target import ClientTarget, Output, TargetContext, turns_by_key
 from theanine_bench.tasks.export import ResultTable
 
@@ -231,7 +231,7 @@ def result_table(run: SavedRun) -> ResultTable:
         if floors:
             shares.append([_is_empty(result, floors[result.group]) for result in some])
             shares.append([lost_evidence(result, floors[result.group]) for result in labeled])
-        intervals = (str(bootstrap_interval(values)) if values else "" for values in shares)
+        intervals = (str(mean_interval(values)) if values else "" for values in shares)
         rows.append([category, str(len(some)), auc, *intervals])
     return ResultTable(columns, rows)
 

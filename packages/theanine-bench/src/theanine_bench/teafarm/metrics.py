@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from theanine.llm.chat import ScopedChat
 from theanine.text.formatting import one_line
 from theanine.text.words import is_unspaced
-from theanine_bench.judges.answers import CORRECT, INCORRECT, TEAFARM_PROMPT
+from theanine_bench.judges.answers import CORRECT, INCORRECT, TEAFARM_PROMPT, teafarm_scores
 from theanine_bench.samples import SampleResult, Score
 
 SUCCESS = "success"
-"""The judged metric: 1 if the reply agrees with the right answer, else 0."""
+"""The judged metric: 1 if the reply agrees with the right answer, else 0; 0 for an open answer."""
+SUCCESS_BY_PAPER = f"{SUCCESS}/paper"
+"""The same by the paper's rule, which leaves open answers to the judge."""
 SUCCESS_BY_RULE = "success_by_rule"
 """The metric by phrases."""
 
@@ -25,10 +27,12 @@ class JudgedSuccess:
 
     name: str = SUCCESS
     needs_judge: bool = True
-    worst: Mapping[str, float] = field(default_factory=lambda: {SUCCESS: 0.0})
+    worst: Mapping[str, float] = field(
+        default_factory=lambda: {SUCCESS: 0.0, SUCCESS_BY_PAPER: 0.0}
+    )
 
     async def score(self, result: SampleResult, judge: ScopedChat | None) -> Score:
-        """Return 1 for Correct, else 0. Raises ModelError if the judge fails."""
+        """Return success by our rule and by the paper's. Raises ModelError if the judge fails."""
         assert judge  # a run without a judge is refused
         reply = await judge.ask(
             TEAFARM_PROMPT,
@@ -37,8 +41,10 @@ class JudgedSuccess:
             answer=one_line(result.reference),
             reply=one_line(result.answer or ""),
         )
-        success = float(reply.verdict == CORRECT)
-        return Score(values={SUCCESS: success}, verdict=reply.model_dump())
+        scores = teafarm_scores(reply, SUCCESS)
+        verdict = CORRECT if scores[SUCCESS] else INCORRECT
+        record = {**reply.model_dump(), "verdict": verdict, "by_paper": reply.verdict}
+        return Score(values=scores, verdict=record)
 
 
 @dataclass(frozen=True, slots=True)

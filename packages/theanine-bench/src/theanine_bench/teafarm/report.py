@@ -9,9 +9,9 @@ from typing import Any
 
 from theanine_bench.metrics.evidence import EVIDENCE
 from theanine_bench.samples import ANSWER, SampleResult
-from theanine_bench.statistics.intervals import Interval, bootstrap_interval
+from theanine_bench.statistics.intervals import Interval, mean_interval
 from theanine_bench.targets.external import EXTERNAL
-from theanine_bench.teafarm.metrics import SUCCESS, SUCCESS_BY_RULE
+from theanine_bench.teafarm.metrics import SUCCESS, SUCCESS_BY_PAPER, SUCCESS_BY_RULE
 
 MAX_GROUPS = 12
 """Results are only grouped by values of which there are at most this many."""
@@ -22,13 +22,17 @@ class ReportLine:
     """Success over some of the questions.
 
     Attributes:
-        success: over the questions with a verdict; None if there are none.
+        success: over the questions with a verdict; None if there are none. A judged reply that
+            leaves the question open is incorrect.
+        success_by_paper: the same by the paper's rule, which leaves open answers to the judge; None
+            where phrases decided.
         unanswered: questions that the agent failed to answer; they count as incorrect.
         unjudged: questions that the judge failed on; they are not in ``success``.
     """
 
     name: str
     success: Interval | None
+    success_by_paper: Interval | None
     unanswered: int
     unjudged: int
 
@@ -57,6 +61,15 @@ class Report:
         if not self.total:
             raise ValueError("the run has no questions, so there is no share of correct answers")
         return sum(result.scores.get(self._metric, 0.0) for result in self.results) / self.total
+
+    @property
+    def success_by_paper(self) -> float | None:
+        """:attr:`success` by the paper's rule, which leaves open answers to the judge.
+
+        None where phrases decided.
+        """
+        scores = [r.scores[SUCCESS_BY_PAPER] for r in self.results if SUCCESS_BY_PAPER in r.scores]
+        return sum(scores) / self.total if scores else None
 
     @property
     def by_rule(self) -> bool:
@@ -115,6 +128,9 @@ class Report:
     def heading(self) -> str:
         """The number of correct answers, in words."""
         by = " (by rule: no judge read the replies)" if self.by_rule else ""
+        if (by_paper := self.success_by_paper) is not None:
+            count = round(by_paper * self.total)
+            by = f", open answers counted as incorrect; {count} by the paper's rule"
         correct = round(self.success * self.total)
         return f"{correct} of {self.total} questions answered correctly{by}"
 
@@ -129,11 +145,10 @@ class Report:
         return groups
 
     def _line(self, name: str, results: Sequence[SampleResult]) -> ReportLine:
-        metric = self._metric
-        values = [result.scores[metric] for result in results if metric in result.scores]
         return ReportLine(
             name=name,
-            success=bootstrap_interval(values) if values else None,
+            success=_interval(results, self._metric),
+            success_by_paper=_interval(results, SUCCESS_BY_PAPER),
             unanswered=sum(ANSWER in result.failures for result in results),
             unjudged=sum(bool(set(result.failures) - {ANSWER}) for result in results),
         )
@@ -162,7 +177,9 @@ def describe_result(
     if result.answer is not None:
         yield f"  {result.speaker} said: {' '.join(result.answer.split())}"
     for name, verdict in result.verdicts.items():
-        yield f"  {verdict.get('verdict', name)}: {verdict.get('reason', '')}"
+        by_paper = verdict.get("by_paper", verdict.get("verdict"))
+        rule = "" if by_paper == verdict.get("verdict") else f" ({by_paper} by the paper's rule)"
+        yield f"  {verdict.get('verdict', name)}{rule}: {verdict.get('reason', '')}"
     for name, reason in result.failures.items():
         yield f"  failed ({name}): {reason}"
     for turn in result.extra.get("evidence", ()):
@@ -184,6 +201,11 @@ def _describe_recalled(parts: Sequence[Mapping[str, Any]], max_recalled: int) ->
             )
     if len(parts) > max_recalled:
         yield f"  and {len(parts) - max_recalled} more recalled"
+
+
+def _interval(results: Sequence[SampleResult], metric: str) -> Interval | None:
+    values = [result.scores[metric] for result in results if metric in result.scores]
+    return mean_interval(values) if values else None
 
 
 def _data_set(result: SampleResult) -> str:

@@ -46,7 +46,8 @@ def _judge(blocks: Blocks) -> dict[str, Any]:
     )
     share = len(answer & reply) / len(answer) if answer else 0.0
     verdict = "Correct" if share >= MIN_SHARE else "Incorrect"
-    return {"reason": f"{share:.0%} of the answer's words are there", "verdict": verdict}
+    reason = f"{share:.0%} of the answer's words are there"
+    return {"reason": reason, "open": not share, "verdict": verdict}
 
 
 STEPS: Mapping[str, Callable[[Blocks], dict[str, Any]]] = {

@@ -42,9 +42,9 @@ def qa(
 ) -> None:
     """Answer a data set's questions about its histories, and score the answers.
 
-    The method remembers each history, then answers its questions. Means have 95 % bootstrap
-    intervals; failures are counted. The same command resumes the run in its folder. For one run's
-    scores by a corrected key as well as by the set's own answers, see `bench rescore`.
+    The method remembers each history, then answers its questions. Means have 95 % intervals;
+    failures are counted. The same command resumes the run in its folder. For one run's scores by a
+    corrected key as well as by the set's own answers, see `bench rescore`.
 
     \b
     theanine bench qa locomo --model openai:gpt-4o-mini --judge openai:gpt-4o

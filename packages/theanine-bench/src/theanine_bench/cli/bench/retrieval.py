@@ -84,7 +84,7 @@ def retrieval(
     """Measure how much labeled evidence recall finds, without a language model.
 
     Conversations are imported, remembered and recalled like any user's. Means are over questions,
-    with 95 % bootstrap intervals.
+    with 95 % intervals.
 
     \b
     theanine bench retrieval locomo --out runs/ours --html ours.html
