@@ -68,8 +68,11 @@ def teafarm(run: Terminal, *arguments: str, fine: bool = True) -> Any:
 def test_questions_run_report_and_replay(run: Terminal, folder: Path) -> None:
     with ScriptedServer(answer) as server:
         made = teafarm(
-            run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)
+            *(run, "make", "short.jsonl", "--out", "q.txt", "--questions", "2", *model(server)),
+            *("--model-set", "max_tokens=999"),
         )
+        sent = server.requests[0]
+        assert (sent["temperature"], sent["max_tokens"]) == (0.75, 999)
         assert made.out == "q.txt: 2 questions\n"
         # The scripted reply repeats the first part, which must be the best one.
         best = ["--set", "search=memories", "--set", "retrieved=1"]

@@ -80,8 +80,10 @@ def test_pairs_are_judged_by_a_model(run: Terminal, pairs: Path, tmp_path: Path)
     reply = json.dumps({"judgements": [{"pair": 1, "explanation": "so", "relation": "Cause"}]})
     with ScriptedServer(by_step({"relate": reply})) as server:
         model = ("--model", "openai:scripted", "--base-url", server.base_url)
-        found = _bench(run, tmp_path / "run", str(pairs), *model)
+        settings = ("--model-set", "temperature=0.5", "--timeout", "99")
+        found = _bench(run, tmp_path / "run", str(pairs), *model, *settings)
         assert len(server.calls) == 3
+    assert {request["temperature"] for request in server.requests} == {0.5}
     corpus = found.summary["corpus"]
     assert corpus["link/precision"] == pytest.approx(2 / 3)
     assert corpus["relation/precision"] == 0

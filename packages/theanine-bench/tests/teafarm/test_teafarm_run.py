@@ -32,6 +32,7 @@ from theanine_bench.teafarm.questions import (
     format_question,
 )
 from theanine_bench.teafarm.report import Report
+from theanine_bench.teafarm.run import TeaFarmConfig
 from theanine_bench.teafarm.sources import EarlierSessions, read_sessions, read_store_histories
 from theanine_bench.teafarm.task import load_task, teafarm_task
 
@@ -396,3 +397,18 @@ def test_success_by_data_set_and_by_asker() -> None:
     }
     assert [line.name for line in report.data_sets] == ["CC", "MSC", "Avg."]
     assert Report(results=[*items, item("4", 1)], total=4).data_sets == []
+
+
+def test_settings_of_models_are_those_of_the_run() -> None:
+    config = TeaFarmConfig(
+        model="large",
+        model_settings={"temperature": 0.5},
+        memory_model="small",
+        memory_settings={"max_tokens": 900},
+        judge_settings={"temperature": 0.1},
+    )
+    run = config.run_config(None)
+    assert (run.model_settings, run.memory_model) == ({"temperature": 0.5}, "small")
+    assert (run.memory_settings, run.judge_settings) == ({"max_tokens": 900}, {"temperature": 0.1})
+    external = config.run_config("http://127.0.0.1:9/v1")
+    assert (external.memory_model, external.judge_settings) == (None, {"temperature": 0.1})

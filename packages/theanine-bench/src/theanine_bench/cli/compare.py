@@ -143,7 +143,8 @@ def compare(
         return
     if not models.asks_model:
         notify_if_local("local")
-    limits = RunLimits(concurrency=1, max_cost=max_cost)  # one at a time, to measure recall times
+    # One at a time, to measure recall times.
+    limits = RunLimits(concurrency=1, max_cost=max_cost, timeout=models.timeout)
     with kept_or_temporary(out, keep=models.asks_model) as folder:
         kept = folder is None or out is not None
         folder, summary = execute(task, config, folder, limits)

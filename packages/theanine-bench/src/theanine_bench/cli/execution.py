@@ -85,7 +85,9 @@ def run_or_replay(
     if options.replay:
         replay_and_show(task, config, folder)
         return None
-    limits = RunLimits(concurrency=options.concurrency, max_cost=options.max_cost)
+    limits = RunLimits(
+        concurrency=options.concurrency, max_cost=options.max_cost, timeout=options.timeout
+    )
     folder, summary = execute(task, config, folder, limits)
     if options.as_json:
         show_json(summary)

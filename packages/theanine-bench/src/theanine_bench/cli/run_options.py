@@ -23,6 +23,7 @@ from theanine.cli.options import (
     ModelOption,
     ModelSettingsOption,
     SettingsOption,
+    TimeoutOption,
     expand_options,
     parse_settings,
 )
@@ -102,6 +103,7 @@ class TargetModelOptions:
     memory_model: MemoryModelOption = None
     memory_base_url: MemoryBaseUrlOption = None
     memory_settings: MemorySettingsOption = None
+    timeout: TimeoutOption = None
 
     @property
     def asks_model(self) -> bool:
@@ -198,6 +200,7 @@ class JudgingOptions:
         int, typer.Option(min=1, metavar="N", help="Samples, and model calls, at once.")
     ] = 8
     max_cost: CostOption = None
+    timeout: TimeoutOption = None
     replay: ReplayOption = False
     as_json: JsonOption = False
 

@@ -12,16 +12,24 @@ from typing import Annotated, Any, Literal
 import anyio
 import typer
 
-from theanine.cli.options import BaseUrlOption, JsonOption, ModelOption, show_json
+from theanine.cli.options import (
+    BaseUrlOption,
+    JsonOption,
+    ModelOption,
+    ModelSettingsOption,
+    TimeoutOption,
+    show_json,
+)
 from theanine.cli.output import progress
 from theanine.cli.rendering import console, pluralize, show_table
 from theanine.errors import BadInput, NotFound, SettingsError
 from theanine.importers import read_histories
+from theanine.llm.limits import Limits
 from theanine.llm.open import open_chat
 from theanine.types import History
 from theanine_bench.analysis.tables import Row, insert_rows, load_tables
 from theanine_bench.cli.execution import exit_unless_complete, run_or_replay, show_summary
-from theanine_bench.cli.run_options import RunOptions, run_command
+from theanine_bench.cli.run_options import RunOptions, parse_model_settings, run_command
 from theanine_bench.datasets.registry import resolve_data_path
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.statistics.intervals import Interval
@@ -62,6 +70,8 @@ def make(
     ] = 0.75,
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
+    model_settings: ModelSettingsOption = None,
+    timeout: TimeoutOption = None,
 ) -> None:
     """Write counterfactual questions about any conversations, each with a session that leads to it.
 
@@ -75,13 +85,16 @@ def make(
     """
     if (data is None) == (store is None):
         raise SettingsError("name either a history file or a store with --store")
-    chat = open_chat(model, base_url=base_url, settings={"temperature": temperature})
+    settings = {"temperature": temperature} | (
+        parse_model_settings(model_settings, "--model-set") or {}
+    )
+    chat = open_chat(model, base_url=base_url, settings=settings)
     data = data and resolve_data_path(data)
     histories = _read_histories(data, store, user or [])
     with progress(len(histories), "questions") as step:
         write = partial(
             write_question_file, histories, out, data=data, store=store, model=chat,
-            per_speaker=questions, progress=lambda _: step(),
+            per_speaker=questions, limits=Limits().with_timeout(timeout), progress=lambda _: step(),
         )  # fmt: skip
         results = anyio.run(write)
     blank = "" if chat else " to fill in: no language model is configured (--model)"

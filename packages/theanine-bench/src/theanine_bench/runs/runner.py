@@ -49,10 +49,13 @@ class RunLimits:
     Attributes:
         concurrency: samples, and model calls, at once.
         max_cost: US dollars at which no further call starts, or None.
+        timeout: seconds to wait for one reply of a model; None for the default of
+            :class:`theanine.Limits`.
     """
 
     concurrency: int = 8
     max_cost: float | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,7 @@ async def run_task(
         models=models,
         folder=folder,
         concurrency=limits.concurrency,
-        limits=Limits(concurrency=limits.concurrency),
+        limits=Limits(concurrency=limits.concurrency).with_timeout(limits.timeout),
         progress=progress,
         cost_limit=cost_limit,
     )

@@ -12,6 +12,7 @@ from theanine.clock import moment, system_clock
 from theanine.embeddings.static import StaticEmbedder
 from theanine.errors import BadInput, SettingsError, UnusableReply
 from theanine.llm.chat import Chat
+from theanine.llm.limits import Limits
 from theanine.methods.secom.ask_segments import ask_segments
 from theanine.methods.secom.guidance import Guidance
 from theanine.methods.secom.reflect import Attempt, reflect
@@ -184,7 +185,10 @@ def _lengths(spans: Sequence[Span], turns: int) -> list[int]:
 
 
 async def learn_guidance(
-    results: Sequence[SampleResult], folder: RunFolder, config: RunConfig
+    results: Sequence[SampleResult],
+    folder: RunFolder,
+    config: RunConfig,
+    limits: Limits | None = None,
 ) -> Guidance | None:
     """Return guidance learned from the dialogues that a run divided worst; None if none was wrong.
 
@@ -194,7 +198,7 @@ async def learn_guidance(
     assert model  # the run had one
     store = open_store(str(folder.store))
     await store.open()
-    chat = Chat(model, store, system_clock)
+    chat = Chat(model, store, system_clock, limits)
     try:
         attempts = [
             Attempt(

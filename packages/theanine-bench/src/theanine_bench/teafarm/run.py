@@ -30,28 +30,43 @@ class TeaFarmConfig:
     """How an agent is run and judged.
 
     Attributes:
-        method, settings, model, base_url, embedder: of a memory method.
-        judge, judge_base_url: the judging model; ``local`` for the questions' own phrases.
+        method, settings, embedder: of a memory method.
+        model, base_url, model_settings: its language model.
+        memory_model, memory_base_url, memory_settings: the one with which it remembers; None is
+            ``model``.
+        judge, judge_base_url, judge_settings: the judging model; ``local`` for the questions' own
+            phrases.
         history, agent_model: of an agent at a URL.
         limit: maximum number of questions, or None.
         concurrency: questions at once.
+        timeout: seconds to wait for one reply of a model, or None for the default.
     """
 
     method: str = "theanine"
     settings: Mapping[str, object] | None = None
     model: str = LOCAL_MODEL
     base_url: str | None = None
+    model_settings: Mapping[str, object] | None = None
+    memory_model: str | None = None
+    memory_base_url: str | None = None
+    memory_settings: Mapping[str, object] | None = None
     embedder: str = LOCAL_MODEL
     judge: str = LOCAL_MODEL
     judge_base_url: str | None = None
+    judge_settings: Mapping[str, object] | None = None
     history: HistoryMode = "sent"
     agent_model: str = "agent"
     limit: int | None = None
     concurrency: int = 8
+    timeout: float | None = None
 
     def run_config(self, agent: Agent) -> RunConfig:
         """Return the run's configuration for an agent."""
-        config = RunConfig(judge=self.judge, judge_base_url=self.judge_base_url)
+        config = RunConfig(
+            judge=self.judge,
+            judge_base_url=self.judge_base_url,
+            judge_settings=self.judge_settings,
+        )
         if agent is None:
             return replace(
                 config,
@@ -59,6 +74,10 @@ class TeaFarmConfig:
                 settings=self.settings or {},
                 model=self.model,
                 base_url=self.base_url,
+                model_settings=self.model_settings,
+                memory_model=self.memory_model,
+                memory_base_url=self.memory_base_url,
+                memory_settings=self.memory_settings,
                 embedder=self.embedder,
             )
         if isinstance(agent, str):
@@ -116,7 +135,7 @@ async def _run(
     if agent is not None and not isinstance(agent, str):
         task = replace(task, target=partial(CallableTarget, agent=agent))
     run_config = config.run_config(agent)
-    limits = RunLimits(concurrency=config.concurrency)
+    limits = RunLimits(concurrency=config.concurrency, timeout=config.timeout)
     run, summary = await run_task(task, run_config, RunFolder(folder), limits=limits)
     return Report(
         results=list(run.results().values()),

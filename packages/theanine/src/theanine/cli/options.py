@@ -239,7 +239,7 @@ class ModelOptions:
             model=self.model,
             base_url=self.base_url,
             model_settings=parse_settings(self.model_settings or [], "--model-set"),
-            limits=model_limits(self.timeout),
+            limits=Limits().with_timeout(self.timeout),
             embedder=self.embedder,
         )
 
@@ -383,16 +383,6 @@ def default_store() -> str:
     """Return ``$XDG_DATA_HOME/theanine/memory.db``, the same from every folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return str(Path(data) / "theanine" / "memory.db")
-
-
-def model_limits(timeout: float | None) -> Limits | None:
-    """Return the limits of model calls with this timeout, None for the defaults.
-
-    A call has the patience for a second attempt.
-    """
-    if timeout is None:
-        return None
-    return Limits(timeout=timeout, patience=max(Limits().patience, 2 * timeout))
 
 
 def notify_if_local(model: str, base_url: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from theanine.deprecation import renamed_fields
@@ -58,6 +58,12 @@ class Limits:
     tokens_per_scope: int | None = None
     cost_per_session: float | None = None
     cost_per_scope: float | None = None
+
+    def with_timeout(self, timeout: float | None) -> Limits:
+        """Return the limits with this timeout, None for their own, and patience for two of it."""
+        if timeout is None:
+            return self
+        return replace(self, timeout=timeout, patience=max(self.patience, 2 * timeout))
 
 
 class CostLimits:

@@ -94,7 +94,8 @@ def evidence(
         budgets=limits_of_tokens,
         limit=limit,
     )
-    limits = RunLimits(concurrency=1, max_cost=max_cost)  # one at a time, to measure recall times
+    # One at a time, to measure recall times.
+    limits = RunLimits(concurrency=1, max_cost=max_cost, timeout=models.timeout)
     with kept_or_temporary(out, keep=models.asks_model) as folder:
         folder, summary = execute(task, config, folder, limits)
         run = anyio.run(read_run, folder.path)

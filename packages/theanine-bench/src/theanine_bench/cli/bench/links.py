@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.options import BaseUrlOption, EmbedderOption, JsonOption, ModelOption, show_json
+from theanine.cli.options import (
+    BaseUrlOption,
+    EmbedderOption,
+    JsonOption,
+    ModelOption,
+    ModelSettingsOption,
+    TimeoutOption,
+    show_json,
+)
 from theanine.cli.rendering import console
 from theanine.errors import SettingsError
 from theanine_bench.cli.execution import (
@@ -17,7 +25,12 @@ from theanine_bench.cli.execution import (
     kept_or_temporary,
     show_rest,
 )
-from theanine_bench.cli.run_options import CostOption, TemporaryOutOption, run_command
+from theanine_bench.cli.run_options import (
+    CostOption,
+    TemporaryOutOption,
+    parse_model_settings,
+    run_command,
+)
 from theanine_bench.config import RunConfig
 from theanine_bench.runs.runner import RunLimits
 from theanine_bench.tasks.links import read_links
@@ -44,6 +57,8 @@ def links(
     ] = None,
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
+    model_settings: ModelSettingsOption = None,
+    timeout: TimeoutOption = None,
     embedder: EmbedderOption = "local",
     out: TemporaryOutOption = None,
     max_cost: CostOption = None,
@@ -65,14 +80,20 @@ def links(
     if not data and sets is None:
         raise SettingsError("nothing to measure: name files of labeled pairs, or --sets FOLDER")
     task = read_links(data or [], sets)
-    config = RunConfig(model=model, base_url=base_url, embedder=embedder)
-    limits = RunLimits(concurrency=8 if model != "local" else 1, max_cost=max_cost)
-    with kept_or_temporary(out, keep=model != "local" or base_url is not None) as folder:
+    config = RunConfig(
+        model=model,
+        base_url=base_url,
+        model_settings=parse_model_settings(model_settings, "--model-set"),
+        embedder=embedder,
+    )
+    asks_model = model != "local" or base_url is not None
+    limits = RunLimits(concurrency=8 if asks_model else 1, max_cost=max_cost, timeout=timeout)
+    with kept_or_temporary(out, keep=asks_model) as folder:
         _, summary = execute(task, config, folder, limits)
     if as_json:
         show_json(summary)
     else:
         show_rest(summary, corpus_lines(summary))
-        if model == "local":
+        if not asks_model:
             console().print(FITTED, style="dim", markup=False)
     exit_unless_complete(summary)

@@ -14,12 +14,14 @@ from theanine.cli.options import (
     JsonOption,
     ModelOption,
     ModelSettingsOption,
+    TimeoutOption,
     show_json,
 )
 from theanine.cli.output import check_writable, write_text
 from theanine.cli.rendering import console
 from theanine.cli.text import pluralize
 from theanine.errors import SettingsError
+from theanine.llm.limits import Limits
 from theanine.methods.secom.guidance import read_guidance, write_guidance
 from theanine_bench.cli.execution import (
     execute,
@@ -56,6 +58,7 @@ def segmentation(
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,
     model_settings: ModelSettingsOption = None,
+    timeout: TimeoutOption = None,
     guidance: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Guidance for llm, learned by an earlier run."),
@@ -119,11 +122,13 @@ def segmentation(
     with kept_or_temporary(out, keep=segmenter == LLM and journal is None) as folder:
         if folder is not None and journal is not None:
             folder = RunFolder(folder.path, journal)
-        limits = RunLimits(concurrency=8 if segmenter == LLM else 1)
+        limits = RunLimits(concurrency=8 if segmenter == LLM else 1, timeout=timeout)
         folder, summary = execute(task, config, folder, limits)
         run = anyio.run(read_run, folder.path, "" if out else str(data))
         if reflect:
-            learned = anyio.run(learn_guidance, list(run.results.values()), folder, config)
+            results = list(run.results.values())
+            patient = Limits().with_timeout(timeout)
+            learned = anyio.run(learn_guidance, results, folder, config, patient)
     if learned and reflect:
         write_guidance(learned, reflect)
     if html is not None:
