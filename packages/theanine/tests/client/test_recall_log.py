@@ -247,6 +247,23 @@ def test_a_question_of_function_words_is_never_left_empty(client: theanine.Clien
     assert client.user("ana").recall("Where is it?")
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["thanks!", "ok", "How are you, Ana?", "🎉", "Ja, danke!", "gracias", "好的，谢谢", "はい"],
+)
+def test_small_talk_recalls_nothing(client: theanine.Client, words: str) -> None:
+    log(client, STATEMENTS)
+    ana = client.user("ana")
+    assert not ana.recall(words)
+    assert ana.recall(words, min_relevance=0)
+
+
+@pytest.mark.parametrize("words", ["Thanks! And where is it?", "OK, the Skoda?", "Yes, in Lisbon."])
+def test_small_talk_before_a_subject_recalls(client: theanine.Client, words: str) -> None:
+    log(client, STATEMENTS)
+    assert client.user("ana").recall(words)
+
+
 def test_a_timeline_is_recalled_as_it_is_where_the_model_gives_no_account(tmp_path: Path) -> None:
     def write(prompt: str) -> str:
         if task_of(prompt) == "refine":

@@ -1,4 +1,7 @@
-"""Cues in German, Spanish, Chinese and Japanese, named as the English ones of other modules."""
+"""Cues in German, Spanish, Chinese and Japanese, named as the English ones of other modules.
+
+Small talk is told in all five languages at once, since it is too short to guess its language.
+"""
 
 from __future__ import annotations
 
@@ -133,6 +136,26 @@ _OF_ASSISTANT: dict[Language, str] = {
     "zh": r"^[^我]*[你您][^我]*我?[^我]*(?:推荐|告诉|建议|分享|说过|提到|回答)",
     "ja": r"(?:すすめて|教えて|言って|提案して|紹介して|話して)くれ",
 }
+SMALL_TALK = re.compile(
+    r"\b(?:how are you(?: doing)?(?: today)?|how['’]?s it going|how is it going|what['’]?s up|"
+    r"good (?:morning|afternoon|evening|night|day|idea|point|one)|see you(?: later| soon)?|"
+    r"you['’]?re welcome|thank you(?: (?:so|very) much)?|(?:many )?thanks(?: a lot)?|got it|i see|"
+    r"(?:that |it )?sounds (?:good|great)|go (?:on|ahead)|let['’]?s (?:do (?:it|that|this)|go)|"
+    r"no problem|never ?mind|of course|take care|hello|hi|hey|thx|ok|okay|yes|yeah|yep|yup|no|nope|"
+    r"sure|please|great|cool|nice|good|fine|perfect|awesome|amazing|lovely|wow|ha(?:ha)+|lol|hm+|"
+    r"mm+|mhm|ah+|oh+|aha|right|alright|exactly|indeed|bye|goodbye|sorry|cheers|congrats|"
+    r"wie geht(?: e?['’]?s)?(?: dir| ihnen)?|guten (?:morgen|tag|abend)|gute nacht|hallo|"
+    r"danke(?: schön| dir| sehr)?|vielen dank|bitte|ja|nein|nee|gut|prima|genau|klar|tschüss|"
+    r"in ordnung|alles klar|mach weiter|verstehe|schön|"
+    r"(?:qué|que) tal|c[oó]mo est[aá]s|buen[oa]s (?:d[ií]as|tardes|noches)|hola|"
+    r"(?:muchas )?gracias|de nada|por favor|s[ií]|vale|bien|claro|genial|perfecto|adi[oó]s|"
+    r"hasta luego|de acuerdo|entiendo)\b"
+    r"|你好吗?|您好|谢谢[你您]?|不客气|好的?|是的?|嗯+|再见|早上好|晚上好|晚安|没关系|当然|明白了?"
+    r"|こんにちは|こんばんは|おはよう(?:ございます)?|ありがとう(?:ございます)?|はい|いいえ|うん|"
+    r"そうですね?|なるほど|わかりました|了解(?:です)?|さようなら|おやすみ(?:なさい)?",
+    re.IGNORECASE,
+)
+"""Greetings, thanks, and answers that say no more than yes or no."""
 NEGATION = r"nicht|kein(?:e[mnrs]?)?|nie(?:mals)?|nichts|ohne|nunca|nada|nadie|sin|tampoco|jamás"
 UNSPACED_NEGATION = r"[不没別别未]|ない|なく|ません|ぬ"
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from theanine.retrieval import cue_words
 from theanine.retrieval.languages import UNSPACED, guess_language
+from theanine.retrieval.lexical import content_words
 
 ROLE_NAMES = ("user", "assistant", "agent", "system", "human", "ai", "bot")
 """Speaker names that stand for a role; in a question they are ordinary words."""
@@ -70,6 +71,14 @@ def speaks_of_asker(question: str) -> bool:
 def is_standing_instruction(text: str) -> bool:
     """Whether a text states a lasting instruction or preference."""
     return cue_words.STANDING.get(guess_language(text), _STANDING).search(text) is not None
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text only greets, thanks, or agrees, and so asks for no memory."""
+    rest = cue_words.SMALL_TALK.sub(" ", text)
+    if not any(character.isalnum() for character in rest):
+        return True
+    return rest != text and "?" not in rest and not content_words(rest)
 
 
 class SpeakerNames:

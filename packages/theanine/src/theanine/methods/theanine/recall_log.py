@@ -37,6 +37,7 @@ from theanine.methods.theanine.refine import refine
 from theanine.retrieval.candidates import RankedCandidate, embedded_text
 from theanine.retrieval.lexical import content_words
 from theanine.retrieval.log_index import LogIndex
+from theanine.retrieval.query import is_small_talk
 from theanine.retrieval.rerank import RerankConfig
 from theanine.types import (
     LOCAL_MODEL,
@@ -64,6 +65,11 @@ async def recall_from_log(
     candidates = log.candidates
     if not query or not len(log):
         return Recollection(query=query)
+    options = context.options
+    asking = [candidates.without_speakers(turn.text) for turn in dialogue]
+    asking = asking[-(config.query_turns or len(asking)) :]
+    if options.min_relevance is None and all(map(is_small_talk, asking)):
+        return Recollection(query=query)
     built = await build_query(
         query,
         dialogue,
@@ -71,7 +77,6 @@ async def recall_from_log(
         "hybrid",
         lambda text: embedded_text(candidates.without_speakers(text), context.embedder),
     )
-    options = context.options
     bounds = context.index if options.bounds else log
     mask = context.index.candidate_mask(candidates)
     ranked = [
