@@ -39,6 +39,7 @@ from theanine.retrieval.lexical import content_words
 from theanine.retrieval.log_index import LogIndex
 from theanine.retrieval.query import is_small_talk
 from theanine.retrieval.rerank import RerankConfig
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.types import (
     LOCAL_MODEL,
     Memory,
@@ -70,25 +71,8 @@ async def recall_from_log(
     asking = asking[-(config.query_turns or len(asking)) :]
     if options.min_relevance is None and all(map(is_small_talk, asking)):
         return Recollection(query=query)
-    built = await build_query(
-        query,
-        dialogue,
-        context,
-        "hybrid",
-        lambda text: embedded_text(candidates.without_speakers(text), context.embedder),
-    )
     bounds = context.index if options.bounds else log
-    mask = context.index.candidate_mask(candidates)
-    ranked = [
-        found
-        for found in candidates.search(built, mask, without_turns=context.current)
-        if not found.memory or bounds.includes(found.memory)
-    ]
-    if context.reranking is not None:
-        ranked = await _reranked(query, ranked, log, context.reranking)
-    ranked = await without_echoes(ranked, log)
-    if config.timelines:
-        ranked = await with_changes(ranked, log, bounds)
+    ranked = await _rank(query, dialogue, log, bounds, context, config)
     corrected = await find_corrected(context.index, log)
     if corrected:
         ranked = await add_corrections(ranked, corrected, log, bounds)
@@ -117,6 +101,37 @@ async def recall_from_log(
     if context.chat:  # a refined timeline can be longer than its lines
         parts = fit_parts(parts, budget)
     return replace(result, parts=tuple(sorted(parts, key=_part_order)))
+
+
+async def _rank(
+    query: str,
+    dialogue: Sequence[Utterance],
+    log: LogIndex,
+    bounds: LogIndex | ScopeIndex,
+    context: Context,
+    config: TheanineConfig,
+) -> list[RankedCandidate]:
+    """Return the candidates within the bounds, best first, and with them what they changed."""
+    candidates = log.candidates
+    built = await build_query(
+        query,
+        dialogue,
+        context,
+        "hybrid",
+        lambda text: embedded_text(candidates.without_speakers(text), context.embedder),
+    )
+    mask = context.index.candidate_mask(candidates)
+    ranked = [
+        found
+        for found in candidates.search(built, mask, without_turns=context.current)
+        if not found.memory or bounds.includes(found.memory)
+    ]
+    if context.reranking is not None:
+        ranked = await _reranked(query, ranked, log, context.reranking)
+    ranked = await without_echoes(ranked, log)
+    if config.timelines:
+        ranked = await with_changes(ranked, log, bounds)
+    return ranked
 
 
 async def _reranked(
