@@ -108,24 +108,29 @@ def continue_thread(
     )
 
 
+def _select_last_session(
+    scope_id: sa.ColumnElement[int], *conditions: sa.ColumnElement[bool]
+) -> sa.Select[Any]:
+    """Select the last session of a thread that meets conditions.
+
+    By number, found in an index: SQLite would read all sessions of the scope.
+    """
+    of_thread = t.session.alias()
+    numbers = sa.select(of_thread.c.id).where(
+        of_thread.c.scope == scope_id, of_thread.c.thread == sa.bindparam("thread")
+    )
+    return (
+        sa.select(t.session)
+        .where(t.session.c.scope == scope_id, t.session.c.id.in_(numbers), *conditions)
+        .order_by(t.session.c.id.desc())
+        .limit(1)
+    )
+
+
 # Built once: SQLAlchemy takes longer to build them than SQLite to run them.
-_SELECT_LATEST_SESSION = (
-    sa.select(t.session)
-    .where(
-        t.session.c.scope == sa.bindparam("scope_id"), t.session.c.thread == sa.bindparam("thread")
-    )
-    .order_by(t.session.c.id.desc())
-    .limit(1)
-)
-_SELECT_OPEN_SESSION = (
-    sa.select(t.session)
-    .where(
-        t.session.c.scope == SELECT_SCOPE_ID.scalar_subquery(),
-        t.session.c.thread == sa.bindparam("thread"),
-        t.session.c.ended_at.is_(None),
-    )
-    .order_by(t.session.c.id.desc())
-    .limit(1)
+_SELECT_LATEST_SESSION = _select_last_session(sa.bindparam("scope_id", type_=sa.Integer))
+_SELECT_OPEN_SESSION = _select_last_session(
+    SELECT_SCOPE_ID.scalar_subquery(), t.session.c.ended_at.is_(None)
 )
 
 
