@@ -275,9 +275,8 @@ class CandidateIndex:
             among: mask of the candidates to search, in the order of ``times``.
             without_turns: numbers of turns that are left out of the result.
         """
-        left_out = [passage.position for turn in without_turns for passage in self.of_turn(turn)]
         notices = np.flatnonzero(self._notices.values)
-        without = np.concatenate([notices, np.array(left_out, np.int64)])
+        without = np.concatenate([notices, self._positions_of(without_turns)])
         features, positions = self.features(query, among, without)
         if not len(positions):
             return []
@@ -296,9 +295,16 @@ class CandidateIndex:
 
     def of_turn(self, turn: int) -> list[RankedCandidate]:
         """Return the passages of a turn, without scores."""
-        first, last = np.searchsorted(self._ordered_turns.values, [turn, turn + 1]).tolist()
-        positions: list[int] = self._turn_positions.values[first:last].tolist()
+        positions: list[int] = self._positions_of([turn]).tolist()
         return [RankedCandidate(position, turn, 0) for position in positions]
+
+    def _positions_of(self, turns: Collection[int]) -> Positions:
+        """Return the positions of the passages of some turns."""
+        numbers = np.fromiter(turns, np.int64, len(turns))
+        ends = np.searchsorted(self._ordered_turns.values, [numbers, numbers + 1])
+        places = [slice(*place) for place in ends.T.tolist()]
+        positions = self._turn_positions.values
+        return np.concatenate([positions[:0], *(positions[place] for place in places)])
 
     def of_memory(self, memory: int) -> list[RankedCandidate]:
         """Return a memory that is a candidate of its own, without a score."""

@@ -24,6 +24,7 @@ class DenseScorer:
 
     def __init__(self) -> None:
         self.vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
+        self._squares: GrowingArray[np.float32] = GrowingArray(np.float32)  # squared norms
         self._sum: NDArray[np.float64] | None = None
         # Of all rows, until rows are added: their mean, and the norms of the centered rows.
         self._mean: NDArray[np.float32] | None = None
@@ -34,6 +35,7 @@ class DenseScorer:
         if not len(vectors):
             return
         self.vectors.extend(vectors)
+        self._squares.extend(np.vecdot(vectors, vectors))
         total = np.zeros(vectors.shape[1]) if self._sum is None else self._sum
         for row in vectors:  # one at a time: the sum must not depend on how rows are batched
             total = total + row
@@ -48,6 +50,7 @@ class DenseScorer:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the vectors of another scorer."""
         self.vectors.restore(state["vectors"])
+        self._squares.restore(np.vecdot(self.vectors.values, self.vectors.values))
         self._sum = state["sum"].copy() if len(state["sum"]) else None
         self._mean = self._norms = None
 
@@ -56,7 +59,7 @@ class DenseScorer:
         if self._sum is None:
             return np.zeros(0, np.float32)
         if self._norms is None:
-            self._norms = self.norms(self.vectors.values)
+            self._norms = self.norms(self.vectors.values, self._squares.values)
         return self.score_rows(query, self.vectors.values, self._norms)
 
     def score_rows(
@@ -75,10 +78,16 @@ class DenseScorer:
         products = inner_products(rows, centered) - np.vecdot(mean, centered)
         return np.asarray(products / norms, np.float32)
 
-    def norms(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the distances of rows ``(m, d)`` from the current mean."""
+    def norms(
+        self, rows: NDArray[np.float32], squares: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the distances of rows ``(m, d)`` from the current mean.
+
+        ``squares`` are their squared norms, if known.
+        """
         mean = self.mean
-        squares = np.vecdot(rows, rows) - 2 * inner_products(rows, mean) + np.vecdot(mean, mean)
+        squares = np.vecdot(rows, rows) if squares is None else squares
+        squares = squares - 2 * inner_products(rows, mean) + np.vecdot(mean, mean)
         return np.sqrt(np.maximum(squares, np.float32(1e-6)))
 
     def center(self, query: NDArray[np.float32]) -> NDArray[np.float32]:

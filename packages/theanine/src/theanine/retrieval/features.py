@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theanine.embeddings.static import word_vectors
 from theanine.retrieval import cue_words
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.kinds import KINDS, kinds_asked, kinds_met
@@ -26,7 +24,8 @@ from theanine.retrieval.languages import (
 from theanine.retrieval.neighbors import Positions
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Evidence, Ranking, Unit
-from theanine.retrieval.scoring import inner_products, standardize
+from theanine.retrieval.scoring import standardize
+from theanine.retrieval.word_match import UnitWords
 
 Matrix = NDArray[np.float32]
 
@@ -117,21 +116,6 @@ _compared_signs = np.array(
 _typical_columns = [_COMPARED.index(name) for name in ("cosine", "words matched")]
 
 
-@cache
-def _mean_word() -> NDArray[np.float32]:
-    """Return the mean of common words' vectors, ``(256,)``: what all words have in common."""
-    common = "time day year people way work home friend family thing life week place good new go"
-    return np.mean(word_vectors(common.split())[0], axis=0)
-
-
-def _centered_words(words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
-    """Return the vectors of words without that mean, unit norm, and the words' weights."""
-    vectors, weights = word_vectors(words)
-    rows = vectors - _mean_word()
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(norms, 1e-6), np.float32), weights
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagePlace:
     """Where a unit stands in its turn.
@@ -152,11 +136,7 @@ class UnitFeatures:
 
     def __init__(self, ranking: Ranking) -> None:
         self._ranking = ranking
-        self._word_numbers: dict[str, int] = {}
-        self._words: list[str] = []
-        self._vectors: GrowingArray[np.float32] = GrowingArray(np.float32)
-        self._unit_words: GrowingArray[np.int32] = GrowingArray(np.int32)
-        self._starts: GrowingArray[np.int64] = GrowingArray(np.int64, [0])
+        self._words = UnitWords()
         self._sessions: GrowingArray[np.int64] = GrowingArray(np.int64)
         # Turns are counted apart from memories, which are added whenever they were made: the
         # features must not depend on when that was. A memory counts as its session's last turn.
@@ -168,23 +148,16 @@ class UnitFeatures:
 
     def extend(self, units: Sequence[Unit], places: Sequence[PassagePlace]) -> None:
         """Add units in the order of the ranking."""
-        numbers, known = self._word_numbers, len(self._words)
         orders: list[int] = []
         turn_positions: list[int] = []
-        unit_words: list[int] = []
-        starts: list[int] = []
+        unit_words: list[list[str]] = []
         kinds: list[int] = []
         fixed: list[list[float]] = []
         for unit, place in zip(units, places, strict=True):
             split = split_words(place.text)
-            words = dict.fromkeys(word for word, _ in split)
-            for word in words:
-                if word not in numbers:
-                    numbers[word] = len(self._words)
-                    self._words.append(word)
-            unit_words += [numbers[word] for word in words]
+            words = list(dict.fromkeys(word for word, _ in split))
+            unit_words.append(words)
             kinds.append(kinds_met(term for _, term in split))
-            starts.append(len(self._unit_words) + len(unit_words))
             order = len(self._turn_positions) + len(turn_positions)
             first = bool(unit.turn) and unit.session not in self._last_orders
             fixed.append(_fixed_features(place, len(words), first))
@@ -194,17 +167,14 @@ class UnitFeatures:
             orders.append(self._last_orders.get(unit.session, max(order - 1, 0)))
         self._orders.extend(orders)
         self._turn_positions.extend(turn_positions)
-        self._unit_words.extend(unit_words)
-        self._starts.extend(starts)
+        self._words.extend(unit_words)
         self._sessions.extend([unit.session for unit in units])
         self._kinds.extend(kinds)
         self._fixed.extend(fixed)
-        if len(self._words) > known:
-            self._vectors.extend(_centered_words(self._words[known:])[0])
 
     def state(self) -> dict[str, Any]:
         """Return all that :meth:`restore` needs."""
-        return array_state(self) | {"words": self._words}
+        return array_state(self) | {"words": self._words.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the features of the restored ranking."""
@@ -212,8 +182,7 @@ class UnitFeatures:
         turns = self._turn_positions.values
         sessions: list[int] = self._sessions.values[turns].tolist()
         self._last_orders = {session: order for order, session in enumerate(sessions)}
-        self._words = list(state["words"])
-        self._word_numbers = {word: number for number, word in enumerate(self._words)}
+        self._words.restore(state["words"])
 
     def matrix(self, query: Query, evidence: Evidence, at: Positions, without: Positions) -> Matrix:
         """Return the features of the units at some positions, best first: ``(m, features)``.
@@ -234,9 +203,12 @@ class UnitFeatures:
         weights = np.array([index.idf(term) for term in terms], np.float32)
         whole = max(sum(index.idf(term) for term in set(terms)), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
-        vectors, general = _centered_words(words)
-        (before, inside, after), back = self._soft_matches(vectors, at)
+        distinct = {word: number for number, word in enumerate(dict.fromkeys(words))}
+        vectors, general = self._words.vectors(list(distinct))
         around, same = self._around(at)
+        matches, back = self._soft_matches(vectors, around, same)
+        repeated = np.array([distinct[word] for word in words], np.int64)
+        (before, inside, after), general = matches[:, repeated], general[repeated]
         saturations = np.where(same, evidence.saturations[:, around], 0)
         own = np.einsum("t,tdm->dm", evidence.idf, saturations)
         matched = saturations[:, 1] > 0
@@ -350,45 +322,19 @@ class UnitFeatures:
         shares = same @ mass
         return [np.log1p(near @ mass), (near * mass).max(axis=1, initial=0), shares / mass.sum()]
 
-    def _soft_matches(self, words: Matrix, at: Positions) -> tuple[Matrix, Matrix]:
+    def _soft_matches(
+        self, vectors: Matrix, around: Positions, same: NDArray[np.bool_]
+    ) -> tuple[Matrix, Matrix]:
         """Return how well each query word matches the units before, at and after each position.
 
-        ``words`` are their centered vectors. A match is the highest cosine to one of the unit's
-        words, at least 0: ``(3, words, m)``. The second result is the mean over the words of the
-        unit at each position, ``(m,)``.
+        That is ``(3, words, m)``, 0 for units of other sessions; and of the unit at each position
+        the mean over its own words, ``(m,)``. See :meth:`UnitWords.match`.
         """
-        matches = np.zeros((3, len(words), len(at)), np.float32)
-        back = np.zeros(len(at), np.float32)
-        if not len(words):
-            return matches, back
-        around, same = self._around(at)
         units, places = np.unique(around[same], return_inverse=True)
-        starts = self._starts.values
-        counts = starts[units + 1] - starts[units]
-        filled = counts > 0
-        if not filled.any():
-            return matches, back
-        offsets: NDArray[np.int64] = np.cumsum(counts[filled]) - counts[filled]
-        flat: NDArray[np.int64] = np.arange(counts.sum(), dtype=np.int64)
-        flat += np.repeat(starts[units[filled]] - offsets, counts[filled])
-        words_at = self._unit_words.values[flat]
-        # Distinct words by a table, which takes a tenth of the time of sorting them.
-        columns = np.zeros(len(self._words), np.int64)
-        columns[words_at] = 1
-        numbers = np.flatnonzero(columns)
-        columns[numbers] = np.arange(len(numbers))
-        rows = self._vectors.values.take(numbers, axis=0)
-        # One row at a time: a matrix product would wait for busy cores.
-        cosines = np.stack([inner_products(rows, word) for word in words])
-        cosines = np.maximum(cosines, 0)
-        best = np.zeros((len(words), len(units)), np.float32)
-        best[:, filled] = np.maximum.reduceat(cosines[:, columns[words_at]], offsets, axis=1)
-        matches.transpose(0, 2, 1)[same] = best.T[places]
-        means = np.zeros(len(units), np.float32)
-        highest = cosines.max(axis=0)[columns[words_at]]
-        means[filled] = np.add.reduceat(highest, offsets) / counts[filled]
-        back[:] = means[np.searchsorted(units, at)]
-        return matches, back
+        best, means = self._words.match(vectors, units)
+        matches = np.zeros((*around.shape, len(vectors)), np.float32)
+        matches[same] = best[places]
+        return matches.transpose(0, 2, 1), means[np.searchsorted(units, around[1])]
 
 
 def _find_names(text: str, language: Language) -> list[str]:

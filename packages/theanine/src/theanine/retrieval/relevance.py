@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theanine.retrieval.features import FEATURES, QUESTION_FEATURES
-from theanine.retrieval.scoring import Scores
+from theanine.retrieval.scoring import Scores, matrix_product
 
 CANDIDATES = 200
 """Candidates that are reranked."""
 _SQRT_2_OVER_PI = 0.7978845608
-_ONE_CORE = 250_000
-"""Multiplications up to which OpenBLAS stays on one core; with more it waits for busy ones."""
 
 
 class RelevanceModel:
@@ -63,9 +61,7 @@ class RelevanceModel:
             for part in ("linear", "bias", "hidden", "shift", "output")
         )
         x = (features - self._weights["mean"]) / self._weights["scale"]
-        step = max(1, _ONE_CORE // hidden.size)
-        blocks = [x[start : start + step] @ hidden for start in range(0, len(x), step)]
-        z = np.concatenate(blocks) + shift if blocks else np.zeros((0, len(shift)), np.float32)
+        z = matrix_product(x, hidden) + shift
         gelu = 0.5 * z * (1 + np.tanh(_SQRT_2_OVER_PI * (z + 0.044715 * z * z * z)))
         return np.asarray(x @ linear + bias + gelu @ output, np.float32)
 

@@ -9,15 +9,27 @@ from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
 """``(n,)``: one score for each unit, in order of arrival."""
+_ONE_CORE = 250_000
+"""Multiplications up to which OpenBLAS stays on one core; with more it waits for busy ones."""
 
 
 def inner_products(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> Scores:
     """Return the inner product of each row with a vector, independent of the other rows.
 
-    Computed row by row on one core: a matrix product runs on all cores, even if it takes less than
-    a millisecond, and then waits for busy ones.
+    Computed row by row on one core: a larger matrix product runs on all cores, even if it takes
+    less than a millisecond, and then waits for busy ones.
     """
     return np.asarray(np.vecdot(rows, vector), np.float32)
+
+
+def matrix_product(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the product of two matrices, in blocks that run on one core."""
+    product = np.empty((len(rows), columns.shape[1]), np.float32)
+    step = max(1, _ONE_CORE // max(columns.size, 1))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        np.matmul(rows[block], columns, out=product[block])
+    return product
 
 
 def standardize(scores: Scores, among: NDArray[np.bool_] | None = None) -> Scores:
