@@ -110,10 +110,11 @@ class BM25Index:
         """
         postings = self.postings(terms)
         saturations = np.zeros((len(postings), len(self._lengths)), np.float32)
-        for row, posting in enumerate(postings):
-            saturations[row, posting.documents] = self.tf_saturation(
-                posting.documents, posting.counts
-            )
+        if postings:
+            documents = np.concatenate([posting.documents for posting in postings])
+            counts = np.concatenate([posting.counts for posting in postings])
+            rows = np.repeat(np.arange(len(postings)), [len(p.documents) for p in postings])
+            saturations[rows, documents] = self.tf_saturation(documents, counts)
         return saturations, np.array([posting.idf for posting in postings], np.float32)
 
     def postings(self, terms: Iterable[str], limit: int | None = None) -> list[Posting]:

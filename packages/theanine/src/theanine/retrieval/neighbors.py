@@ -107,14 +107,26 @@ class NeighborSmoothing:
         return smoothed
 
     def noisy_or(self, probabilities: Matrix) -> Matrix:
-        """Combine each unit's probability with its neighbors' by a noisy-or; ``(…, n)``, 0 to 1."""
-        complement = 1 - probabilities
-        for distance, proximity in self._by_distance(probabilities.shape[-1]):
-            complement[..., distance:] *= 1 - proximity * probabilities[..., :-distance]
-            complement[..., :-distance] *= (
-                1 - self._ahead * proximity * probabilities[..., distance:]
+        """Combine each unit's probability with its neighbors' by a noisy-or; ``(…, n)``, 0 to 1.
+
+        Only probabilities above 0 take time: a term occurs in few units.
+        """
+        units = probabilities.shape[-1]
+        flat = probabilities.reshape(-1)
+        places = np.flatnonzero(flat > 0)
+        values, at = flat[places], places % max(units, 1)
+        complement = np.ones_like(flat)
+        complement[places] -= values
+        for distance, proximities in enumerate(self._proximities, 1):
+            proximity = proximities.values
+            later, earlier = at + distance < units, at >= distance
+            complement[places[later] + distance] *= (
+                1 - proximity[at[later] + distance] * values[later]
             )
-        return 1 - complement
+            complement[places[earlier] - distance] *= (
+                1 - self._ahead * proximity[at[earlier]] * values[earlier]
+            )
+        return (1 - complement).reshape(probabilities.shape)
 
     def _by_distance(self, units: int) -> Iterator[tuple[int, Matrix]]:
         for distance, proximities in enumerate(self._proximities, 1):
