@@ -58,9 +58,13 @@ class DenseScorer:
         """Return the centered cosine of every row to the query, ``(n,)``, -1 to 1."""
         if self._sum is None:
             return np.zeros(0, np.float32)
-        if self._norms is None:
-            self._norms = self.norms(self.vectors.values, self._squares.values)
-        return self.score_rows(query, self.vectors.values, self._norms)
+        rows, mean, centered = self.vectors.values, self.mean, self.center(query)
+        if self._norms is None:  # both products in one pass over the rows
+            products, of_mean = np.vecdot(rows[:, None], np.stack([centered, mean])).T
+            self._norms = _distances(self._squares.values, of_mean, mean)
+        else:
+            products = inner_products(rows, centered)
+        return _cosines(products, centered, mean, self._norms)
 
     def score_rows(
         self,
@@ -72,23 +76,13 @@ class DenseScorer:
 
         ``norms`` are those of the centered rows, if known.
         """
-        mean = self.mean
         centered = self.center(query)
         norms = self.norms(rows) if norms is None else norms
-        products = inner_products(rows, centered) - np.vecdot(mean, centered)
-        return np.asarray(products / norms, np.float32)
+        return _cosines(inner_products(rows, centered), centered, self.mean, norms)
 
-    def norms(
-        self, rows: NDArray[np.float32], squares: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
-        """Return the distances of rows ``(m, d)`` from the current mean.
-
-        ``squares`` are their squared norms, if known.
-        """
-        mean = self.mean
-        squares = np.vecdot(rows, rows) if squares is None else squares
-        squares = squares - 2 * inner_products(rows, mean) + np.vecdot(mean, mean)
-        return np.sqrt(np.maximum(squares, np.float32(1e-6)))
+    def norms(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the distances of rows ``(m, d)`` from the current mean."""
+        return _distances(np.vecdot(rows, rows), inner_products(rows, self.mean), self.mean)
 
     def center(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Subtract the current mean from a query and scale it to unit norm."""
@@ -103,3 +97,21 @@ class DenseScorer:
             total = np.zeros(1) if self._sum is None else self._sum
             self._mean = (total / (len(self.vectors) + PRIOR_ROWS)).astype(np.float32)
         return self._mean
+
+
+def _cosines(
+    products: Scores,
+    centered: NDArray[np.float32],
+    mean: NDArray[np.float32],
+    norms: NDArray[np.float32],
+) -> Scores:
+    """Return the cosines of centered rows to a centered query, from the rows' products with it."""
+    return np.asarray((products - np.vecdot(mean, centered)) / norms, np.float32)
+
+
+def _distances(
+    squares: NDArray[np.float32], products: Scores, mean: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the distances of rows from the mean, from their squared norms and products with it."""
+    squared = squares - 2 * products + np.vecdot(mean, mean)
+    return np.sqrt(np.maximum(squared, np.float32(1e-6)))

@@ -198,10 +198,10 @@ class UnitFeatures:
         hidden = frozenset(without.tolist())
         total = standardize(evidence.total, kept)
         index = self._ranking.lexical
-        split = split_words(self._ranking.without_speakers(query.text))
-        words, terms = [word for word, _ in split], [term for _, term in split]
-        weights = np.array([index.idf(term) for term in terms], np.float32)
-        whole = max(sum(index.idf(term) for term in set(terms)), 1e-6)
+        words, terms = [word for word, _ in evidence.words], [term for _, term in evidence.words]
+        idf = {term: index.idf(term) for term in terms}
+        weights = np.array([idf[term] for term in terms], np.float32)
+        whole = max(sum(idf.values()), 1e-6)
         share = weights / weights.sum() if len(weights) else weights
         distinct = {word: number for number, word in enumerate(dict.fromkeys(words))}
         vectors, general = self._words.vectors(list(distinct))
@@ -259,7 +259,8 @@ class UnitFeatures:
         features = np.empty((len(FEATURES) + len(QUESTION_FEATURES), len(at)), np.float32)
         for row, column in zip(features, columns, strict=False):
             row[:] = column
-        known = np.array([index.has(term, hidden) for term in terms], np.bool_)
+        occurs = {term: index.has(term, hidden) for term in idf}
+        known = np.array([occurs[term] for term in terms], np.bool_)
         anywhere = inside.max(axis=1, initial=0)
         compared = np.sort(features[_compared_columns] * _compared_signs, axis=1)
         middle = [(len(at) - 1) // 2, len(at) // 2]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from theanine.embeddings.base import Vectors
 from theanine.retrieval.dense import DenseScorer
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
+from theanine.retrieval.languages import split_words
 from theanine.retrieval.lexical import BM25Index, tokenize
 from theanine.retrieval.neighbors import NeighborSmoothing, Positions
 from theanine.retrieval.query import Query, SpeakerNames, is_standing_instruction, speaks_of_asker
@@ -97,6 +98,7 @@ class Evidence:
     """Why units score as they do for a query, before they are weighted.
 
     Attributes:
+        words: the query's content words without speaker names, each with its term.
         total: the weighted sum of all evidence, ``(n,)``.
         cosine: centered cosine of each unit alone, ``(n,)``, -1 to 1.
         smoothed: standardized centered cosine with neighbors, ``(n,)``.
@@ -105,6 +107,7 @@ class Evidence:
         idf: inverse document frequency of these terms, ``(t,)``.
     """
 
+    words: Sequence[tuple[str, str]]
     total: Scores
     cosine: Scores
     smoothed: Scores
@@ -198,7 +201,10 @@ class Ranking:
 
     def query_terms(self, query: Query) -> list[str]:
         """Return the terms of a query without speaker names."""
-        return tokenize(self._names.remove_from(query.text))
+        return [term for _, term in self._query_words(query)]
+
+    def _query_words(self, query: Query) -> list[tuple[str, str]]:
+        return split_words(self._names.remove_from(query.text))
 
     def scores(self, query: Query) -> Scores:
         """Score every unit; higher is better, no fixed scale."""
@@ -209,12 +215,14 @@ class Ranking:
         cosine = self.dense.scores(np.asarray(query.vector, np.float32))
         dense = standardize(cosine)
         smoothed = standardize(self.smoothing.smooth(dense))
-        saturations, idf = self.lexical.saturations(self.query_terms(query))
+        words = self._query_words(query)
+        saturations, idf = self.lexical.saturations([term for _, term in words])
         # A term counts for a unit if it occurs in the unit or in a neighbor.
         lexical = np.asarray(
             np.einsum("t,tn->n", idf, self.smoothing.noisy_or(saturations)), np.float32
         )
         return Evidence(
+            words=words,
             total=self.combine(query, dense=dense, smoothed=smoothed, lexical=standardize(lexical)),
             cosine=cosine,
             smoothed=smoothed,

@@ -114,8 +114,10 @@ def load_scope_ids(db: sa.Connection, scope: Scope | None) -> list[int]:
 
 def erased_since(db: sa.Connection, scope_id: int, epoch: int | None) -> bool:
     """Return whether anything was erased since ``ScopeVersion.epoch``; False for None."""
+    if epoch is None:
+        return False
     query = sa.select(t.scope.c.epoch).where(t.scope.c.id == scope_id)
-    return epoch is not None and db.execute(query).scalar_one() != epoch
+    return db.execute(query).scalar_one() != epoch
 
 
 def invalidate_scope(db: sa.Connection, scope_id: int) -> None:

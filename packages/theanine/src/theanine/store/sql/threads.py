@@ -95,7 +95,7 @@ def continue_thread(
                 holder=holder,
             )
     # The session of a thread has no metadata of its own: each message brings its.
-    zone = db.execute(sa.select(t.scope.c.time_zone).where(t.scope.c.id == scope_id)).scalar()
+    zone = db.execute(_SELECT_TIME_ZONE, {"scope_id": scope_id}).scalar()
     turns = insert_turns(db, scope_id, session, new, {}, zone) if session else []
     if end and session:
         end_session(db, scope, session, None, method)
@@ -128,6 +128,7 @@ def _select_last_session(
 
 
 # Built once: SQLAlchemy takes longer to build them than SQLite to run them.
+_SELECT_TIME_ZONE = sa.select(t.scope.c.time_zone).where(t.scope.c.id == sa.bindparam("scope_id"))
 _SELECT_LATEST_SESSION = _select_last_session(sa.bindparam("scope_id", type_=sa.Integer))
 _SELECT_OPEN_SESSION = _select_last_session(
     SELECT_SCOPE_ID.scalar_subquery(), t.session.c.ended_at.is_(None)

@@ -181,8 +181,8 @@ def _load_keyed_turns(
     }
 
 
-# Built once: SQLAlchemy takes longer to build it than SQLite to run it. By number, found in an index:
-# SQLite would read all turns of the scope.
+# Built once: SQLAlchemy takes longer to build it than SQLite to run it. By number, found in an
+# index: SQLite would read all turns of the scope.
 _in_session = t.turn.alias()
 _SELECT_LAST_TURN = (
     sa.select(t.turn.c.id, t.turn.c.at, t.turn.c.zone)
@@ -523,6 +523,9 @@ def load_orphaned_sessions(
 
 # Built once: recall runs it before every reply, and building it takes longer than running it.
 _SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == SELECT_SCOPE_ID.scalar_subquery())
+_SELECT_TURNS_BETWEEN = _SELECT_SCOPE_TURNS.where(
+    t.turn.c.id > sa.bindparam("after"), t.turn.c.id <= sa.bindparam("upto")
+)
 _SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
     t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
 )
@@ -543,7 +546,9 @@ def load_turns(
     if last == 0:
         return []
     params = scope_params(scope)
-    if ids is None:
+    if ids is None and session is None and last is None and upto is not None:
+        rows = db.execute(_SELECT_TURNS_BETWEEN, {**params, "after": after, "upto": upto}).all()
+    elif ids is None:
         query = _SELECT_SCOPE_TURNS.where(numbered(t.turn.c.id, after, upto))
         if session is not None:
             query = query.where(t.turn.c.session == session)
