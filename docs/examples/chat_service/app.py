@@ -74,5 +74,5 @@ async def end(live: Live) -> None:
 
 @app.delete("/users/{user}")
 async def forget(user: str, request: Request) -> int:
-    report = await request.app.state.memory.user(user).forget()
+    report = await request.app.state.memory.user(user).forget_all()
     return report.turns

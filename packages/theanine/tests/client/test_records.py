@@ -514,8 +514,40 @@ def test_a_memory_is_forgotten_without_its_turns(client: theanine.Client) -> Non
     assert "nurse" in ana.recall("Where does she work?").text
     with pytest.raises(BadInput, match="keep_turns is for forgetting a memory"):
         ana.forget(turn=1, keep_turns=True)
-    with pytest.raises(BadInput, match="one session, memory or turn"):
+    with pytest.raises(BadInput, match="one session, thread, memory or turn"):
         ana.forget(turn=1, memory=1)
+
+
+def test_only_its_own_call_forgets_the_user(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    ana.add("I'm vegan.")
+    live = ana.session("never-used")
+    nothings: list[dict[str, Any]] = [{}, {"session": live.id}, {"turn": None}, {"thread": None}]
+    for nothing in nothings:
+        with pytest.raises(BadInput, match=r"must not be None; forget_all\(\) erases the user"):
+            ana.forget(**nothing)
+    assert len(ana.turns()) == 1
+    assert ana.forget_all().verified
+    assert client.users() == []
+
+
+def test_a_thread_is_forgotten_with_all_its_sessions(
+    client: theanine.Client, tmp_path: Path
+) -> None:
+    ana = client.user("ana")
+    live = ana.session("thread-42")
+    live.hear(f"{FACTS[0]} Galeb.")
+    live.end()
+    live.hear("Galeb is asleep.")
+    ana.session("other").hear("Something else.")
+    report = ana.forget(thread="thread-42")
+    assert (report.sessions, report.turns, report.verified) == (2, 2, True)
+    assert (report.kept, report.pending_again) == ((), 0)
+    assert [turn.text for turn in ana.turns()] == ["Something else."]
+    assert not files_have(tmp_path, "Galeb")
+    assert live.turns() == []
+    with pytest.raises(NotFound, match="no thread 'thread-42'"):
+        ana.forget(thread="thread-42")
 
 
 @pytest.mark.parametrize("keyed", [True, False])

@@ -74,6 +74,9 @@ def forget(
     turn: Annotated[
         int | None, typer.Option(metavar="N", help="Only this turn and what was made from it.")
     ] = None,
+    thread: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Only the sessions of this thread.")
+    ] = None,
     keep_turns: Annotated[
         bool, typer.Option("--keep-turns", help="Keep the source turns of the memory.")
     ] = False,
@@ -81,19 +84,25 @@ def forget(
     store: StoreOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Erase a user, a session or a memory for good.
+    """Erase a user, or a session, thread, memory or turn, for good.
 
     \b
     theanine forget --user ana --session 3
     theanine forget --user ana --memory 12 --keep-turns
     theanine forget --user ana --yes
     """
+    if keep_turns and memory is None:
+        raise typer.BadParameter("--keep-turns is for forgetting a memory; name it with --memory")
     if not yes:
         typer.confirm("This can't be undone. Erase it?", abort=True)
     with open_client(store) as client:
-        report = client.user(user).forget(
-            session=session, memory=memory, turn=turn, keep_turns=keep_turns
-        )
+        owner = client.user(user)
+        if (session, thread, memory, turn) == (None,) * 4:
+            report = owner.forget_all()
+        else:
+            report = owner.forget(
+                session=session, thread=thread, memory=memory, turn=turn, keep_turns=keep_turns
+            )
     if as_json:
         show_json(report)
     else:

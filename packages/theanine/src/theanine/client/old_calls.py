@@ -49,6 +49,7 @@ def _old_call(name: str, position: int, current: Callable[..., Any] | None) -> C
             user = (kwargs.get("history") or args[0]).name
         if WARN:
             warn_renamed(f"client.{name}() with a user", f"client.user(…).{name}()")
-        return getattr(self.user(user, **scope), name)(*args, **kwargs)
+        new = "forget_all" if name == "forget" and not kwargs else name
+        return getattr(self.user(user, **scope), new)(*args, **kwargs)
 
     return wraps(current)(call) if current else call

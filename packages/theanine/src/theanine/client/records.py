@@ -8,7 +8,7 @@ from typing import Unpack
 
 from theanine.client.engine import Engine
 from theanine.client.options import ListArguments
-from theanine.errors import NotFound
+from theanine.errors import BadInput, NotFound
 from theanine.methods.theanine.method import longest_timelines
 from theanine.store.values import ForgetReport, UserSettings
 from theanine.text.attribution import without_attribution
@@ -202,17 +202,36 @@ class RecordOperations:
         self,
         *,
         session: int | None = None,
-        memory: int | None = None,
+        thread: str | None = None,
         turn: int | None = None,
+        memory: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
-        """Erase the user, or one session, turn or memory, from every file of the store.
+        """Erase one thing from every file of the store: a session, thread, turn or memory.
 
-        All that was made from it goes as well. A memory goes with the turns that support it and no
-        other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+        All that was made from it goes as well. A thread is all sessions of that key. A memory goes
+        with the turns that support it and no other memory; with ``keep_turns`` they stay, and can
+        be found and remembered again. :meth:`forget_all` erases the user.
 
-        Raises NotFound.
+        Raises NotFound, and BadInput unless exactly one thing is named.
         """
+        if (session, thread, turn, memory) == (None,) * 4:
+            raise BadInput(
+                "nothing to forget: name one session=, thread=, turn= or memory=, which must not "
+                "be None; forget_all() erases the user"
+            )
         return await self._engine.store.forget(
-            self.scope, session=session, memory=memory, turn=turn, keep_turns=keep_turns
+            self.scope,
+            session=session,
+            thread=thread,
+            memory=memory,
+            turn=turn,
+            keep_turns=keep_turns,
         )
+
+    async def forget_all(self) -> ForgetReport:
+        """Erase the user, with everything that was said, made and set, from every file.
+
+        Raises NotFound for a user who has no data.
+        """
+        return await self._engine.store.forget(self.scope)

@@ -226,6 +226,7 @@ class UserMemory(_Handle, _Operations):
     set_time_zone = _run(AsyncUserMemory.set_time_zone)
     set_retention = _run(AsyncUserMemory.set_retention)
     forget = _run(AsyncUserMemory.forget)
+    forget_all = _run(AsyncUserMemory.forget_all)
 
 
 @accept_old_calls

@@ -525,16 +525,23 @@ class UserMemory(_Handle, _Operations):
         self,
         *,
         session: int | None = None,
-        memory: int | None = None,
+        thread: str | None = None,
         turn: int | None = None,
+        memory: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
-        """Erase the user, or one session, turn or memory, from every file of the store.
+        """Erase one thing from every file of the store: a session, thread, turn or memory.
 
-        All that was made from it goes as well. A memory goes with the turns that support it and no
-        other memory; with ``keep_turns`` they stay, and can be found and remembered again.
+        All that was made from it goes as well. A thread is all sessions of that key. A memory goes
+        with the turns that support it and no other memory; with ``keep_turns`` they stay, and can
+        be found and remembered again. :meth:`forget_all` erases the user.
 
-        Raises NotFound."""
+        Raises NotFound, and BadInput unless exactly one thing is named."""
+
+    def forget_all(self) -> ForgetReport:
+        """Erase the user, with everything that was said, made and set, from every file.
+
+        Raises NotFound for a user who has no data."""
 
 class Client(_Operations):
     """A client of one store, with one memory method. Made by :func:`theanine.open`."""

@@ -430,11 +430,12 @@ class Store(Protocol):
         scope: Scope,
         *,
         session: int | None = None,
+        thread: str | None = None,
         memory: int | None = None,
         turn: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
-        """Erase a scope, a session, a turn or a memory, from every file. Raises NotFound.
+        """Erase a scope, session, thread, turn or memory, from every file. Raises NotFound.
 
         A memory goes with the source turns that no other memory of its method uses, unless
         ``keep_turns``.

@@ -36,13 +36,14 @@ def forget(
     scope: Scope,
     *,
     session: int | None = None,
+    thread: str | None = None,
     memory: int | None = None,
     turn: int | None = None,
     keep_turns: bool = False,
 ) -> Erased:
     """Erase from the tables."""
-    if sum(number is not None for number in (session, memory, turn)) > 1:
-        raise BadInput("name one session, memory or turn to forget")
+    if sum(each is not None for each in (session, thread, memory, turn)) > 1:
+        raise BadInput("name one session, thread, memory or turn to forget")
     if keep_turns and memory is None:
         raise BadInput("keep_turns is for forgetting a memory; name one with memory=")
     scope_id = find_scope(db, scope)
@@ -50,14 +51,14 @@ def forget(
         raise NotFound(f"nothing is stored for {scope}")
     erasure = Erasure(db, scope_id)
     if session is not None:
-        _forget_session(erasure, session)
+        require_session(db, scope_id, session)
+        _forget_sessions(erasure, [session])
+    elif thread is not None:
+        _forget_sessions(erasure, _find_thread(db, scope_id, thread))
     elif memory is not None:
         _forget_memory(erasure, memory, keep_turns=keep_turns)
     elif turn is not None:
-        _forget_turns(erasure, [turn])
-        if not erasure.counts["turn"]:
-            raise NotFound(f"no turn {turn} for this user; see the list of turns")
-        erasure.finish()
+        _forget_turn(erasure, turn)
     else:
         for table in t.metadata.sorted_tables:
             if table is t.scope or "scope" in table.c:
@@ -65,19 +66,38 @@ def forget(
     return erasure.report(scope), erasure.texts
 
 
-def _forget_session(erasure: Erasure, session: int) -> None:
+def _find_thread(db: sa.Connection, scope_id: int, thread: str) -> Sequence[int]:
+    of_thread = (t.session.c.scope == scope_id, t.session.c.thread == thread)
+    sessions = db.execute(sa.select(t.session.c.id).where(*of_thread)).scalars().all()
+    if not sessions:
+        raise NotFound(f"no thread {thread!r} for this user; see the list of sessions")
+    return sessions
+
+
+def _forget_turn(erasure: Erasure, turn: int) -> None:
+    _forget_turns(erasure, [turn])
+    if not erasure.counts["turn"]:
+        raise NotFound(f"no turn {turn} for this user; see the list of turns")
+    erasure.finish()
+
+
+def _forget_sessions(erasure: Erasure, sessions: Sequence[int]) -> None:
     db, scope_id = erasure.db, erasure.scope_id
-    require_session(db, scope_id, session)
-    memories = sa.select(t.memory.c.id).where(
-        t.memory.c.scope == scope_id, t.memory.c.session == session
-    )
-    erasure.delete_with_derived(db.execute(memories).scalars(), session)
-    turns = sa.select(t.turn.c.id).where(t.turn.c.scope == scope_id, t.turn.c.session == session)
-    erasure.delete(t.source, t.source.c.turn.in_(turns))
-    for table in (t.turn, t.given, t.remembering, t.mark, t.erased):
-        erasure.delete(table, table.c.session == session)
-    erasure.redact_journal({session})
-    erasure.delete(t.session, t.session.c.id == session)
+    for session in sessions:  # all turns go first: none is reported as kept
+        of_session = (t.turn.c.scope == scope_id, t.turn.c.session == session)
+        turns = sa.select(t.turn.c.id).where(*of_session)
+        erasure.delete(t.source, t.source.c.turn.in_(turns))
+        erasure.delete(t.turn, t.turn.c.session == session)
+    for session in sessions:
+        memories = sa.select(t.memory.c.id).where(
+            t.memory.c.scope == scope_id, t.memory.c.session == session
+        )
+        erasure.delete_with_derived(db.execute(memories).scalars(), session)
+        for table in (t.given, t.remembering, t.mark, t.erased):
+            erasure.delete(table, table.c.session == session)
+        erasure.delete(t.session, t.session.c.id == session)
+    erasure.again.difference_update(sessions)
+    erasure.redact_journal(set(sessions))
     erasure.finish()
 
 

@@ -312,13 +312,20 @@ class SqlStore:
         scope: Scope,
         *,
         session: int | None = None,
+        thread: str | None = None,
         memory: int | None = None,
         turn: int | None = None,
         keep_turns: bool = False,
     ) -> ForgetReport:
         def forget(db: sa.Connection) -> erase.Erased:
             return erase.forget(
-                db, scope, session=session, memory=memory, turn=turn, keep_turns=keep_turns
+                db,
+                scope,
+                session=session,
+                thread=thread,
+                memory=memory,
+                turn=turn,
+                keep_turns=keep_turns,
             )
 
         return await self._forget(scope, forget)
