@@ -211,6 +211,41 @@ def test_again_repeats_no_call_in_the_journal(run: Terminal) -> None:
 
 
 @pytest.mark.slow
+def test_fresh_asks_the_model_again(run: Terminal, tmp_path: Path) -> None:
+    """A bad reply that was accepted is replayed by ``--again``, and not by ``--fresh``."""
+    lines = [
+        line(text=f"I keep the {thing} in the shed.", session=thing, at=f"2024-05-0{day}T09:00:00Z")
+        for day, thing in enumerate(["boat", "cart", "lamp"], 1)
+    ]
+    file = save(tmp_path, "a.jsonl", "".join(lines))
+    method = ["--method", "recursive-summary"]
+    bad = '{"sentences": [], "outdated": []}'
+    with ScriptedServer(lambda _: bad) as server:
+        model = [*method, *model_options(server)]
+        run("import", str(file), "--user", "ana", *model)
+        run("rebuild", "--again", *model)
+        assert (texts(run, "recursive-summary"), len(server.calls)) == ([], 3)
+        again = run("rebuild", "--again", "--estimate", *model).out
+        fresh = run("rebuild", "--fresh", "--estimate", *model).out
+        assert "at most about 3 calls" in fresh and "calls in the journal are repeated" in fresh
+        assert fresh.replace("are repeated", "are not repeated") == again
+        assert len(server.calls) == 3
+        answers = iter([answer])
+        server.script(lambda request: next(answers, failing_steps("update-summary"))(request))
+        assert run("rebuild", "--fresh", *model, fine=False).code == 1
+        server.script(answer)
+        calls_before = len(server.calls)
+        run("rebuild", "--fresh", *model)  # resumes with the second session
+        assert len(server.calls) - calls_before == 2
+        assert len(texts(run, "recursive-summary")) == 3
+        run("rebuild", "--again", *model)  # replays the new replies
+        assert len(server.calls) - calls_before == 2
+        assert len(texts(run, "recursive-summary")) == 3
+    ran = run("rebuild", "--fresh", *method, fine=False)
+    assert (ran.code, "asks a language model again, and none is set" in ran.err) == (2, True)
+
+
+@pytest.mark.slow
 def test_the_estimate_is_close_and_calls_no_model(run: Terminal) -> None:
     run("import", HISTORY, "--method", "exchange")
     with (

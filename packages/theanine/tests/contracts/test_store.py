@@ -556,6 +556,9 @@ async def test_usable_entries_are_found_and_rejected_ones_are_not(store: Store) 
     result = await store.find_journal_entry(ANA, "k")
     assert result is not None
     assert result.reply == "better"
+    await store.retire_journal_entry(ANA, "k")
+    await store.retire_journal_entry(ANA, "unknown")
+    assert await store.find_journal_entry(ANA, "k") is None
     [line] = await store.costs()
     assert (line.calls, line.failed, line.cost) == (3, 2, 0.75)
 

@@ -68,7 +68,7 @@ def texts(agent: theanine.Client) -> list[str]:
 
 
 class Model:
-    """A scripted model that rewrites: it takes the newest sentence up, and adds the first turn."""
+    """A scripted model that completes the newest sentence, and adds the first turn."""
 
     def __init__(self) -> None:
         self.prompts: list[Mapping[str, str]] = []
@@ -79,7 +79,7 @@ class Model:
         if "summary" not in blocks:
             return "I see."
         before = [line.split(" ", 1) for line in blocks["summary"].splitlines() if line[0] == "S"]
-        entries: list[dict[str, Any]] = [{"kept": [label]} for label, _ in before[:-1]]
+        entries: list[dict[str, Any]] = []
         if before:
             label, text = before[-1]
             own = text.partition(") ")[2].removesuffix(" (still)")
@@ -107,7 +107,62 @@ def test_every_state_of_the_summary(tmp_path: Path) -> None:
         assert {mark.reason for mark in marks.values()} == {"a newer sentence takes it up"}
         assert {mark.made_by for mark in marks.values()} == {"openai:scripted"}
         assert [memory.source_turns for memory in live(agent)] == [(1,), (3,), (5,)]
-        assert all(memory.prompt == "update-summary@1" for memory in agent.user("ana").memories())
+        assert all(memory.prompt == "update-summary@2" for memory in agent.user("ana").memories())
+
+
+def _twenty() -> tuple[Transcript, list[str]]:
+    things = "boat house cart dog cat bee tree book lamp kite".split()
+    said = [f"I keep the {color} {thing}." for color in ("red", "blue") for thing in things]
+    return talk("a", said), [f"Ana keeps the {text[11:]}" for text in said]
+
+
+def _written(texts: Sequence[str]) -> str:
+    return json.dumps(
+        {"sentences": [{"text": text, "turns": [n]} for n, text in enumerate(texts, 1)]}
+    )
+
+
+@pytest.mark.parametrize(
+    "careless",
+    [
+        {"sentences": []},
+        {"sentences": [{"kept": [1]}]},
+        {"sentences": [{"text": "Ana said good morning.", "turns": [1], "kept": [7]}]},
+    ],
+)
+def test_a_careless_reply_removes_nothing(tmp_path: Path, careless: object) -> None:
+    session, sentences = _twenty()
+    replies = iter([_written(sentences)])
+    with (
+        ScriptedServer(lambda _: next(replies, json.dumps(careless))) as server,
+        _scripted(tmp_path, server) as agent,
+    ):
+        learn(agent, session)
+        agent.user("ana").log(History(name="ana", transcripts=[talk("b", ["Good morning"])]))
+        agent.user("ana").remember()  # with the summary full, the third reply fits never
+        assert texts(agent) == sentences
+        assert agent.user("ana").marks() == []
+
+
+def test_good_morning_changes_nothing_without_a_model(tmp_path: Path) -> None:
+    with theanine.open(str(tmp_path / "m.db"), method=METHOD) as agent:
+        learn(agent, _twenty()[0])
+        before = texts(agent)
+        learn(agent, talk("b", ["Good morning"]))
+        assert (len(before), texts(agent)) == (20, before)
+
+
+def test_the_paper_rewrites_the_summary(tmp_path: Path) -> None:
+    session, sentences = _twenty()
+    replies = iter([_written(sentences), _written(["Ana said good morning."])])
+    with (
+        ScriptedServer(lambda _: next(replies)) as server,
+        _scripted(tmp_path, server, paper=True) as agent,
+    ):
+        learn(agent, session, talk("b", ["Good morning"]))
+        assert texts(agent) == ["Ana said good morning."]
+        assert {mark.reason for mark in agent.user("ana").marks()} == {"the model left it out"}
+        assert live(agent)[0].prompt == "rewrite-summary@1"
 
 
 def _scripted(path: Path, server: ScriptedServer, **config: Any) -> theanine.Client:

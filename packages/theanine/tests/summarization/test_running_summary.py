@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.errors import UnusableReply
+from theanine.llm.prompt import PromptTemplate
 from theanine.summarization import (
+    REWRITE_SUMMARY,
     UPDATE_SUMMARY,
     SummarySentence,
     local_summarize,
@@ -47,62 +50,107 @@ NOW = [
 ANSWER = {
     "sentences": [
         {"text": "Ana moved from Faro to Lisbon on 12 May 2023.", "turns": [1], "kept": ["S1"]},
-        {"kept": [3]},
         {"text": "Bo looks after Ana's red boat Tern.", "turns": [2, 3], "kept": [2, 3]},
         {"text": "Tea asks good questions.", "turns": [2]},
-    ]
+        {"text": "Tea asks good  questions.", "turns": [2]},
+    ],
+    "outdated": ["S1"],
 }
+MORE = [stored(20 + n, f"Ana keeps {n} {pet}.", n) for n, pet in enumerate(["cats", "dogs"], 5)]
+GREETING = [turn(7, "Good morning", session=2)]
 
 
 async def test_each_sentence_is_unchanged_or_has_sources() -> None:
     caller = Answering([ANSWER])
-    moved, brother, boat, tea = await update_summary(
+    brother, moved, boat, tea = await update_summary(
         BEFORE, NOW, caller, max_sentences=20, source_sessions={1, 4}
     )
-    assert brother is BEFORE[2]
+    assert brother is BEFORE[2]  # the new sentence doesn't say that he is her brother
     assert (moved.id, moved.source_turns, moved.kept) == (None, (1, 7), (11,))
     assert moved.at == NOW[0].at
     assert (boat.source_turns, boat.kept) == ((2, 3, 4, 8, 9), (12, 13))
     assert boat.speakers == ("Ana", "Bo")  # Tea is behind it as well, but isn't named
     assert (tea.speakers, tea.kept, tea.made_by) == (("Tea",), (), "scripted:test")
-    assert tea.prompt == "update-summary@1"
+    assert tea.prompt == "update-summary@2"
     assert caller.asked[0].touches == {1, 2, 4}
 
 
 async def test_an_unchanged_sentence_keeps_its_id() -> None:
-    same = {
-        "sentences": [{"text": "Ana  lives in Faro.", "turns": [1], "kept": [1]}, {"kept": [1]}]
-    }
-    assert await update_summary(BEFORE, NOW, Answering([same]), max_sentences=20) == [BEFORE[0]]
+    same = {"sentences": [{"text": "Ana  lives in Faro.", "turns": [1], "kept": [1]}]}
+    for rewrite, expected in ((False, BEFORE), (True, BEFORE[:1])):
+        caller = Answering([same])
+        updated = await update_summary(BEFORE, NOW, caller, max_sentences=20, rewrite=rewrite)
+        assert updated == expected
 
 
+@pytest.mark.parametrize("rewrite", [False, True])
 @pytest.mark.parametrize(
     ("sentences", "said"),
     [
-        ([{"text": f"Fact {n}.", "turns": [1]} for n in range(4)], "4 sentences and may have 3"),
+        ([{"text": f"Fact {n}.", "turns": [1]} for n in range(4)], "sentences and may have 3"),
         ([{"text": "New.", "turns": [4]}], r"turns \[4\] were not shown; shown are 1 to 3"),
         ([{"text": "New.", "kept": [4]}], r"no earlier sentences \[4\]; there are 3"),
         ([{"text": "New."}], "names neither turns nor earlier sentences"),
-        ([{"kept": [1, 2]}], "must hold the one number"),
-        ([{"turns": [1]}], "must hold the one number"),
+        ([{"text": " ", "turns": [1]}], "its text is empty"),
         ([{"text": "x" * 401, "turns": [1]}], "too long"),
     ],
 )
-async def test_an_invalid_reply_is_rejected(sentences: object, said: str) -> None:
-    caller = Answering([{"sentences": sentences}, {"sentences": [{"kept": [2]}]}])
-    assert await update_summary(BEFORE, NOW, caller, max_sentences=3) == [BEFORE[1]]
+async def test_an_invalid_reply_is_rejected(sentences: object, said: str, rewrite: bool) -> None:
+    same = {"sentences": [{"text": sentence.text, "kept": [1]} for sentence in BEFORE]}
+    caller = Answering([{"sentences": sentences}, same])
+    updated = await update_summary(BEFORE, NOW, caller, max_sentences=3, rewrite=rewrite)
+    assert updated == BEFORE
     assert len(caller.faults) == 1
     assert re.search(said, caller.faults[0])
 
 
-async def test_a_reply_that_drops_the_summary_is_rejected() -> None:
-    four = [*BEFORE, stored(14, "Ana loves cats.", 5)]
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"sentences": []},
+        {"sentences": [{"kept": [1]}]},
+        {"sentences": [{"text": "Ana said good morning.", "turns": [1], "kept": [2]}]},
+        {"sentences": [{"text": "Ana and Bo: good morning.", "turns": [1], "kept": [1, 2, 3]}]},
+    ],
+)
+async def test_no_sentence_leaves_the_summary_unnamed(reply: object) -> None:
+    updated = await update_summary(BEFORE, GREETING, Answering([reply]), max_sentences=20)
+    assert updated[:3] == BEFORE
+
+
+async def test_outdated_sentences_leave_the_summary() -> None:
+    caller = Answering([{"sentences": [], "outdated": [4]}, {"sentences": [], "outdated": [1, 3]}])
+    updated = await update_summary(BEFORE, GREETING, caller, max_sentences=20)
+    assert updated == [BEFORE[1]]
+    assert caller.faults == ["outdated: there are no earlier sentences [4]; there are 3"]
+
+
+async def test_a_full_summary_makes_room_only_by_name() -> None:
+    full = [*BEFORE, *MORE]
     only_new = {"sentences": [{"text": "Ana moved to Lisbon.", "turns": [1]}]}
     caller = Answering([only_new, only_new])
     with pytest.raises(UnusableReply):
-        await update_summary(four, NOW, caller, max_sentences=20)
-    assert all("keeps none of the earlier sentences" in fault for fault in caller.faults)
-    assert len(await update_summary(BEFORE, NOW, Answering([only_new]), max_sentences=20)) == 1
+        await update_summary(full, NOW, caller, max_sentences=5)
+    assert all("would have 6 sentences and may have 5" in fault for fault in caller.faults)
+    joined = {"text": "Ana keeps 5 cats and 6 dogs.", "kept": [4, 5]}
+    joins = {"sentences": [*only_new["sentences"], joined]}
+    updated = await update_summary(full, NOW, Answering([joins]), max_sentences=5)
+    assert updated[:3] == BEFORE
+    assert [sentence.kept for sentence in updated[3:]] == [(), (25, 26)]
+
+
+async def test_a_rewritten_summary_is_what_the_model_wrote() -> None:
+    reply = {
+        "sentences": [
+            {"text": "Ana left Faro for Lisbon.", "turns": [1], "kept": [1]},
+            {"text": "Bo is Ana's brother.", "kept": [3]},
+        ]
+    }
+    caller = Answering([{"sentences": []}, reply])
+    brother, moved = await update_summary(BEFORE, NOW, caller, max_sentences=20, rewrite=True)
+    assert caller.faults == ["it is empty; the whole new summary is asked for"]
+    assert brother is BEFORE[2]
+    assert (moved.kept, moved.source_turns, moved.prompt) == ((11,), (1, 7), "rewrite-summary@1")
 
 
 async def test_a_very_long_session_is_added_window_by_window() -> None:
@@ -111,12 +159,12 @@ async def test_a_very_long_session_is_added_window_by_window() -> None:
     assert len(windows) > 2
     first, last = windows[0][0].number, windows[-1][0].number
     answers: list[object] = [
-        {"sentences": [{"kept": [1]}, {"text": "It blew.", "turns": [first], "kept": [2]}]},
-        *[{"sentences": [{"kept": [1]}, {"kept": [2]}]} for _ in windows[1:-1]],
-        {"sentences": [{"kept": [1]}, {"text": "It blew on.", "turns": [last], "kept": [2]}]},
+        {"sentences": [{"text": "It blew.", "turns": [first], "kept": [2]}], "outdated": [2]},
+        *[{"sentences": []} for _ in windows[1:-1]],
+        {"sentences": [{"text": "It blew on.", "turns": [last], "kept": [2]}]},
     ]
     caller = Answering(answers)
-    stays, blew = await update_summary(BEFORE, long, caller, max_sentences=20)
+    stays, blew = await update_summary(BEFORE[:2], long, caller, max_sentences=20)
     assert stays is BEFORE[0]
     assert (blew.text, blew.kept) == ("It blew on.", (12,))
     assert blew.source_turns == (2, 3, long[first - 1].id, long[last - 1].id)
@@ -126,7 +174,9 @@ async def test_a_very_long_session_is_added_window_by_window() -> None:
 
 
 async def test_undated_turns_show_and_keep_no_day() -> None:
-    caller = Answering([{"sentences": [{"text": "Ana moved.", "turns": [1], "kept": [1]}]}])
+    caller = Answering(
+        [{"sentences": [{"text": "Ana moved.", "turns": [1], "kept": [1]}], "outdated": [1]}]
+    )
     sentences = [replace(BEFORE[0], dated=False)]
     undated = [replace(turn, dated=False) for turn in NOW]
     (sentence,) = await update_summary(sentences, undated, caller, max_sentences=3)
@@ -135,21 +185,21 @@ async def test_undated_turns_show_and_keep_no_day() -> None:
     assert "-- dates unknown" in caller.asked[0].prompt
 
 
-async def _prompt(before: list[SummarySentence], turns: list[Turn]) -> str:
-    caller = Answering([{"sentences": []}])
-    await update_summary(before, turns, caller, max_sentences=20)
+async def _prompt(before: list[SummarySentence], turns: list[Turn], rewrite: bool) -> str:
+    caller = Answering([{"sentences": [{"text": "Ana moved.", "turns": [1]}]}])
+    await update_summary(before, turns, caller, max_sentences=20, rewrite=rewrite)
     return caller.asked[0].prompt
 
 
-async def test_the_prompt_matches_its_snapshot() -> None:
-    check_snapshot("update-summary", await _prompt(BEFORE, NOW))
-    check_length(UPDATE_SUMMARY)
-
-
-async def test_quoted_text_cannot_leave_its_fence() -> None:
+@pytest.mark.parametrize("step", [UPDATE_SUMMARY, REWRITE_SUMMARY], ids=["update", "rewrite"])
+async def test_the_prompts_match_their_snapshots(step: PromptTemplate[Any]) -> None:
+    rewrite = step is REWRITE_SUMMARY
+    calm = await _prompt(BEFORE, NOW, rewrite)
+    check_snapshot(step.name, calm)
+    check_length(step)
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     before = [replace(sentence, text=ATTACK) for sentence in BEFORE]
-    check_fences(await _prompt(BEFORE, NOW), await _prompt(before, attacked))
+    check_fences(calm, await _prompt(before, attacked, rewrite))
 
 
 async def test_the_best_and_the_newest_make_the_local_summary() -> None:

@@ -32,6 +32,13 @@ def rebuild(
             help="Also replace what the method remembers already, using the present settings.",
         ),
     ] = False,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Like --again, but ask the model again: no reply is taken from the journal.",
+        ),
+    ] = False,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Show the estimate and do nothing.")
     ] = False,
@@ -40,18 +47,19 @@ def rebuild(
     """Remember the whole log again, by any method.
 
     Shows an estimate first and, on a terminal, asks before paying a language model. If it is
-    interrupted, the same command resumes; no call is paid for twice. While another process
-    remembers the same user, it waits. Old memories stay in use until everything is remembered.
-    The store's own method, used where none is named, doesn't change; with --instead it becomes
-    this one.
+    interrupted, the same command resumes; no call is paid for twice (with --fresh, those of the
+    interrupted session are). While another process remembers the same user, it waits. Old memories
+    stay in use until everything is remembered. The store's own method, used where none is named,
+    doesn't change; with --instead it becomes this one.
 
     \b
     theanine rebuild --method exchange
     theanine rebuild --method memory-retrieval --instead --model openai:gpt-4o-mini
     theanine rebuild --method theanine --again --set link_to=all
+    theanine rebuild --method recursive-summary --fresh --estimate --model openai:gpt-4o-mini
     """
     with options.open() as client:
-        expected = user_or_all(client, user).estimate(again=again, instead=instead)
+        expected = user_or_all(client, user).estimate(again=again, instead=instead, fresh=fresh)
         if not output:
             _show_estimate(expected)
         if estimate:
@@ -62,7 +70,7 @@ def rebuild(
             typer.confirm("Continue?", abort=True)
         with progress(expected.sessions, expected.method) as step:
             report = user_or_all(client, user).rebuild(
-                again=again, instead=instead, progress=lambda _: step()
+                again=again, instead=instead, fresh=fresh, progress=lambda _: step()
             )
     if output:
         output.show(report.reports)
@@ -84,11 +92,13 @@ def _show_estimate(estimate: RebuildEstimate) -> None:
             print(f"no language model is called; {time}")
         else:
             cost = "cost unknown" if estimate.cost is None else f"about ${estimate.cost:.4f}"
+            journal = "calls in the journal are not repeated"
+            if estimate.fresh:
+                journal = "calls in the journal are repeated"
             print(
                 f"{estimate.model}: at most about {pluralize(estimate.calls, 'calls')}, "
                 f"{pluralize(estimate.input_tokens, 'tokens')} in and "
-                f"{estimate.output_tokens:,} out, {cost}, {time}; calls in the journal "
-                "are not repeated"
+                f"{estimate.output_tokens:,} out, {cost}, {time}; {journal}"
             )
     for method, count in estimate.replaced.items():
         print(f"then {pluralize(count, 'memories')} of {method} will be dropped")

@@ -327,10 +327,16 @@ class Engine:
         else:
             await self.indexes.settled(scope)
 
-    def rebuilder(self, *, again: bool) -> Rebuilder:
+    def rebuilder(self, *, again: bool, fresh: bool) -> Rebuilder:
         """Return the rebuilder for this method; see :class:`Rebuilder`."""
         return Rebuilder(
-            self.store, self.method, self.memory_chat, self.indexes, self.worker, again=again
+            self.store,
+            self.method,
+            self.memory_chat,
+            self.indexes,
+            self.worker,
+            again=again,
+            fresh=fresh,
         )
 
     async def end_abandoned_sessions(self, scope: Scope | None, *, elsewhere: bool = False) -> None:

@@ -84,31 +84,41 @@ class ScopedOperations:
         """
         return self._engine.start_remembering(self._scope, then)
 
-    async def estimate(self, *, again: bool = False, instead: bool = False) -> RebuildEstimate:
+    async def estimate(
+        self, *, again: bool = False, instead: bool = False, fresh: bool = False
+    ) -> RebuildEstimate:
         """Estimate calls, tokens, cost and time of :meth:`rebuild`, without calling a model.
 
-        Raises NotFound for an unknown user.
+        Raises NotFound for an unknown user, and SettingsError for ``fresh`` without a model.
         """
         if self._scope:
             await self._engine.require(self._scope)
-        return await self._engine.rebuilder(again=again).estimate(self._scope, instead=instead)
+        rebuilder = self._engine.rebuilder(again=again, fresh=fresh)
+        return await rebuilder.estimate(self._scope, instead=instead)
 
     async def rebuild(
-        self, *, again: bool = False, instead: bool = False, progress: Progress | None = None
+        self,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        fresh: bool = False,
+        progress: Progress | None = None,
     ) -> RebuildReport:
         """Remember the whole log by this client's method; resumable.
 
         Args:
             again: replace what the method has remembered before, such as with other settings.
             instead: drop what other methods have remembered, once everything is remembered.
+            fresh: like ``again``, but ask the model again instead of replaying the replies in the
+                journal, such as after a bad one. All calls are paid again.
             progress: called after each session.
 
-        Raises NotFound for an unknown user.
+        Raises NotFound for an unknown user, and SettingsError for ``fresh`` without a model.
         """
         if self._scope:
             await self._engine.require(self._scope)
         await self._engine.end_abandoned_sessions(self._scope)
-        rebuilder = self._engine.rebuilder(again=again)
+        rebuilder = self._engine.rebuilder(again=again, fresh=fresh)
         return await rebuilder.rebuild(self._scope, instead=instead, progress=progress)
 
     async def expire(self) -> list[ForgetReport]:

@@ -99,6 +99,15 @@ class JournalledCalls:
         options = replace(options, bounds=options.bounds or step.bounds)
         return ModelRequest(key, step, messages, schema, prompt, options, source_sessions, epoch)
 
+    async def _find_entry(self, key: str) -> JournalEntry | None:
+        """Return the usable entry of an earlier call, unless this chat asks again."""
+        chat, fresh = self._chat, self._chat.fresh_keys
+        if fresh is not None and (self._scope, key) not in fresh:
+            fresh.add((self._scope, key))
+            await chat.store.retire_journal_entry(self._scope, key)
+            return None
+        return await chat.store.find_journal_entry(self._scope, key)
+
     async def _send(self, request: ModelRequest, limits: Limits | None = None) -> JournalEntry:
         """Call the model within budgets and retries."""
         chat = self._chat

@@ -7,6 +7,7 @@ a crash therefore replays the replies already paid for, and the journal is the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from random import Random
 from typing import TypeVar
 
@@ -41,6 +42,8 @@ class Chat:
 
     Attributes:
         temperature: temperature of requests that name none; None leaves it to the model.
+        fresh_keys: of a chat that asks again, the calls that it has asked so far; None for one that
+            replays the journal.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Chat:
         self.rng = rng or Random()
         self.cost_limits = CostLimits(self.limits, store)
         self.limiter = anyio.CapacityLimiter(self.limits.concurrency)
+        self.fresh_keys: set[tuple[Scope, str]] | None = None
 
     def for_scope(self, scope: Scope, session: int | None = None) -> ScopedChat:
         """Return the chat of one scope.
@@ -66,6 +70,12 @@ class Chat:
         ``session`` is the session being remembered; None for calls before a reply.
         """
         return ScopedChat(self, scope, session)
+
+    def asking_again(self) -> Chat:
+        """Return a chat that replays no reply from before, and shares all else with this one."""
+        other = copy(self)
+        other.fresh_keys = set()
+        return other
 
     async def close(self) -> None:
         """Close the model's connections, if it has any; no call follows."""
@@ -119,7 +129,7 @@ class ScopedChat(Conversation):
         for _ in range(1 + (self._chat.limits.repairs if repairs is None else repairs)):
             request = self._request(step, messages, options, tuple(sorted(sessions)), epoch)
             keys.append(request.key)
-            entry = await self._chat.store.find_journal_entry(self._scope, request.key)
+            entry = await self._find_entry(request.key)
             if entry is None:
                 entry = await self._send(request)
                 calls += 1

@@ -62,7 +62,7 @@ class Conversation(JournalledCalls):
         error = ""
         for _ in range(1 + self._chat.limits.reply_retries):
             streamed = False
-            entry = await self._chat.store.find_journal_entry(self._scope, request.key)
+            entry = await self._find_entry(request.key)
             if entry is not None:
                 self.usage += Usage(replayed=1)
             elif stream and isinstance(self._chat.model, StreamingModel):

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from theanine.errors import SettingsError
 from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
 from theanine.methods.base import Estimate, Method, remembered_turns
@@ -35,6 +36,7 @@ class RebuildEstimate(Usage):
     """Expected usage of a rebuild, an upper bound: replies in the journal are not paid again.
 
     Attributes:
+        fresh: replies in the journal are asked for and paid again.
         method: the method's id.
         model: the model's name, or ``local``.
         sessions, turns: how many are pending.
@@ -46,6 +48,7 @@ class RebuildEstimate(Usage):
     sessions: int
     turns: int
     replaced: Mapping[str, int] = field(default_factory=dict[str, int])
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,14 @@ class RebuildReport:
 
 
 class Rebuilder:
-    """Rebuilds one method's memories. ``again`` replaces those that it has."""
+    """Rebuilds one method's memories.
+
+    ``again`` replaces those that it has; ``fresh`` does, and asks the model again instead of
+    replaying the journal. Of an interrupted fresh rebuild, only the calls of the session that was
+    interrupted are repeated.
+
+    Raises SettingsError for ``fresh`` without a model.
+    """
 
     def __init__(
         self,
@@ -81,12 +91,20 @@ class Rebuilder:
         worker: RememberWorker,
         *,
         again: bool,
+        fresh: bool,
     ) -> None:
-        self._store, self._chat, self._again = store, chat, again
+        if fresh and chat is None:
+            raise SettingsError(
+                "a fresh rebuild asks a language model again, and none is set: "
+                "name one, or rebuild with again"
+            )
+        self._store, self._again, self._fresh = store, again or fresh, fresh
+        self._chat = chat.asking_again() if chat and fresh else chat
         self._name, self._method, self._worker = method.name, method, worker
-        if again:
-            self._method = cast("Method", _Stage(method, _stage_name(method, chat)))
-            self._worker = worker.with_method(self._method, indexes.with_method(self._method.name))
+        if self._again:
+            self._method = cast("Method", _Stage(method, _stage_name(method, chat, fresh)))
+            stage_indexes = indexes.with_method(self._method.name)
+            self._worker = worker.with_method(self._method, stage_indexes, self._chat)
 
     async def estimate(self, scope: Scope | None, *, instead: bool) -> RebuildEstimate:
         """Estimate the cost of :meth:`rebuild`."""
@@ -110,6 +128,7 @@ class Rebuilder:
             cost=self._cost(total),
             seconds=await self._seconds(total, turn_count),
             replaced=await self._replaced(scope, instead),
+            fresh=self._fresh,
         )
 
     async def rebuild(
@@ -180,8 +199,9 @@ _SEPARATOR = "~"
 """Separates, in a stage's name, the method's name from the hash of its settings."""
 
 
-def _stage_name(method: Method, chat: Chat | None) -> str:
-    settings = repr((getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL))
+def _stage_name(method: Method, chat: Chat | None, fresh: bool) -> str:
+    named = (getattr(method, "config", None), chat.model.name if chat else LOCAL_MODEL)
+    settings = repr((*named, "fresh") if fresh else named)
     return f"{method.name}{_SEPARATOR}{hashlib.sha256(settings.encode()).hexdigest()[:12]}"
 
 

@@ -87,10 +87,10 @@ class RememberWorker:
         self._locks: defaultdict[Scope, anyio.Lock] = defaultdict(anyio.Lock)
         self._holder = lease_holder()
 
-    def with_method(self, method: Method, indexes: ScopeCache) -> RememberWorker:
+    def with_method(self, method: Method, indexes: ScopeCache, chat: Chat | None) -> RememberWorker:
         """Return a worker for another method that shares this one's locks and lease holder."""
         other = copy(self)
-        other._method, other._indexes = method, indexes
+        other._method, other._indexes, other._chat = method, indexes, chat
         return other
 
     async def remember(

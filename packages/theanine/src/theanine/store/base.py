@@ -412,6 +412,10 @@ class Store(Protocol):
         """Mark entries as failures, which are never replayed."""
         ...
 
+    async def retire_journal_entry(self, scope: Scope, key: str) -> None:
+        """Keep an entry for the costs alone: it is never replayed again, and is no failure."""
+        ...
+
     async def costs(self, scope: Scope | None = None) -> list[CostLine]:
         """Return sums of the journal by scope, session, step and model."""
         ...

@@ -2,7 +2,9 @@
 
 Source: Wang et al., "Recursively Summarizing Enables Long-Term Dialogue Memory in Large Language
 Models" (LLM-Rsum), memory management (section 3.2.1, figure 12): summary M_i is made of M_{i-1} and
-session i. Here each sentence also names the turns and the earlier sentences that support it.
+session i. The paper lets the model write M_i freely. Here each sentence also names the turns and
+the earlier sentences that support it, and by default a reply names only what changes: an earlier
+sentence leaves the summary if the reply names it as outdated, or has its content in a new one.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic import BaseModel, Field, field_validator
 
 from theanine.llm.bounds import ReplyBounds, number_list
-from theanine.llm.prompt import load_prompt
+from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 SENTENCE_LIMIT = 400
 """Maximum characters of a sentence; the prompt asks for 40 words."""
-MUST_KEEP_FROM = 4
-"""With at least this many earlier sentences, a reply that keeps none of them is rejected."""
+INCLUDED = 0.6
+"""A sentence with this share of an earlier one's content words, without names, replaces it."""
 
 NEW_SHARE = 4
 """Locally, a session adds at most one in this many sentences to a full summary."""
@@ -75,27 +77,48 @@ class SummarySentence:
 class WrittenSentence(BaseModel):
     """One sentence of the model's reply."""
 
-    text: str = Field(default="", description="the sentence; left out when it stays as it is")
+    text: str = Field(default="", description="the sentence")
     turns: list[int] = Field(default=[], description="numbers of the turns that support it")
     kept: list[int] = Field(default=[], description="numbers of the earlier sentences in it")
 
     @field_validator("kept", mode="before")
     @classmethod
     def _strip_labels(cls, value: object) -> object:
-        """Read ``"S3"`` as 3."""
-        if not isinstance(value, list):
-            return value
-        items = cast("list[object]", value)
-        return [item.strip().lstrip("Ss") if isinstance(item, str) else item for item in items]
+        return _without_labels(value)
 
 
-class UpdatedSummary(BaseModel):
+class WholeSummary(BaseModel):
     """The model's reply: the whole new summary."""
 
     sentences: list[WrittenSentence]
 
 
-UPDATE_SUMMARY = load_prompt("theanine.summarization", "update-summary", 1, UpdatedSummary)
+class SummaryChanges(WholeSummary):
+    """The model's reply: what changes in the summary."""
+
+    outdated: list[int] = Field(
+        default=[], description="numbers of the earlier sentences that leave the summary"
+    )
+
+    @field_validator("outdated", mode="before")
+    @classmethod
+    def _strip_labels(cls, value: object) -> object:
+        return _without_labels(value)
+
+
+def _without_labels(value: object) -> object:
+    """Read ``"S3"`` in a list as 3."""
+    if not isinstance(value, list):
+        return value
+    items = cast("list[object]", value)
+    return [item.strip().lstrip("Ss") if isinstance(item, str) else item for item in items]
+
+
+_PACKAGE = "theanine.summarization"
+UPDATE_SUMMARY: PromptTemplate[WholeSummary] = load_prompt(
+    _PACKAGE, "update-summary", 2, SummaryChanges
+)
+REWRITE_SUMMARY = load_prompt(_PACKAGE, "rewrite-summary", 1, WholeSummary)
 
 
 async def update_summary(
@@ -104,6 +127,7 @@ async def update_summary(
     chat: ScopedChat | None,
     *,
     max_sentences: int,
+    rewrite: bool = False,
     source_sessions: Collection[int] = (),
 ) -> list[SummarySentence]:
     """Return the summary after ``turns``; unchanged sentences keep their ids.
@@ -116,24 +140,29 @@ async def update_summary(
         turns: the turns since, in order.
         chat: the language model, or None.
         max_sentences: maximum length of the new summary.
+        rewrite: let the model write the whole summary again, as in the paper: what it leaves out is
+            gone. Otherwise a sentence leaves the summary only if the reply names it as outdated, or
+            has its content in a sentence that names it.
         source_sessions: ids of all sessions that ``summary`` may quote.
 
     Raises ModelError when the model fails.
     """
     if chat is None:
         return local_update_summary(summary, turns, max_sentences=max_sentences)
+    step = REWRITE_SUMMARY if rewrite else UPDATE_SUMMARY
     updated = list(summary)
     for window in split_windows(turns):
         reply = await chat.ask(
-            UPDATE_SUMMARY,
+            step,
             source_sessions={*source_sessions, *(turn.session for turn in turns)},
-            check=partial(_fault, len(updated), window, max_sentences),
-            bounds=_bounds(len(updated), window, max_sentences),
-            most=str(max_sentences),
+            check=partial(_fault, updated, turns, window, max_sentences),
+            bounds=_bounds(len(updated), window, max_sentences, rewrite),
             summary="\n".join(map(_format, range(1, len(updated) + 1), updated)) or "(empty)",
             turns=format_numbered(window),
+            most=str(max_sentences),
+            room=str(max(max_sentences - len(updated), 0)),
         )
-        updated = _apply(reply, updated, turns, chat.model)
+        updated = _apply(reply, updated, turns, chat.model, step.label)
     return updated
 
 
@@ -173,41 +202,38 @@ def _format(number: int, sentence: SummarySentence) -> str:
     return f"S{number}{date} {one_line(sentence.text)}"
 
 
-def _fault(before: int, window: Sequence[Line], limit: int, summary: UpdatedSummary) -> str | None:
-    sentences = summary.sentences
-    if len(sentences) > limit:
-        return (
-            f"it has {len(sentences)} sentences and may have {limit} at most: join what "
-            "belongs together and leave out what matters least"
-        )
-    if before >= MUST_KEEP_FROM and not any(sentence.kept for sentence in sentences):
-        return "it keeps none of the earlier sentences; the whole new summary is asked for"
-    for position, sentence in enumerate(sentences, 1):
-        if fault := _sentence_fault(sentence, before, window):
+def _fault(
+    before: Sequence[SummarySentence],
+    turns: Sequence[Turn],
+    window: Sequence[Line],
+    limit: int,
+    reply: WholeSummary,
+) -> str | None:
+    whole = not isinstance(reply, SummaryChanges)
+    if whole and before and not reply.sentences:
+        return "it is empty; the whole new summary is asked for"
+    if not whole and (fault := _unknown(reply.outdated, len(before))):
+        return f"outdated: {fault}"
+    for position, sentence in enumerate(reply.sentences, 1):
+        if fault := _sentence_fault(sentence, len(before), window):
             return f"sentence {position}: {fault}"
-    return None
-
-
-def _bounds(before: int, window: Sequence[Line], max_sentences: int) -> ReplyBounds:
-    return ReplyBounds(
-        50 + 120 * max_sentences,
-        {
-            "sentences": {"maxItems": max_sentences},
-            "sentences[].text": {"maxLength": SENTENCE_LIMIT},
-            **turn_numbers("sentences[].turns", window),
-            **number_list("sentences[].kept", 1, max(1, before), before),
-        },
+    length = len(_apply(reply, before, turns))
+    if length <= limit:
+        return None
+    shorter = "leave out what matters least"
+    if not whole:
+        shorter = 'name the numbers of those that matter least in "outdated"'
+    return (
+        f"the summary would have {length} sentences and may have {limit} at most: join several in "
+        f'one that says all that they say, with their numbers in "kept", or {shorter}'
     )
 
 
 def _sentence_fault(sentence: WrittenSentence, before: int, window: Sequence[Line]) -> str | None:
-    if wrong := sorted(set(sentence.kept) - set(range(1, before + 1))):
-        return f"there are no earlier sentences {wrong}; there are {before}"
-    if not sentence.text.strip():
-        if len(set(sentence.kept)) == 1:
-            return None
-        return 'without "text", "kept" must hold the one number of the sentence that stays'
-    fault = note_fault(
+    fault = _unknown(sentence.kept, before)
+    if not fault and sentence.kept and not sentence.text.strip():
+        return None  # those that it names stay
+    fault = fault or note_fault(
         sentence.text, sentence.turns, window, limit=SENTENCE_LIMIT, turns_required=False
     )
     if not fault and not sentence.turns and not sentence.kept:
@@ -215,23 +241,74 @@ def _sentence_fault(sentence: WrittenSentence, before: int, window: Sequence[Lin
     return fault
 
 
+def _unknown(numbers: Collection[int], before: int) -> str | None:
+    if wrong := sorted(set(numbers) - set(range(1, before + 1))):
+        return f"there are no earlier sentences {wrong}; there are {before}"
+    return None
+
+
+def _bounds(before: int, window: Sequence[Line], max_sentences: int, rewrite: bool) -> ReplyBounds:
+    earlier = ["sentences[].kept"] if rewrite else ["sentences[].kept", "outdated"]
+    return ReplyBounds(
+        50 + 120 * max_sentences,
+        {
+            "sentences": {"maxItems": max_sentences},
+            "sentences[].text": {"maxLength": SENTENCE_LIMIT},
+            **turn_numbers("sentences[].turns", window),
+            **{
+                path: keywords
+                for field in earlier
+                for path, keywords in number_list(field, 1, max(1, before), before).items()
+            },
+        },
+    )
+
+
 def _apply(
-    reply: UpdatedSummary, summary: Sequence[SummarySentence], turns: Sequence[Turn], model: str
+    reply: WholeSummary,
+    summary: Sequence[SummarySentence],
+    turns: Sequence[Turn],
+    model: str = "",
+    prompt: str = "",
 ) -> list[SummarySentence]:
-    updated: dict[SummarySentence, None] = {}
-    for written in reply.sentences:
-        kept = [summary[number - 1] for number in sorted(set(written.kept))]
-        text = " ".join(written.text.split())
-        if not text or [text] == [sentence.text for sentence in kept]:
-            updated[kept[0]] = None
-        else:
-            sources = [turns[number - 1] for number in sorted(set(written.turns))]
-            updated[_new_sentence(text, sources, kept, model)] = None
-    return list(updated)
+    """Return the sentences that stay, and after them the new ones, each text once."""
+    changes = isinstance(reply, SummaryChanges)
+    speakers = {name for sentence in summary for name in sentence.speakers}
+    names = content_words(" ".join(speakers | {turn.speaker for turn in turns}))
+    by_text = {sentence.text: sentence for sentence in summary}
+    leaving = {summary[number - 1] for number in reply.outdated} if changes else set(summary)
+    written: dict[str, tuple[set[int], set[int]]] = {}
+    for sentence in reply.sentences:
+        if not sentence.text.strip():
+            leaving -= {summary[number - 1] for number in sentence.kept}
+            continue
+        numbers, kept = written.setdefault(" ".join(sentence.text.split()), (set(), set()))
+        numbers.update(sentence.turns)
+        kept.update(sentence.kept)
+    new: list[SummarySentence] = []
+    for text, (numbers, kept) in written.items():
+        if text in by_text:
+            leaving.discard(by_text[text])
+            continue
+        earlier = [summary[number - 1] for number in sorted(kept)]
+        leaving |= {sentence for sentence in earlier if _includes(text, sentence, names)}
+        sources = [turns[number - 1] for number in sorted(numbers)]
+        new.append(_new_sentence(text, sources, earlier, model, prompt))
+    return [sentence for sentence in summary if sentence not in leaving] + new
+
+
+def _includes(text: str, sentence: SummarySentence, names: frozenset[str]) -> bool:
+    """Whether a text has enough of the sentence's content, besides names, to stand for it."""
+    content = content_words(without_attribution(sentence.text)) - names
+    return not content or containment(content, content_words(text)) >= INCLUDED
 
 
 def _new_sentence(
-    text: str, turns: Sequence[Turn], kept: Sequence[SummarySentence], model: str
+    text: str,
+    turns: Sequence[Turn],
+    kept: Sequence[SummarySentence],
+    model: str,
+    prompt: str,
 ) -> SummarySentence:
     at, dated = max((source.at, source.dated) for source in (*turns, *kept))
     sources = {turn.id for turn in turns} | {id for earlier in kept for id in earlier.source_turns}
@@ -248,7 +325,7 @@ def _new_sentence(
         kept=tuple(sorted({id for earlier in kept for id in earlier.stored_ids})),
         dated=dated,
         made_by=model,
-        prompt=UPDATE_SUMMARY.label,
+        prompt=prompt,
     )
 
 

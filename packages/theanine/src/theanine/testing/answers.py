@@ -25,6 +25,7 @@ _TURN = re.compile(r"^\[(\d+)\] (.+?) \((?:user|agent)[^)]*\): (.*)$", re.MULTIL
 _AGENT_TURN = re.compile(r"^\[\d+\] .+? \(agent[^)]*\): .*$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _PAIR = re.compile(r"^(\d+): M(\d+) N(\d+)$", re.MULTILINE)
+_SUMMARY_SENTENCE = re.compile(r"^S(\d+) (?:\([^)]*\) )?(.*)$", re.MULTILINE)
 _LABELED = re.compile(r"^([MN])(\d+) (.*)$", re.MULTILINE)
 _NOTHING = "(nothing)"
 
@@ -103,11 +104,21 @@ def _summarize(blocks: Mapping[str, str]) -> str:
 
 
 def _update_summary(blocks: Mapping[str, str]) -> str:
-    """Keep the latest earlier sentences, and add the latest turns; at most 20 in all."""
+    """Add the latest turns; the oldest sentences make room, 20 in all."""
     new = [_note(*turn) for turn in _turns(blocks.get("turns", ""))][-15:]
-    earlier = re.findall(r"^S(\d+) ", blocks.get("summary", ""), re.MULTILINE)
-    kept: list[dict[str, object]] = [{"kept": [int(number)]} for number in earlier]
-    return _json({"sentences": kept[len(new) - 20 :] + new})
+    earlier = [int(number) for number, _ in _SUMMARY_SENTENCE.findall(blocks.get("summary", ""))]
+    left = max(len(earlier) + len(new) - 20, 0)
+    return _json({"sentences": new, "outdated": earlier[:left]})
+
+
+def _rewrite_summary(blocks: Mapping[str, str]) -> str:
+    """Write the latest earlier sentences again, and the latest turns; at most 20 in all."""
+    new = [_note(*turn) for turn in _turns(blocks.get("turns", ""))][-15:]
+    earlier: list[dict[str, object]] = [
+        {"text": text, "kept": [int(number)]}
+        for number, text in _SUMMARY_SENTENCE.findall(blocks.get("summary", ""))
+    ]
+    return _json({"sentences": earlier[len(new) - 20 :] + new})
 
 
 def _respond(blocks: Mapping[str, str]) -> str:
@@ -355,6 +366,7 @@ def _sentences(notes: list[tuple[int, str]]) -> list[dict[str, object]]:
 STEPS: Mapping[str, Write] = {
     "summarize": _summarize,
     "update-summary": _update_summary,
+    "rewrite-summary": _rewrite_summary,
     "respond": _respond,
     "respond-few-shot": _respond,
     "respond-reasoned": _respond_reasoned,

@@ -17,6 +17,9 @@ class RecursiveSummaryConfig(ReplyConfig):
 
     Attributes:
         sentences: maximum sentences of the summary.
+        rewrite: after each session, let the model write the whole summary again, as the paper does;
+            what it leaves out is gone from the summary. Otherwise a sentence stays until the model
+            names it as outdated or includes it in a new one.
         demonstrations: worked examples shown to the model before a reply, 0 to 3.
         utterances: number of past utterances recalled with the summary (the paper's "local
             memory"); with 0 none are stored. Sessions remembered with 0 have none.
@@ -30,6 +33,7 @@ class RecursiveSummaryConfig(ReplyConfig):
     """
 
     sentences: int = 20
+    rewrite: bool = False
     demonstrations: int = 0
     utterances: int = 0
     local_unit: Literal["utterance", "exchange"] = "utterance"
@@ -47,11 +51,15 @@ class RecursiveSummaryConfig(ReplyConfig):
 
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:
-        """Return the paper's values: 20 sentences alone; BM25 for local memory (section 6.4).
+        """Return the paper's values: 20 sentences, rewritten; BM25 for local memory (section 6.4).
 
         Its query and unit are those of the published script, ``utils/rag.py`` of
         github.com/qingyue2014/Rsum: the last turn, and exchanges.
         """
         return cls(
-            reply_prompt="transcript", local_unit="exchange", retrieval="lexical", query_turns=1
+            reply_prompt="transcript",
+            rewrite=True,
+            local_unit="exchange",
+            retrieval="lexical",
+            query_turns=1,
         )

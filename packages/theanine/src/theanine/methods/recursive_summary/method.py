@@ -6,9 +6,11 @@ utterances as local memory (6.4).
 
 Differences from the paper:
 
-- Each sentence names the turns and earlier sentences that support it. A sentence that still holds
-  is named by number instead of written again, which costs less and prevents drift. So every
-  sentence is a memory of its own, and the current summary is the live ones.
+- Each sentence names the turns and earlier sentences that support it. So every sentence is a memory
+  of its own, and the current summary is the live ones.
+- By default a reply names only what changes, which costs less and prevents drift: an earlier
+  sentence leaves the summary only when it is named as outdated or included in a new one. With
+  ``rewrite`` the model writes the whole summary again, as in the paper.
 - Sentences show the day of their last source turn.
 - A session that exceeds one prompt is added window by window.
 - With a token budget the best sentences for the dialogue are kept.
@@ -59,7 +61,12 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
     ) -> MemoryBatch:
         """Make summary M_i from M_{i-1} and the session, and mark the sentences it replaces."""
         memories, marks = await update_running_summary(
-            session, turns, imported, context, max_sentences=self.config.sentences
+            session,
+            turns,
+            imported,
+            context,
+            max_sentences=self.config.sentences,
+            rewrite=self.config.rewrite,
         )
         if self.config.utterances:
             unit = self.config.local_unit
@@ -69,7 +76,7 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate one call for each window of the session."""
-        return estimate_running_summary(turns, self.config.sentences)
+        return estimate_running_summary(turns, self.config.sentences, rewrite=self.config.rewrite)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the current summary, then the best of local memory, each in time order."""

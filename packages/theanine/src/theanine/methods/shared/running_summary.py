@@ -1,8 +1,8 @@
 """A running summary kept as memories: its update after a session, and its parts in a recall.
 
 Each sentence is a memory. An unchanged sentence stays the memory that it was; one that a newer
-sentence includes, or that is left out, is marked superseded. So the current summary is the live
-sentences, and every earlier state stays readable.
+sentence includes, that the model names as outdated, or that it leaves out where it may, is marked
+superseded. So the current summary is the live sentences, and every earlier state stays readable.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from theanine.llm.prompt import PromptTemplate
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
 from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import live_by_time, make_part, retrieve
 from theanine.methods.shared.statements import summarize_session
 from theanine.retrieval.scope_index import ScopeIndex
-from theanine.summarization import UPDATE_SUMMARY, SummarySentence, drop_recalled, update_summary
+from theanine.summarization import (
+    REWRITE_SUMMARY,
+    UPDATE_SUMMARY,
+    SummarySentence,
+    WholeSummary,
+    drop_recalled,
+    update_summary,
+)
 from theanine.text.formatting import format_memory
 from theanine.text.numbering import split_windows
 from theanine.types import (
@@ -36,7 +44,7 @@ from theanine.types import (
 _SENTENCE_TOKENS = 45
 """Estimated tokens of one sentence, in the prompt and in the reply."""
 _CHANGED_SHARE = 0.5
-"""Estimated share of the sentences that a reply rewrites; the others are named by number."""
+"""Estimated share of the sentences that an update writes."""
 
 
 async def update_running_summary(
@@ -46,20 +54,23 @@ async def update_running_summary(
     context: Context,
     *,
     max_sentences: int,
+    rewrite: bool,
     also_from: Sequence[Memory] = (),
 ) -> tuple[list[NewMemory], list[NewMark]]:
     """Return the sentences that ``turns`` add, and marks on those that they supersede.
 
     Imported memories, if any, are added unchanged instead, and the oldest sentences make room.
-    ``also_from`` are stored memories of some of the turns; the new sentences derive from them too.
-    Raises ModelError when the model fails.
+    ``rewrite`` lets a model write the whole summary again. ``also_from`` are stored memories of
+    some of the turns; the new sentences derive from them too. Raises ModelError when the model
+    fails.
     """
     before = live_by_time(context.index, STATEMENT)
     if given:
         imported = await summarize_session(session, turns, given, context)
         room = max(max_sentences - len(imported), 0)
         superseded = before[: max(len(before) - room, 0)]
-        marks = _superseded_marks(superseded, [], LOCAL_MODEL, max_sentences)
+        reason = f"left out; the summary has room for {max_sentences} sentences"
+        marks = _superseded_marks(superseded, [], LOCAL_MODEL, "", reason)
         return _derive(imported, before), marks
     spoken = [turn for turn in turns if turn.full_text.strip()]
     sentences = await _stored_sentences(before, context.index)
@@ -70,6 +81,7 @@ async def update_running_summary(
             list(run),
             context.chat,
             max_sentences=max_sentences,
+            rewrite=rewrite,
             source_sessions=sessions,
         )
     recalled = await context.index.recalled_texts(spoken)
@@ -81,8 +93,12 @@ async def update_running_summary(
     ]
     kept = {sentence.id for sentence in sentences}
     superseded = [memory for memory in before if memory.id not in kept]
-    made_by = context.chat.model if context.chat else LOCAL_MODEL
-    marks = _superseded_marks(superseded, new, made_by, max_sentences)
+    made_by, prompt = LOCAL_MODEL, ""
+    reason = f"left out; the summary has room for {max_sentences} sentences"
+    if context.chat:
+        made_by, prompt = context.chat.model, _step(rewrite).label
+        reason = "the model left it out" if rewrite else "the model named it outdated"
+    marks = _superseded_marks(superseded, new, made_by, prompt, reason)
     return _derive([_new_memory(sentence) for sentence in new], [*before, *also_from]), marks
 
 
@@ -108,15 +124,18 @@ async def summary_parts(query: str, dialogue: Sequence[Utterance], context: Cont
     ]
 
 
-def estimate_running_summary(turns: Sequence[Turn], max_sentences: int) -> Estimate:
+def estimate_running_summary(
+    turns: Sequence[Turn], max_sentences: int, *, rewrite: bool
+) -> Estimate:
     """Estimate the update of a full summary with these turns."""
     calls = len(split_windows(turns))
     summary_tokens = max_sentences * _SENTENCE_TOKENS
+    written_share = 1.0 if rewrite else _CHANGED_SHARE
     return Estimate(
         calls=calls,
-        input_tokens=calls * (count_prompt_tokens(UPDATE_SUMMARY) + summary_tokens)
+        input_tokens=calls * (count_prompt_tokens(_step(rewrite)) + summary_tokens)
         + count_turn_tokens(turns),
-        output_tokens=round(calls * summary_tokens * _CHANGED_SHARE),
+        output_tokens=round(calls * summary_tokens * written_share),
     )
 
 
@@ -163,15 +182,18 @@ def _derive(memories: Sequence[NewMemory], before: Sequence[Memory]) -> list[New
     return [replace(memory, derived_from=derived_from) for memory in memories]
 
 
+def _step(rewrite: bool) -> PromptTemplate[WholeSummary]:
+    return REWRITE_SUMMARY if rewrite else UPDATE_SUMMARY
+
+
 def _superseded_marks(
-    memories: Sequence[Memory], new: Sequence[SummarySentence], made_by: str, max_sentences: int
+    memories: Sequence[Memory],
+    new: Sequence[SummarySentence],
+    made_by: str,
+    prompt: str,
+    left_out: str,
 ) -> list[NewMark]:
-    local = made_by == LOCAL_MODEL
-    left_out = (
-        f"left out; the summary has room for {max_sentences} sentences"
-        if local
-        else "the model left it out"
-    )
+    """Mark each memory by the new sentence that includes it, or with the reason ``left_out``."""
     marks: list[NewMark] = []
     for memory in memories:
         by = next((i for i, sentence in enumerate(new) if memory.id in sentence.kept), None)
@@ -182,7 +204,7 @@ def _superseded_marks(
                 by=by,
                 reason=left_out if by is None else "a newer sentence takes it up",
                 made_by=made_by,
-                prompt="" if local else UPDATE_SUMMARY.label,
+                prompt=prompt,
             )
         )
     return marks

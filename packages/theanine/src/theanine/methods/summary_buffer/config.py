@@ -17,6 +17,9 @@ class SummaryBufferConfig(ReplyConfig):
         buffer: how many of the latest ``unit`` are kept verbatim.
         unit: ``turns``, or ``tokens`` of the bundled tokenizer.
         sentences: maximum sentences of the summary of all earlier turns.
+        rewrite: let the model write the whole summary again with each update; what it leaves out is
+            gone from the summary. Otherwise a sentence stays until the model names it as outdated
+            or includes it in a new one.
         query_turns: number of latest turns of the dialogue that form the query, which ranks
             sentences for a budget; None takes all.
         budget: maximum tokens of the recollection (bundled tokenizer); None sets no limit.
@@ -25,6 +28,7 @@ class SummaryBufferConfig(ReplyConfig):
     buffer: int = 20
     unit: Literal["turns", "tokens"] = "turns"
     sentences: int = 20
+    rewrite: bool = False
     query_turns: int | None = 6
     budget: int | None = None
 
@@ -37,4 +41,10 @@ class SummaryBufferConfig(ReplyConfig):
     @classmethod
     def paper(cls) -> SummaryBufferConfig:
         """Return 2,000 tokens verbatim, as in the library that SeCom cites; it names no figures."""
-        return cls(reply_prompt="transcript", buffer=2_000, unit="tokens", query_turns=None)
+        return cls(
+            reply_prompt="transcript",
+            buffer=2_000,
+            unit="tokens",
+            rewrite=True,
+            query_turns=None,
+        )

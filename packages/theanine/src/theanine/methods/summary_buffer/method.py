@@ -79,6 +79,7 @@ class SummaryBuffer(MethodBase[SummaryBufferConfig]):
             imported,
             context,
             max_sentences=self.config.sentences,
+            rewrite=self.config.rewrite,
             also_from=left,
         )
         marks += [_left_mark(memory, memories) for memory in left]
@@ -88,7 +89,7 @@ class SummaryBuffer(MethodBase[SummaryBufferConfig]):
 
     def estimate(self, turns: Sequence[Turn]) -> Estimate:
         """Estimate a full buffer, which as many turns leave as come in."""
-        return estimate_running_summary(turns, self.config.sentences)
+        return estimate_running_summary(turns, self.config.sentences, rewrite=self.config.rewrite)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the summary, then the buffer with a part for each session, in time order."""

@@ -1,8 +1,8 @@
 """The journal: every model call with its outcome and cost.
 
-Only usable entries have their plain key, so a lookup never replays a failure. Rejected entries, and
-duplicate answers to a call that two processes made at once, are kept for cost accounting under the
-key with a random suffix; entries whose text was erased get a random key.
+Only usable entries have their plain key, so a lookup never replays a failure. Rejected and retired
+entries, and duplicate answers to a call that two processes made at once, are kept for cost
+accounting under the key with a random suffix; entries whose text was erased get a random key.
 """
 
 from __future__ import annotations
@@ -117,6 +117,15 @@ def reject_entries(db: sa.Connection, scope: Scope, keys: Sequence[str], error: 
             .where(t.journal.c.scope == scope_id, t.journal.c.key == key)
             .values(key=_unlisted_key(key), rejected=True, error=escape_unstorable(error))
         )
+
+
+def retire_entry(db: sa.Connection, scope: Scope, key: str) -> None:
+    """Keep an entry for the costs alone: it is never replayed again, and is no failure."""
+    db.execute(
+        t.journal.update()
+        .where(t.journal.c.scope == find_scope(db, scope), t.journal.c.key == key)
+        .values(key=_unlisted_key(key))
+    )
 
 
 def sum_costs(db: sa.Connection, scope: Scope | None = None) -> list[CostLine]:

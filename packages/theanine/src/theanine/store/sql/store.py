@@ -298,6 +298,7 @@ class SqlStore:
     find_journal_entry = _reading(journal.find_entry)
     add_journal_entry = _writing(journal.add_entry)
     reject_journal_entries = _writing(journal.reject_entries)
+    retire_journal_entry = _writing(journal.retire_entry)
     costs = _reading(journal.sum_costs)
 
     # maintenance
