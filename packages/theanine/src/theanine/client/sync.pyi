@@ -67,22 +67,31 @@ class _Operations(_Sync):
 
         ``then`` is called after each session, in the client's event loop, with its report."""
 
-    def estimate(self, *, again: bool = False, instead: bool = False) -> RebuildEstimate:
+    def estimate(
+        self, *, again: bool = False, instead: bool = False, fresh: bool = False
+    ) -> RebuildEstimate:
         """Estimate calls, tokens, cost and time of :meth:`rebuild`, without calling a model.
 
-        Raises NotFound for an unknown user."""
+        Raises NotFound for an unknown user, and SettingsError for ``fresh`` without a model."""
 
     def rebuild(
-        self, *, again: bool = False, instead: bool = False, progress: Progress | None = None
+        self,
+        *,
+        again: bool = False,
+        instead: bool = False,
+        fresh: bool = False,
+        progress: Progress | None = None,
     ) -> RebuildReport:
         """Remember the whole log by this client's method; resumable.
 
         Args:
             again: replace what the method has remembered before, such as with other settings.
             instead: drop what other methods have remembered, once everything is remembered.
+            fresh: like ``again``, but ask the model again instead of replaying the replies in the
+                journal, such as after a bad one. All calls are paid again.
             progress: called after each session.
 
-        Raises NotFound for an unknown user."""
+        Raises NotFound for an unknown user, and SettingsError for ``fresh`` without a model."""
 
     def expire(self) -> list[ForgetReport]:
         """Forget the turns and memories that are older than their retention; one report a user.
