@@ -1,4 +1,4 @@
-"""Scripted replies to the prompts of the judges and of TeaFarm, for `theanine.testing`."""
+"""Scripted replies to the prompts of judges, TeaFarm and generators, for `theanine.testing`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from theanine.testing.answers import Write
-from theanine_bench.testing import judges, teafarm
+from theanine_bench.testing import generation, judges, teafarm
 
 __all__ = ["STEPS"]
 
@@ -21,6 +21,10 @@ def _as_text(reply: Callable[[Mapping[str, str]], dict[str, Any]]) -> Write:
 
 
 STEPS: Mapping[str, Write] = {
-    step: _as_text(reply) for step, reply in {**judges.STEPS, **teafarm.STEPS}.items()
+    **{
+        step: _as_text(reply)
+        for step, reply in {**generation.STEPS, **judges.STEPS, **teafarm.STEPS}.items()
+    },
+    **generation.TEXT_STEPS,
 }
 """Step name → writer of its reply; found through the group `theanine.scripted_answers`."""

@@ -1,0 +1,1 @@
+"""Generation of test data by a language model, as the papers made theirs."""

@@ -1,0 +1,134 @@
+"""Generate pieces of data with a language model: journaled, and with a forecast of the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from theanine.clock import system_clock
+from theanine.errors import ModelError
+from theanine.llm.base import ChatModel, PricedModel
+from theanine.llm.chat import Chat, ScopedChat
+from theanine.llm.gather import gather
+from theanine.llm.limits import Limits
+from theanine.llm.prompt import PromptTemplate
+from theanine.store import open_store
+from theanine.text.formatting import estimate_tokens
+from theanine.types import Scope
+
+T = TypeVar("T")
+CONCURRENCY = 4
+"""Pieces generated at once."""
+PACKAGE = "theanine_bench.generation"
+"""The package whose folder ``prompts`` has the prompts."""
+SCOPE = Scope("bench generate")
+"""The scope of the calls in the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call that will be made: estimated tokens of its prompt and of its reply."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft(Generic[T]):
+    """A piece of data to generate: the questions about one session, or one sample.
+
+    Attributes:
+        id: its name in messages.
+        write: generates it. Raises ModelError.
+        calls: the calls that it takes, for the forecast.
+    """
+
+    id: str
+    write: Callable[[ScopedChat], Awaitable[T]]
+    calls: Sequence[Call]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The estimated cost of some drafts, as if nothing were in the journal.
+
+    Attributes:
+        cost: US dollars; None where the model's price is unknown.
+    """
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated(Generic[T]):
+    """The pieces that were generated, in order, and why the others were not, by id."""
+
+    pieces: Sequence[T]
+    failures: Sequence[tuple[str, str]]
+
+
+def expect_call(step: PromptTemplate[Any], output_tokens: int, *texts: str) -> Call:
+    """Return the call of a step whose prompt quotes these texts."""
+    quoted = sum(map(estimate_tokens, texts))
+    return Call(input_tokens=estimate_tokens(step.template) + quoted, output_tokens=output_tokens)
+
+
+def forecast(drafts: Iterable[Draft[Any]], model: ChatModel) -> Forecast:
+    """Estimate the cost of generating the drafts."""
+    calls = [call for draft in drafts for call in draft.calls]
+    tokens = sum(c.input_tokens for c in calls), sum(c.output_tokens for c in calls)
+    return Forecast(
+        calls=len(calls),
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
+        cost=model.price(*tokens) if isinstance(model, PricedModel) else None,
+    )
+
+
+async def generate(
+    drafts: Sequence[Draft[T]],
+    journal: Path,
+    model: ChatModel,
+    *,
+    limits: Limits | None = None,
+    progress: Callable[[], None] = lambda: None,
+) -> Generated[T]:
+    """Generate the drafts.
+
+    Replies are kept in ``journal``, so that the same call after a failure pays for nothing twice.
+    """
+    store = open_store(str(journal))
+    await store.open()
+    pieces: list[T] = []
+    failures: list[tuple[str, str]] = []
+    chat = Chat(model, store, system_clock, limits)
+    try:
+        # The journal only keeps calls of known scopes.
+        await store.start_session(SCOPE, system_clock(), key=SCOPE.user)
+        scoped = chat.for_scope(SCOPE)
+        for start in range(0, len(drafts), CONCURRENCY):
+            batch = drafts[start : start + CONCURRENCY]
+            outcomes = await gather([partial(_write, draft, scoped) for draft in batch])
+            for draft, outcome in zip(batch, outcomes, strict=True):
+                if isinstance(outcome, ModelError):
+                    failures.append((draft.id, str(outcome)))
+                else:
+                    pieces.append(outcome)
+                progress()
+    finally:
+        await chat.close()
+        await store.close()
+    return Generated(pieces=pieces, failures=failures)
+
+
+async def _write(draft: Draft[T], chat: ScopedChat) -> T | ModelError:
+    try:
+        return await draft.write(chat)
+    except ModelError as error:
+        return error
