@@ -124,20 +124,22 @@ def test_a_set_that_can_not_be_fetched_says_how_to_get_it(run: Terminal) -> None
 
 @pytest.mark.slow
 def test_what_is_put_there_by_hand_is_used_by_name(run: Terminal, cache: Path) -> None:
-    one = get_dataset("mt-bench-plus")  # no checksum of it is known
+    one = get_dataset("long-mt-bench-plus")  # no checksum of it is known
     rows = [
         ("human", "I adopted a grey parrot called Pixel.", "pets-1-0"),
         ("human", "Who is Pixel?", "pets-1-Q"),
     ]
     said = [{"from": who, "value": text, "turn-info": info} for who, text, info in rows]
     record = {"id": "m1", "type": "retrospection", "conversations": said}
-    save(cache / one.name, "other.txt", "")
+    exchange = "[human]: I adopted a grey parrot called Pixel.\n[bot]: How nice."
+    history = {"conversation_id": "m1", "sessions": [[exchange]], "questions": ["Who is Pixel?"]}
+    save(cache / one.name, "mtbenchplus.json", [record])
     assert dataset_state(one) == "incomplete"
-    save(cache / one.name, one.data_path, [record])
+    save(cache / one.name, one.data_path, [history])
     assert dataset_state(one) == "by hand"
     assert "1 question, unit turn" in run.bare("bench", "retrieval", one.name).out
     checked = run.bare("bench", "data", "--check").out
-    assert "mt-bench-plus, as `bench qa` reads it: 1 history, 1 session, 1 turn" in checked
+    assert "long-mt-bench-plus, as `bench qa` reads it: 1 history, 1 session, 2 turns" in checked
     assert "odd, taken as it is: 1 question without a reference answer" in checked
     listed = {row["name"]: row["here"] for row in run.bare("bench", "data", "--json").json}
     assert (listed[one.name], listed["locomo"]) == ("by hand", "absent")

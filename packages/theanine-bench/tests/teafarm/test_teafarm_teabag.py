@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.running import Terminal
 from theanine.errors import BadInput
 from theanine_bench.teafarm.sources import from_histories
 from theanine_bench.teafarm.task import teafarm_task
@@ -41,6 +42,13 @@ def numbered() -> dict[str, Any]:
     }
     return {"dataset": "MSC", "episode_id": "e1", **sessions, **entries,
             "session6_1": SIX[0], "session6_2": SIX[1]}  # fmt: skip
+
+
+def short() -> dict[str, Any]:
+    sessions = {f"session{n}": talk(n) for n in range(1, 6)}
+    first, two = ASKED
+    return {"id": "e1", **sessions, "q1": first["question"], "a1": first["answer"], "q2": two,
+            "session6_q1": SIX[0], "session6_q2": SIX[1], "model": "x"}  # fmt: skip
 
 
 def chronicles() -> dict[str, Any]:
@@ -77,7 +85,7 @@ def read(folder: Path, value: Any, name: str = "teabag.json") -> TeaBag:
     return read_teabag(file)
 
 
-@pytest.mark.parametrize("form", [listed, numbered, chronicles, objects])
+@pytest.mark.parametrize("form", [listed, numbered, short, chronicles, objects])
 def test_every_spelling_gives_the_same_questions(tmp_path: Path, form: Any) -> None:
     bag = read(tmp_path, [form()])
     first, two = bag.question_file.questions
@@ -96,6 +104,17 @@ def test_every_spelling_gives_the_same_questions(tmp_path: Path, form: Any) -> N
     ).groups
     assert [case.speaker for case in group.samples] == ["Speaker 2", "Speaker 1"]
     assert group.samples[0].dialogue[-1].text == ASKED[0]["question"]
+
+
+def test_the_fields_that_were_read_and_those_that_were_not_are_told(
+    run: Terminal, tmp_path: Path
+) -> None:
+    bag = read(tmp_path, [short(), {**short(), "id": "e2"}])
+    assert bag.unread == {"model": 2}
+    assert {"session 1", "q 1", "a 1", "q 2", "session 6 q 2", "id"} <= bag.read.keys()
+    shown = run.bare("bench", "data", str(tmp_path / "teabag.json"), "--check").out
+    assert "fields read: a 1, id, q 1, q 2, session 1" in shown
+    assert "2 episodes with 'model', not read" in shown
 
 
 def test_files_of_many_episodes(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ class DatasetReport:
         samples: by category.
         dropped: what can't be used, by reason.
         warnings: what is used but looks wrong, by reason.
+        fields: the fields that were read, for a format without a published description.
     """
 
     bench: str
@@ -36,6 +37,7 @@ class DatasetReport:
     samples: Counts
     dropped: Counts
     warnings: Counts
+    fields: Sequence[str] = ()
 
 
 def check_dataset(path: Path, benches: Iterable[str] = ()) -> list[DatasetReport]:
@@ -136,7 +138,8 @@ def _teafarm(path: Path) -> DatasetReport:
             contents=_count_turns(teabag.histories),
             samples=Counter(one.data_set or "unnamed" for one in teabag.question_file.questions),
             dropped={},
-            warnings={},
+            warnings={f"episodes with {name!r}, not read": n for name, n in teabag.unread.items()},
+            fields=sorted(teabag.read),
         )
     reading = read_histories(path, keep_going=True)
     return DatasetReport(

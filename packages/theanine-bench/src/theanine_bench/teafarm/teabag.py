@@ -6,17 +6,22 @@ reader goes by the fields' names and accepts every plausible spelling:
 - the file: a JSON list of episodes, an object of them by name, or an episode a line;
 - sessions 1 to 5: ``session1`` … or ``first session dialogue`` …, or a list ``sessions``;
 - questions: a list (or an object by speaker) ``questions`` or ``qa`` of objects with ``question``,
-  ``answer`` and optionally ``speaker`` and ``session6``; or ``question1``, ``answer1``, …;
-- session 6: with its question, or in a list ``session6``, or as ``session6_1``, ``session6_2``;
+  ``answer`` and optionally ``speaker`` and ``session6``; or ``question1``, ``answer1``, … or
+  ``q1``, ``a1``, …, of which the first may also be such an object;
+- session 6: with its question, or in a list ``session6``, or as ``session6_1``, …, or
+  ``session6_q1``, …;
 - a session: ``Speaker: words`` lines, in a text or a list; objects with ``speaker`` and ``text``;
   or bare texts with the names in a field such as ``first session speakers``, else alternating.
 
 Session 6 may end with its question, as the prompt that made it asks for; its speaker then asks.
+As nothing tells whether the file is read as it was meant, the reader says which fields it read and
+which it didn't.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,8 +35,31 @@ from theanine_bench.teafarm.questions import CounterfactualQuestion, QuestionFil
 
 Turns = list[tuple[str, str]]
 """Speakers and texts."""
-Fields = Mapping[str, Any]
-"""A JSON object with normalized keys; see :func:`_normalize_key`."""
+
+
+class Fields(dict[str, Any]):
+    """A JSON object with normalized keys (:func:`_normalize_key`), which notes what is read.
+
+    Attributes:
+        names_read: the keys that were looked up and are there.
+    """
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        super().__init__({_normalize_key(key): value for key, value in record.items()})
+        self.names_read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        self.names_read.add(key)
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or the default."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
 
 SPEAKERS = ("Speaker 1", "Speaker 2")
 SESSIONS = 5
@@ -46,6 +74,8 @@ _TEXT_KEYS = ("text", "utterance", "content", "words", "value")
 _DIALOGUE_KEYS = ("dialogue", "dialog", "turns", "utterances", "conversation")
 _QUESTION_KEYS = ("question", "counterfactual question", "query", "q")
 _ANSWER_KEYS = ("answer", "correct answer", "a")
+_NUMBERED_QUESTIONS = ("question {}", "q {}", "counterfactual question {}")
+_NUMBERED_ANSWERS = ("answer {}", "a {}", "correct answer {}")
 _LIST_KEYS = (
     "questions",
     "qa",
@@ -58,11 +88,18 @@ _LIST_KEYS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeaBag:
-    """The questions, the episodes before them, and the file's hash."""
+    """The questions, the episodes before them, and the file's hash.
+
+    Attributes:
+        read, unread: the number of episodes with each field that was read or not, by its name in
+            lower case.
+    """
 
     question_file: QuestionFile
     histories: Sequence[History]
     hash: str
+    read: Mapping[str, int]
+    unread: Mapping[str, int]
 
 
 def is_teabag(file: Path) -> bool:
@@ -78,16 +115,21 @@ def read_teabag(file: Path) -> TeaBag:
     """Read the file. Raises BadInput, naming the episode and what it lacks."""
     questions: list[CounterfactualQuestion] = []
     histories: list[History] = []
+    read, unread = Counter[str](), Counter[str]()
     for number, (name, record) in enumerate(_episodes(file), 1):
-        fields = _normalize(record)
+        fields = Fields(record)
         where = f"{file.name}, episode {number}"
         user = name or _first_text(fields, _EPISODE_KEYS) or f"episode {number}"
         histories.append(_history(user, fields, where))
         questions += _questions(user, _data_set(fields, file), fields, where)
+        read.update(fields.names_read)
+        unread.update(fields.keys() - fields.names_read)
     return TeaBag(
         question_file=QuestionFile(questions=tuple(questions)),
         histories=histories,
         hash=hash_files(file),
+        read=read,
+        unread=unread,
     )
 
 
@@ -153,7 +195,7 @@ def _session_keys(number: int) -> list[str]:
 def _turns(value: Any, speakers: Sequence[str]) -> Turns:
     """Parse a session in any of its forms; empty for anything else."""
     if isinstance(value, dict):
-        fields = _normalize(cast("Mapping[str, Any]", value))
+        fields = Fields(cast("Mapping[str, Any]", value))
         inner = next((fields[key] for key in _DIALOGUE_KEYS if key in fields), None)
         return _turns(inner, fields.get("speakers") or speakers)
     if isinstance(value, str):
@@ -170,7 +212,7 @@ def _turns(value: Any, speakers: Sequence[str]) -> Turns:
 def _turn(item: Any, speaker: str, *, named: bool) -> tuple[str, str]:
     """Parse a turn; ``named`` says that the speaker is known and not part of the text."""
     if isinstance(item, dict):
-        fields = _normalize(cast("Mapping[str, Any]", item))
+        fields = Fields(cast("Mapping[str, Any]", item))
         return _first_text(fields, _SPEAKER_KEYS) or speaker, _first_text(fields, _TEXT_KEYS)
     match = None if named else _SPEAKER.fullmatch(str(item))
     return (match[1], match[2].strip()) if match else (speaker, str(item).strip())
@@ -212,15 +254,26 @@ def _question_entries(fields: Fields, where: str) -> list[Fields]:
             for speaker, value in by_speaker.items()
         ]
     if not isinstance(listed, list):
-        listed = [
-            {"question": fields[f"question {n}"], "answer": fields.get(f"answer {n}", "")}
-            for n in range(1, 10)
-            if f"question {n}" in fields
-        ]
+        listed = list(_numbered_entries(fields))
     return [
-        _normalize(_as_object(value, f"{where}, question {number}"))
+        Fields(_as_object(value, f"{where}, question {number}"))
         for number, value in enumerate(cast("list[Any]", listed), 1)
     ]
+
+
+def _numbered_entries(fields: Fields) -> Iterator[Mapping[str, Any]]:
+    """Yield ``question1`` with ``answer1``, or ``q1`` with ``a1``, and so on."""
+    for number in range(1, 10):
+        asked = next(
+            (k.format(number) for k in _NUMBERED_QUESTIONS if k.format(number) in fields), ""
+        )
+        if not asked:
+            continue
+        entry: Any = fields[asked]
+        if not isinstance(entry, dict):
+            answers = [key.format(number) for key in _NUMBERED_ANSWERS]
+            entry = {"question": entry, "answer": _first_text(fields, answers)}
+        yield cast("Mapping[str, Any]", entry)
 
 
 def _last_session(entry: Fields, fields: Fields, index: int) -> Turns:
@@ -228,8 +281,9 @@ def _last_session(entry: Fields, fields: Fields, index: int) -> Turns:
     if turns := _session(entry, 6):
         return turns
     for key in _session_keys(6):
-        if turns := _turns(fields.get(f"{key} {index + 1}"), ()):
-            return turns
+        for numbered in (f"{key} {index + 1}", f"{key} q {index + 1}"):
+            if turns := _turns(fields.get(numbered), ()):
+                return turns
         listed: Any = fields.get(key)
         if isinstance(listed, dict):
             listed = list(cast("dict[str, Any]", listed).values())
@@ -280,13 +334,9 @@ def _field_names(fields: Fields) -> str:
     return f"it has the fields {', '.join(list(fields)[:12])}"
 
 
-def _first_text(fields: Fields, keys: Sequence[str]) -> str:
+def _first_text(fields: Mapping[str, Any], keys: Sequence[str]) -> str:
     """Return the first of these fields that is not empty, as text."""
     return next((str(fields[key]).strip() for key in keys if fields.get(key)), "")
-
-
-def _normalize(record: Mapping[str, Any]) -> Fields:
-    return {_normalize_key(key): value for key, value in record.items()}
 
 
 def _normalize_key(key: str) -> str:

@@ -101,6 +101,8 @@ def _check(name: str | None, as_json: bool) -> None:
             console().print(f"{name}, as `bench {part.bench}` reads it: {contents}", markup=False)
             if part.samples:
                 print(f"  {sum(part.samples.values()):,} in all: {_format_counts(part.samples)}")
+            if part.fields:
+                print(f"  fields read: {', '.join(part.fields)}")
             print(f"  dropped: {_format_counts(part.dropped) or 'nothing'}")
             if part.warnings:
                 print(f"  odd, taken as it is: {_format_counts(part.warnings)}")
