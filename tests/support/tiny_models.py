@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
+from tokenizers.decoders import Metaspace as MetaspaceDecoder
+from tokenizers.models import Unigram, WordPiece
 from tokenizers.normalizers import BertNormalizer
-from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.pre_tokenizers import BertPreTokenizer, Metaspace
 from tokenizers.processors import TemplateProcessing
 
 LONGEST = 512
@@ -146,7 +147,7 @@ def _bert(folder: Path, kind: str, seed: int, width: int, **more: object) -> Pat
         num_attention_heads=2,
         intermediate_size=width,
         max_position_embeddings=LONGEST,
-        initializer_range=0.5,  # far enough apart that texts differ by more than rounding
+        initializer_range=0.3,  # far enough apart that texts differ by more than rounding
         **more,
     )
     getattr(transformers, kind)(config).save_pretrained(folder)
@@ -178,3 +179,32 @@ def _save_onnx(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
     onnx.save(model, str(folder / "model.onnx"))
+
+
+def token_classifier(folder: Path, *, seed: int = 0) -> Path:
+    """Write a random two-layer XLM-RoBERTa that labels each token 0 or 1."""
+    torch, transformers = library("torch"), library("transformers")
+    marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    characters = string.ascii_letters + string.digits + string.punctuation
+    pieces = ["▁", *(f"▁{start}" for start in (*WORDS, "the", "ship", *characters)), *characters]
+    pieces = [(mark, 0.0) for mark in marks] + [(piece, -float(len(pieces))) for piece in pieces]
+    tokenizer = Tokenizer(Unigram(pieces, unk_id=3))
+    tokenizer.pre_tokenizer, tokenizer.decoder = Metaspace(), MetaspaceDecoder()
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>",
+        unk_token="<unk>", pad_token="<pad>", mask_token="<mask>",
+    ).save_pretrained(folder)  # fmt: skip
+    torch.manual_seed(seed)
+    config = transformers.XLMRobertaConfig(
+        vocab_size=len(pieces),
+        hidden_size=WIDTH,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=WIDTH,
+        max_position_embeddings=LONGEST + 2,
+        num_labels=2,
+        initializer_range=0.3,
+    )
+    transformers.XLMRobertaForTokenClassification(config).eval().save_pretrained(folder)
+    return folder

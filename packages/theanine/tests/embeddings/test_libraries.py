@@ -60,6 +60,20 @@ async def test_saved_prompts_go_before_questions_and_passages(kind: str, tmp_pat
     np.testing.assert_allclose(await questions(plain, TEXTS), await plain.embed(TEXTS), atol=1e-6)
 
 
+async def test_the_inner_product_of_unnormalized_vectors_ranks(tmp_path: Path) -> None:
+    library("sentence_transformers")
+    folder = sentence_transformer(tmp_path)
+    texts = ["a storm", "a storm at sea, and the boat", "a quiet evening", "z"]
+    embedder = open_embedder(f"sentence-transformers-dot:{folder}")
+    vectors, asked = await embedder.embed(texts), await questions(embedder, ["boat", "storm"])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    model = library("sentence_transformers").SentenceTransformer(str(folder))
+    products = model.encode(["boat", "storm"]) @ model.encode(texts).T
+    scale = np.linalg.norm(model.encode(["boat", "storm"]), axis=1, keepdims=True) * 64
+    np.testing.assert_allclose(asked @ vectors.T, products / scale, atol=1e-6)
+    assert embedder.name.startswith("sentence-transformers-dot:")
+
+
 async def test_two_models_differ_in_name_and_vectors(kind: str, tmp_path: Path) -> None:
     make = sentence_transformer if kind == "sentence-transformers" else onnx_embedder
     one, other = (

@@ -243,7 +243,7 @@ def test_the_papers_settings_are_the_papers() -> None:
         "denoise": "llmlingua2",
         "rate": 0.75,
         "llmlingua_model": "",
-        "retrieved": 3,
+        "retrieved": 1,
         "budget": None,
         "retrieval": "dense",
         "query_turns": None,
@@ -253,6 +253,10 @@ def test_the_papers_settings_are_the_papers() -> None:
         "whole": True,
         "reply_prompt": "transcript",
     }
+    locomo = SecomConfig.paper("locomo")
+    assert (locomo.budget, locomo.whole, locomo.close_look) == (3_700, True, 0)
+    with pytest.raises(SettingsError, match=r"must be long-mt-bench\+ or locomo, not 'msc'"):
+        SecomConfig.paper("msc")
 
 
 @pytest.mark.parametrize(("settings", "said"), [

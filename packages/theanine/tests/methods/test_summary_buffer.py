@@ -209,4 +209,4 @@ def test_invalid_settings_are_named(config: dict[str, Any], said: str) -> None:
 def test_the_estimate_is_one_call_a_session() -> None:
     spoken = [turn(n, "I moved to Lisbon last Friday.") for n in range(1, 21)]
     assert SummaryBuffer().estimate(spoken).calls == 1
-    assert SummaryBuffer(SummaryBufferConfig.paper()).config.unit == "tokens"
+    assert SummaryBuffer(SummaryBufferConfig.paper()).config.buffer == 0

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import theanine
 from theanine.demo import HARBOUR
-from theanine.errors import SettingsError
+from theanine.errors import MissingExtra, SettingsError
 from theanine.importers import read_histories
+from theanine.methods.registry import open_method
+from theanine.methods.units.config import ExchangesConfig, SessionsConfig, UnitsConfig
 from theanine.segmentation import exchanges
 from theanine.tokenizer import count_tokens
 from theanine.types import Role, Utterance
@@ -70,6 +72,30 @@ def test_the_budget_is_never_exceeded(tmp_path: Path, method: str, budget: int) 
     assert bool(recollection) == (budget >= 300) or budget == 60
 
 
+def test_units_are_found_by_a_denoised_copy_and_returned_verbatim(tmp_path: Path) -> None:
+    said = "Well, you know, the mast of the boat broke in the storm near Faro."
+    config = {"denoise": "local", "rate": 0.5}
+    with theanine.open(str(tmp_path / "m.db"), method="session", config=config) as agent:
+        with agent.user("ana").session() as session:
+            session.hear(said)
+        (indexed,) = agent.user("ana").memories()
+        assert "Faro" in indexed.text
+        assert len(indexed.text) < 0.7 * len(said)
+        assert said in agent.user("ana").recall("Faro?").text
+
+
+def test_the_papers_units_are_those_of_secoms_baselines() -> None:
+    sizes = [config.paper().retrieved for config in (ExchangesConfig, SessionsConfig)]
+    assert sizes == [3, 1]
+    assert {config.paper().denoise for config in (ExchangesConfig, SessionsConfig)} == {
+        "llmlingua2"
+    }
+    assert SessionsConfig.paper("locomo").budget == 3_700
+    assert UnitsConfig.paper().denoise == "none"
+    with pytest.raises((MissingExtra, SettingsError), match="llmlingua"):
+        open_method("exchange", {"paper": "locomo"})
+
+
 def test_settings_may_be_given_by_name_and_as_strings(tmp_path: Path) -> None:
     path = str(tmp_path / "m.db")
     config = {"retrieved": "2", "paper": "true"}
@@ -86,7 +112,7 @@ def test_settings_may_be_given_by_name_and_as_strings(tmp_path: Path) -> None:
         ("exchange", {"colour": 1}, "no setting colour; it has: budget"),
         ("exchange", {"retrieved": "many"}, "setting retrieved of the method exchange"),
         ("exchange", {"retrieved": 0}, "at least 1"),
-        ("exchange", 7, "takes a UnitsConfig"),
+        ("exchange", 7, "takes a ExchangesConfig"),
     ],
 )
 def test_unknown_methods_and_settings_are_named(

@@ -55,14 +55,18 @@ def folder(tmp_path: Path) -> str:
 
 async def test_the_words_that_the_model_keeps_stay_in_their_order(folder: str) -> None:
     lines = ["oh the storm", "broke a mast in the harbour"]
-    assert model_denoise(lines, 3 / 8, folder) == ["storm", "mast harbour"]
-    assert await denoise(lines, "llmlingua2", 3 / 8, folder) == ["storm", "mast harbour"]
-    assert model_denoise(lines, 0.5, folder) == ["oh storm", "mast harbour"]
+    assert model_denoise(lines, 0.6, folder) == ["storm", "mast harbour"]
+    assert await denoise(lines, "llmlingua2", 0.6, folder) == ["storm", "mast harbour"]
+
+
+def test_full_stops_are_forced_and_a_line_is_never_emptied(folder: str) -> None:
+    assert model_denoise(["Oh the Storm in the harbour."], 0.6, folder) == ["Storm harbour."]
+    assert model_denoise(["the a in", "Oh!"], 0.6, folder) == ["the a in", "Oh!"]
 
 
 def test_a_text_longer_than_the_model_takes_goes_in_pieces(folder: str) -> None:
-    lines = ["the a in oh " * 20 + "storm", "the " * 30 + "mast"]
-    assert model_denoise(lines, 2 / 112, folder) == ["storm", "mast"]
+    (kept,) = model_denoise(["the a. " * 9 + "in the storm"], 0.5, folder)
+    assert kept == "." * 9 + " storm"
 
 
 def test_empty_texts_are_accepted(folder: str) -> None:

@@ -23,7 +23,8 @@ def open_embedder(
     Args:
         name: ``local`` or ``wordllama:l2_supercat_256`` for the built-in one;
             ``sentence-transformers:`` or ``fastembed:`` with a folder or a model's name on the
-            Hugging Face hub, to run in this process; ``hash:`` with a dimension, for tests; else
+            Hugging Face hub, to run in this process; ``sentence-transformers-dot:`` likewise, for
+            models that compare by the inner product; ``hash:`` with a dimension, for tests; else
             ``provider:model``.
         base_url: address of an OpenAI-compatible server.
         limits: retries and concurrency for a provider's model.
@@ -47,6 +48,10 @@ def open_embedder(
         from theanine.embeddings.sentence_transformers import SentenceTransformersEmbedder
 
         return SentenceTransformersEmbedder(model)
+    if kind == "sentence-transformers-dot":
+        from theanine.embeddings.sentence_transformers import DotProductEmbedder
+
+        return DotProductEmbedder(model)
     if kind == "fastembed":
         from theanine.embeddings.fastembed import FastembedEmbedder
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
@@ -24,8 +25,11 @@ from theanine.embeddings.on_disk import Source, resolve_source
 
 EXTRA = "sentence-transformers"
 EMBEDDER, RERANKER = "sentence-transformers", "cross-encoder"
+DOT_PRODUCT = "sentence-transformers-dot"
 _PACKAGE = "sentence_transformers"
 _TEXT_BATCH = 64
+_MAX_NORM = np.float32(64)
+"""Norm of the longest vector of a text; a power of two, by which division is exact."""
 _PAIR_BATCH = 32
 
 
@@ -38,14 +42,40 @@ class SentenceTransformersEmbedder(OnDeviceEmbedder[Any]):
     Raises SettingsError for a missing folder, MissingExtra without ``sentence-transformers``.
     """
 
+    kind = EMBEDDER
+
     def __init__(self, model: str) -> None:
-        source = resolve_source(EMBEDDER, model)
+        source = resolve_source(self.kind, model)
         require_package(_PACKAGE, EXTRA, f"the embedder {source.name}")
         super().__init__(_on_device(source, "SentenceTransformer"))
 
     def vectors(self, model: Any, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
         encode = model.encode_query if queries else model.encode_document
         return encode(list(texts), batch_size=_TEXT_BATCH, show_progress_bar=False)
+
+
+class DotProductEmbedder(SentenceTransformersEmbedder):
+    """A ``SentenceTransformer`` whose texts are compared by the inner product, not by the cosine.
+
+    Models trained that way, such as SeCom's ``multi-qa-mpnet-base-dot-v1``, tell by a vector's norm
+    too how well a text answers. One more coordinate keeps that norm in vectors of unit norm
+    (Bachrach et al., "Speeding Up the Xbox Recommender System Using a Euclidean Transformation for
+    Inner-Product Spaces", 2014): their cosines with queries are the inner products, scaled by
+    constants. Vectors of a norm above 64 are refused with ModelRejected.
+    """
+
+    kind = DOT_PRODUCT
+
+    def vectors(self, model: Any, texts: Sequence[str], *, queries: bool) -> NDArray[Any]:
+        rows = np.asarray(super().vectors(model, texts, queries=queries), np.float32) / _MAX_NORM
+        if queries:
+            return np.pad(rows, ((0, 0), (0, 1)))
+        rest = 1 - np.vecdot(rows, rows)
+        if (rest < 0).any():
+            raise ValueError(
+                f"a vector's norm is above {_MAX_NORM:g}: use {EMBEDDER}:, which takes the cosine"
+            )
+        return np.column_stack([rows, np.sqrt(rest)])
 
 
 class CrossEncoderReranker(OnDeviceReranker[Any]):

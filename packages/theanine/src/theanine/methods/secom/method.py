@@ -31,11 +31,11 @@ from theanine.methods.secom.packing import best_turns
 from theanine.methods.secom.segmenting import Division, divide
 from theanine.methods.secom.turn_rerank import TurnReranker
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.memories import make_memory, with_vectors
+from theanine.methods.shared.memories import denoised_dialogue, make_memory, with_vectors
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve, search_depth
 from theanine.methods.shared.respond import MethodBase
-from theanine.text.denoising import check_denoising, denoise
-from theanine.text.formatting import format_dated_turns, format_speaker, one_line
+from theanine.text.denoising import check_denoising
+from theanine.text.formatting import format_dated_turns
 from theanine.tokenizer import count_tokens
 from theanine.types import (
     LOCAL_MODEL,
@@ -105,14 +105,8 @@ class Secom(MethodBase[SecomConfig]):
 
     async def _memory(self, segment: Sequence[Turn], division: Division) -> NewMemory:
         config = self.config
-        texts = [one_line(turn.full_text) for turn in segment]
-        texts = await denoise(texts, config.denoise, config.rate, config.llmlingua_model)
-        lines = [
-            f"{format_speaker(turn.speaker)}: {text}"
-            for turn, text in zip(segment, texts, strict=True)
-        ]
         return make_memory(
-            "\n".join(lines),
+            await denoised_dialogue(segment, config),
             segment,
             kind=config.granularity,
             made_by=division.made_by,

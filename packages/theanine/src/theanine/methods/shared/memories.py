@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from theanine.embeddings.base import Vectors
 from theanine.methods.base import Context
+from theanine.methods.shared.config import ExcerptConfig
 from theanine.text.attribution import without_attribution
-from theanine.text.formatting import format_dialogue
+from theanine.text.denoising import denoise
+from theanine.text.formatting import format_dialogue, format_speaker, one_line
 from theanine.types import LOCAL_MODEL, STATEMENT, MemoryBatch, NewMemory, Turn
 
 UTTERANCE = "utterance"
@@ -47,6 +49,18 @@ def excerpt_memories(excerpts: Iterable[Sequence[Turn]], kind: str) -> list[NewM
         for turns in excerpts
         if any(turn.full_text.strip() for turn in turns)
     ]
+
+
+async def denoised_dialogue(turns: Sequence[Turn], config: ExcerptConfig) -> str:
+    """Return the text by which turns are indexed: with all speakers, and the words that are kept.
+
+    Raises as :func:`check_denoising` does.
+    """
+    texts = [one_line(turn.full_text) for turn in turns]
+    texts = await denoise(texts, config.denoise, config.rate, config.llmlingua_model)
+    return "\n".join(
+        f"{format_speaker(turn.speaker)}: {text}" for turn, text in zip(turns, texts, strict=True)
+    )
 
 
 async def embed_memories(memories: Sequence[NewMemory], context: Context) -> Vectors:

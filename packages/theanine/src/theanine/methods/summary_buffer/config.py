@@ -40,11 +40,5 @@ class SummaryBufferConfig(ReplyConfig):
 
     @classmethod
     def paper(cls) -> SummaryBufferConfig:
-        """Return 2,000 tokens verbatim, as in the library that SeCom cites; it names no figures."""
-        return cls(
-            reply_prompt="transcript",
-            buffer=2_000,
-            unit="tokens",
-            rewrite=True,
-            query_turns=None,
-        )
+        """Return SeCom's baseline SumMem: the summary alone, as in the library that it cites."""
+        return cls(reply_prompt="transcript", buffer=0, rewrite=True, query_turns=None)

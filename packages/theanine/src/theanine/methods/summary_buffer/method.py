@@ -1,7 +1,8 @@
 """Summary buffer: the latest turns verbatim, and a running summary of all earlier ones.
 
-Source: the system "SumMem" of SeCom (section 3), which names no figures; the library that it cites
-keeps 2,000 tokens verbatim.
+Without a buffer it is "SumMem", a baseline of SeCom (section 3), which cites LangChain's
+conversation summary memory: a running summary and nothing verbatim. With one it is LangChain's
+summary buffer memory.
 
 Differences from that library:
 

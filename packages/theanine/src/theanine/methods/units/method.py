@@ -1,7 +1,8 @@
 """Keep excerpts of the log as memories: every utterance, every exchange, or every session.
 
-Source: the turn-level and session-level systems that SeCom (section 3) compares with. What SeCom
-calls a turn is an exchange here; ``utterance`` keeps single turns.
+Source: the turn-level and session-level systems that SeCom (section 3) compares with, which it
+indexes by denoised copies. What SeCom calls a turn is an exchange here; ``utterance`` keeps single
+turns.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from theanine.methods.base import Context, Estimate
-from theanine.methods.shared.memories import excerpt_memories, with_vectors
+from theanine.methods.shared.memories import denoised_dialogue, make_memory, with_vectors
 from theanine.methods.shared.recall import excerpt_part, recall_memories
 from theanine.methods.shared.respond import MethodBase
-from theanine.methods.units.config import UnitsConfig
+from theanine.methods.units.config import ExchangesConfig, SessionsConfig, UnitsConfig
 from theanine.segmentation import exchanges
+from theanine.text.denoising import check_denoising
 from theanine.types import ImportedMemory, MemoryBatch, Recollection, Session, Turn, Utterance
 
 
@@ -22,6 +24,11 @@ class Units(MethodBase[UnitsConfig]):
 
     name = "utterance"
     Config = UnitsConfig
+
+    def __init__(self, config: UnitsConfig | None = None) -> None:
+        """Raise as ``check_denoising`` does."""
+        super().__init__(config)
+        check_denoising(self.config.denoise, self.config.llmlingua_model)
 
     def split(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
         """Split a session into consecutive runs of turns."""
@@ -38,7 +45,11 @@ class Units(MethodBase[UnitsConfig]):
 
         Imported memories are not used: the log has their turns.
         """
-        memories = excerpt_memories(self.split(turns), self.name)
+        memories = [
+            make_memory(await denoised_dialogue(unit, self.config), unit, kind=self.name)
+            for unit in self.split(turns)
+            if any(turn.full_text.strip() for turn in unit)
+        ]
         return await with_vectors(MemoryBatch(memories=memories), context)
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
@@ -63,6 +74,7 @@ class Exchanges(Units):
     """Every exchange: what one side says, and the other's answer."""
 
     name = "exchange"
+    Config = ExchangesConfig
 
     def split(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
         return exchanges(turns)
@@ -72,6 +84,7 @@ class Sessions(Units):
     """Every whole session."""
 
     name = "session"
+    Config = SessionsConfig
 
     def split(self, turns: Sequence[Turn]) -> Sequence[Sequence[Turn]]:
         return [turns] if turns else []
