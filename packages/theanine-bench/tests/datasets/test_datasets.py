@@ -16,6 +16,7 @@ from support.history_samples import msc, save
 from support.real_data import DATA, needs_data
 from support.running import Terminal
 from theanine.errors import BadInput
+from theanine.segmentation import exchanges
 from theanine_bench.datasets.evidence import read_evidence
 from theanine_bench.datasets.formats.causaleval import CausalEdge, read_causal_graphs
 from theanine_bench.datasets.formats.longmt import ONE_SIDED
@@ -354,6 +355,14 @@ def test_the_faults_of_real_files_are_counted(
         pytest.skip(f"{path} is not among the real data")
     [found] = check_dataset(DATA / path)
     assert (sum(found.samples.values()), dict(found.dropped)) == (asked, dropped)
+
+
+@needs_data("mtbenchplus")
+def test_turns_without_answers_are_exchanges_of_their_own() -> None:
+    """MT-Bench+ is published without the assistant's turns."""
+    for labeled in read_evidence(DATA / "mtbenchplus/mtbenchplus_dev.json"):
+        [transcript] = labeled.history.transcripts
+        assert len(exchanges(transcript.turns)) == len(transcript.turns) > 1
 
 
 @pytest.mark.data

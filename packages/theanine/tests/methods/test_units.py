@@ -17,7 +17,7 @@ from theanine.methods.registry import open_method
 from theanine.methods.units.config import ExchangesConfig, SessionsConfig, UnitsConfig
 from theanine.segmentation import exchanges
 from theanine.tokenizer import count_tokens
-from theanine.types import Role, Utterance
+from theanine.types import History, Role, Transcript, Utterance
 
 START = datetime(2024, 5, 8, tzinfo=UTC)
 
@@ -42,6 +42,40 @@ def test_an_exchange_is_the_opening_sides_words_with_the_answer() -> None:
     roles: list[Role] = ["assistant", "user", "assistant", "assistant", "user"]
     mixed = [said(role, role, i) for i, role in enumerate(roles)]
     assert [len(memory) for memory in exchanges(mixed)] == [1, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("who", "lengths"),
+    [
+        ("U" * 300, [1] * 300),
+        ("A" * 300, [1] * 300),
+        ("UUAUU", [3, 1, 1]),
+        ("AAUA", [1, 1, 2]),
+        ("U" * 10 + "A" * 10, [1, 1, 16, 1, 1]),
+    ],
+)
+def test_a_one_sided_run_is_no_exchange(who: str, lengths: list[int]) -> None:
+    roles: dict[str, Role] = {"U": "user", "A": "assistant"}
+    turns = [said(side, roles[side], i) for i, side in enumerate(who)]
+    units = exchanges(turns)
+    assert [len(exchange) for exchange in units] == lengths
+    assert [turn for exchange in units for turn in exchange] == turns
+
+
+def test_unanswered_turns_are_recalled_within_a_budget(tmp_path: Path) -> None:
+    turns = [
+        Utterance(text=f"Note {n}: I stored box {n} in cellar {n}.", speaker="Ana", at=START)
+        for n in range(300)
+    ]
+    with theanine.open(str(tmp_path / "m.db"), method="exchange") as agent:
+        agent.user("ana").log(
+            History(name="ana", transcripts=[Transcript(key="s", turns=turns, at=START)])
+        )
+        agent.user("ana").remember()
+        assert len(agent.user("ana").memories()) == 300
+        recollection = agent.user("ana").recall("Where did I store box 217?", budget=100)
+        assert "cellar 217" in recollection.text
+        assert count_tokens(recollection.text) <= 100
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ session if they are in order, nonempty, and cover each turn exactly once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import TypeVar
 
 from theanine.types import Utterance
@@ -17,11 +17,17 @@ U = TypeVar("U", bound=Utterance)
 Span = tuple[int, int]
 """First and last turn of a segment, counted from 0, both included."""
 
+MAX_SIDE_TURNS = 8
+"""Most turns in a row by one side that are one exchange with the other side's."""
+
 
 def exchanges(turns: Sequence[U]) -> list[list[U]]:
-    """Split turns into exchanges: what one side says, up to the end of the answers to it.
+    """Split turns into exchanges: what one side says, and the other side's answers.
 
     The side that opens each exchange is the user, or whoever spoke first if all roles are the same.
+    An exchange has at most ``MAX_SIDE_TURNS`` turns of each side, those next to the first answer. A
+    turn beyond them, one without an answer, and one that answers nothing are exchanges of their
+    own.
     """
     if not turns:
         return []
@@ -31,13 +37,20 @@ def exchanges(turns: Sequence[U]) -> list[list[U]]:
     def opens(turn: U) -> bool:
         return turn.role == "user" if len(roles) > 1 else turn.speaker == first_speaker
 
-    result = [[turns[0]]]
-    for before, turn in pairwise(turns):
-        if opens(turn) and not opens(before):
-            result.append([turn])
-        else:
-            result[-1].append(turn)
-    return result
+    result: list[list[U]] = []
+    opening: list[U] = []
+    for side_opens, group in groupby(turns, key=opens):
+        side = list(group)
+        if side_opens:
+            opening = side
+            continue
+        early = max(len(opening) - MAX_SIDE_TURNS, 0)
+        answers = side[:MAX_SIDE_TURNS] if opening else []
+        result += [[turn] for turn in opening[:early]]
+        result += [[*opening[early:], *answers]] if opening else []
+        result += [[turn] for turn in side[len(answers) :]]
+        opening = []
+    return result + [[turn] for turn in opening]
 
 
 def exchange_starts(turns: Sequence[Utterance]) -> list[bool]:
