@@ -58,7 +58,11 @@ def msc() -> Json:
         "metadata": {"initial_data_id": "valid_7", "session_id": 2},
         "previous_dialogs": [
             {"dialog": [{"text": "Hello."}, {"text": "Hi."}], "time_back": "6 days 3 hours ago"},
-            {"dialog": [{"text": "I leave now."}], "time_back": " 3 hours ago"},
+            {
+                "dialog": [{"text": "I leave now."}],
+                "time_back": " 3 hours ago",
+                "personas": [["I travel.", " "], ["I stay."]],
+            },
         ],
         "personas": [],
     }

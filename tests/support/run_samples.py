@@ -97,5 +97,8 @@ JUDGED = SampleResult(
     dialogue=[spoken("What became of my boat?", "2024-05-01", role="user")],
     reference="The boat sank in March.",
     answer="Your boat sank.",
+    extra={
+        "past": ["(1 March 2024) Ana: I bought a boat.", "(8 March 2024) Ana: It sank."],
+    },
     recalled=[{"text": "Ana's boat sank.", "memories": [1], "sources": JUDGED_SOURCES}],
 )

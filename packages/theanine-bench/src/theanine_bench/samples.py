@@ -12,6 +12,9 @@ T = TypeVar("T")
 ANSWER = "answer"
 """Key of ``SampleResult.failures`` for a failure of the target itself."""
 
+PAST_KEYS = ("past", "persona", "evidence")
+"""Keys of ``Sample.extra`` with what judges and raters see as the past."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:

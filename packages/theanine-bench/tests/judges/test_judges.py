@@ -212,13 +212,23 @@ def test_labeled_turns_are_the_evidence(tmp_path: Path) -> None:
     assert "<<<evidence\n- Ana: The storm took it.\n- Ana: It was yellow.\n>>>" in prompt
 
 
-def test_past_is_the_samples_own_or_the_recalled_source_turns() -> None:
-    _, prompt = prompt_of(judges()["entailment"], ITEM)
-    assert "- (1 March 2024) Ana: I bought a boat.\n- (8 March 2024) Ana: It sank.\n>>>" in prompt
-    assert "Ana's boat sank." not in prompt
-    extra = {"persona": {"Ana": ["I sail."], "Bo": ["I don't."]}, "past": ["They met in May."]}
-    _, prompt = prompt_of(judges()["entailment"], replace(ITEM, extra=extra))
-    assert "<<<past\n- They met in May.\n- Ana: I sail.\n- Bo: I don't.\n>>>" in prompt
+def test_past_is_the_samples_own_whatever_was_recalled() -> None:
+    evidence = [{"speaker": "Ana", "text": "I sold it."}]
+    persona = {"Ana": ["I sail."], "Bo": ["I don't."]}
+    pasts: list[tuple[dict[str, Any], str]] = [
+        (
+            {"past": ["They met in May."], "persona": persona, "evidence": evidence},
+            "- They met in May.\n- Ana: I sail.\n- Bo: I don't.",
+        ),
+        ({"persona": {}, "evidence": evidence}, "- Ana: I sold it."),
+        ({"past": []}, "(nothing)"),
+    ]
+    for extra, expected in pasts:
+        for item in (ITEM, replace(ITEM, recalled=[])):
+            _, prompt = prompt_of(judges()["entailment"], replace(item, extra=extra))
+            assert f"<<<past\n{expected}\n>>>" in prompt
+    with pytest.raises(Unjudged, match="the past of c/1 is not in its result: run the bench again"):
+        prompt_of(judges()["entailment"], replace(ITEM, extra={}))
 
 
 @pytest.mark.parametrize(("name", "wrong"), [

@@ -31,6 +31,8 @@ from theanine_bench.rating.tasks import (
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.samples import SampleResult
 
+PAST = {"past": ["Ana: I sail."]}
+
 
 def tasks(count: int, sides: tuple[str, ...] = ()) -> list[RatingTask]:
     block = Block(title="Dialogue", lines=("Ana: hello",))
@@ -44,7 +46,7 @@ def a_run(folder: Path, words: str = "yes", count: int = 9) -> RunFolder:
     for n in range(count):
         turn = {"speaker": "Ana", "text": f"question {n}", "at": "2024-03-01", "role": "user"}
         run.append(SampleResult(id=f"c{n}", group="g", question="?", dialogue=[turn], answer=words,
-                     recalled=[part]))  # fmt: skip
+                     recalled=[part], extra=PAST))  # fmt: skip
     run.append(SampleResult(id="failed", group="g", question="?", failures={"answer": "gone"}))
     return run
 
@@ -60,6 +62,7 @@ def test_all_raters_see_the_same_tasks_drawn_once(tmp_path: Path) -> None:
     first = drawn(run)
     assert len({task.id for task in first}) == 5
     assert all(task.id != "failed" for task in first)
+    assert {task.blocks[0].lines for task in first} == {("Ana: I sail.",)}
     assert drawn(run, sample=9, seed=7) == first  # kept, whatever is asked for later
     assert drawn(a_run(tmp_path / "s")) == first
 
@@ -195,7 +198,7 @@ def test_entailment_is_rated_where_the_past_is_needed(tmp_path: Path) -> None:
     turn = {"speaker": "Ana", "text": "hi", "at": "2024-03-01", "role": "user"}
     for id, need in (("needs", 1.0), ("without", 0.0)):
         run.append(SampleResult(id=id, group="g", question="?", dialogue=[turn], answer="So.",
-                     scores={"needs-past": need}))  # fmt: skip
+                     scores={"needs-past": need}, extra=PAST))  # fmt: skip
     assert [task.id for task in drawn(run)] == ["needs"]
     assert len(drawn(run, form="perspectives", sample=9)) == 4
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from support.dataset_samples import locomo_questions
-from support.history_samples import save
+from support.history_samples import cc, save
 from support.running import Terminal
 from theanine.errors import BadInput
 from theanine.testing import ScriptedServer
+from theanine.tokenizer import count_tokens
+from theanine_bench.datasets.past import LEFT_OUT, with_past
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.runs.folder import RunFolder
@@ -107,9 +109,13 @@ def episode(tmp_path: Path) -> Path:
     record = {
         "metadata": {"initial_data_id": "e1"},
         "previous_dialogs": [
-            {"dialog": [{"text": f"Session {n}, I keep {n} bees."}, {"text": "Nice."}]}
+            {
+                "dialog": [{"text": f"Session {n}, I keep {n} bees."}, {"text": "Nice."}],
+                "personas": [[f"I keep {n} bees."], ["I am nice."]],
+            }
             for n in (1, 2)
         ],
+        "personas": [["I keep two bees by now."], ["I am nice."]],
         "dialog": [
             {"id": "Speaker 1", "text": "How many bees did I keep?"},
             {"id": "Speaker 2", "text": "You kept two bees."},
@@ -145,9 +151,23 @@ def test_the_answer_is_never_remembered_before_it_is_asked_for(
     items = RunFolder(folder).results()
     assert sorted(item.category for item in items.values()) == ["session 2"] + ["session 3"] * 2
     recalled = {id: json.dumps(item.recalled) for id, item in items.items()}
+    personas = [item.extra["persona"]["Speaker 1"] for item in items.values()]
+    assert personas == [["I keep 1 bees."], *[["I keep 1 bees.", "I keep 2 bees."]] * 2]
     assert "2 bees" not in recalled["e1/session_2/2"]
     assert "2 bees" in recalled["e1/session_3/2"]
     assert all("You kept two" not in text for text in recalled.values())
+
+
+def test_past_without_labels_is_the_newest_history(tmp_path: Path) -> None:
+    file = save(tmp_path, "cc.json", [cc()])
+    [group] = with_past(read_responses(file, [2, 3]))
+    second, third = [stage.samples[0].extra["past"] for stage in group.stages]
+    assert second == ["Neighbor A: Word 0.", "Neighbor B: Answer 0."]
+    assert third == [*second, "Neighbor A: Word 1.", "Neighbor B: Answer 1."]
+    [group] = with_past(read_responses(file, [3]), tokens=count_tokens(third[-1]))
+    assert group.samples[0].extra["past"] == [LEFT_OUT, third[-1]]
+    [group] = with_past([group], tokens=0)
+    assert group.samples[0].extra["past"] == [LEFT_OUT, third[-1]]  # as it was
 
 
 def test_questions_of_ones_own_are_asked_of_any_history(

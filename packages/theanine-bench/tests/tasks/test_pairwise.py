@@ -24,6 +24,7 @@ from theanine.testing.scripted import ScriptedModel
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.judges.judge import Unjudged
 from theanine_bench.judges.pairwise import CRITERIA, PairwiseMetric, find_criterion, orders
+from theanine_bench.judges.rendering import past_lines
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.replay import replay
 from theanine_bench.runs.runner import Runner
@@ -52,6 +53,7 @@ def item(id: str, words: str | None, recalled: str = "", turn: int = 1) -> Sampl
         speaker="Bo",
         reference="The boat sank in March.",
         answer=words,
+        extra={"past": [f"({day} March 2024) Ana: I bought boat {day}." for day in (1, 2)]},
         recalled=parts,
         failures={} if words is not None else {"answer": "ModelRejected: no"},
     )
@@ -207,11 +209,11 @@ async def test_missing_reference_is_a_failure() -> None:
         await compared("specificity").score(READY, better(1))
 
 
-def test_past_is_the_samples_own_if_present() -> None:
-    extra = {"persona": {"Ana": ["I sail."]}, "past": ["They met in May."], "gold": [["", "1"]]}
+def test_past_is_the_samples_own() -> None:
+    extra = {"persona": {"Ana": ["I sail."]}, "gold": [["", "1"]]}
     ready = plan([replace(ONE, extra=extra)], [replace(TWO, extra=extra)]).answered["c"]
-    assert ready.extra["past"] == ["They met in May.", "Ana: I sail."]
-    assert set(ready.extra) == {"past", "candidates"}
+    assert set(ready.extra) == {"persona", "candidates"}
+    assert past_lines(ready) == ["Ana: I sail."]
 
 
 def test_runs_are_joined_by_sample() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,6 +118,20 @@ def test_msc_includes_the_earlier_sessions_with_their_gaps(tmp_path: Path) -> No
     ]
     assert history.transcripts[0].at == NEW_YEAR
     assert not any(t.dated for t in history.transcripts)
+
+
+def test_msc_personas_of_earlier_sessions_are_memories_if_asked_for(tmp_path: Path) -> None:
+    file = samples.save(tmp_path, "m.jsonl", samples.msc())
+    assert not any(session.memories for session in only(file).transcripts)
+    [history] = read_histories(file, memories=True).histories
+    assert [
+        [(memory.text, memory.speakers) for memory in session.memories]
+        for session in history.transcripts
+    ] == [[], [("I travel.", ("Speaker 1",)), ("I stay.", ("Speaker 2",))], []]
+    broken: Any = samples.msc()
+    broken["previous_dialogs"][1]["personas"] = [["ok", 3]]
+    with pytest.raises(BadInput, match=r"previous_dialogs\[1\]\.personas\[0\]\[1\]"):
+        read_histories(samples.save(tmp_path, "b.jsonl", broken), memories=True)
 
 
 def test_undated_sessions_start_at_the_given_date(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from theanine.errors import BadInput
 from theanine.importers import read_histories
+from theanine.importers.msc import FORMAT as MSC
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.personachat import is_personachat, read_personachat
 from theanine_bench.samples import Group, Sample, Stage
@@ -21,13 +22,16 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
 
     Every turn of such a session but the first is a sample: the turns before it are the dialogue,
     its text is the reference, its speaker answers. The category is ``session N``. Persona-Chat has
-    samples of its own; see :mod:`theanine_bench.datasets.personachat`.
+    samples of its own; see :mod:`theanine_bench.datasets.personachat`. MSC's samples have in
+    ``extra["persona"]`` the personas that people wrote of the earlier sessions, by speaker.
 
     Raises BadInput if no history has the first of these sessions.
     """
     if is_personachat(path):
         return read_personachat(path)
     reading = read_histories(path, keep_going=True)
+    if reading.format == MSC.name:
+        reading = read_histories(path, keep_going=True, memories=True)
     groups = [_group(history, sessions) for history in reading.histories]
     usable = [group for group in groups if group.samples]
     if not usable:
@@ -43,19 +47,25 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
 def _group(history: History, sessions: Collection[int]) -> Group:
     stages: list[Stage] = []
     before: list[Transcript] = []
+    personas: dict[str, list[str]] = {}
     notes = history.notes
     for number, transcript in enumerate(history.transcripts, 1):
         if number in sessions:
             earlier = History(name=history.name, transcripts=before, notes=notes)
             histories = (earlier,) if before else ()
-            samples = tuple(_samples(transcript, number))
+            samples = tuple(_samples(transcript, number, dict(personas)))
             stages.append(Stage(histories=histories, samples=samples))
             before, notes = [], dict[str, int]()
-        before.append(transcript)
+        for memory in transcript.memories:
+            speaker = ", ".join(memory.speakers)
+            personas[speaker] = [*personas.get(speaker, ()), memory.text]
+        before.append(replace(transcript, memories=()))
     return Group(id=history.name, stages=tuple(stages))
 
 
-def _samples(transcript: Transcript, session: int) -> Iterator[Sample]:
+def _samples(
+    transcript: Transcript, session: int, persona: Mapping[str, Sequence[str]]
+) -> Iterator[Sample]:
     for i, turn in enumerate(transcript.turns[1:], 1):
         yield Sample(
             id=f"{transcript.key}/{i + 1}",
@@ -63,6 +73,7 @@ def _samples(transcript: Transcript, session: int) -> Iterator[Sample]:
             dialogue=tuple(_without_key(turn) for turn in transcript.turns[:i]),
             reference=turn.full_text,
             speaker=turn.speaker,
+            extra={"persona": persona} if persona else {},
         )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from theanine.text.formatting import format_speaker, one_line
-from theanine.text.words import format_date
 from theanine_bench.judges.judge import Unjudged
-from theanine_bench.samples import SampleResult
+from theanine_bench.samples import PAST_KEYS, SampleResult
 
 NOTHING = "(nothing)"
 UNSAID = "Nothing in the past says it. A right answer says that it is not known."
@@ -50,35 +48,25 @@ def evidence(result: SampleResult) -> str:
 
 
 def past(result: SampleResult) -> str:
-    """Return :func:`past_lines` of a result as a list."""
-    return bullet_list(past_lines([result]))
+    """Return :func:`past_lines` as a list."""
+    return bullet_list(past_lines(result))
 
 
-def past_lines(results: Sequence[SampleResult]) -> list[str]:
-    """Return what is known of the speakers, oldest first, from one or more runs of a sample.
+def past_lines(result: SampleResult) -> list[str]:
+    """Return what is known of the speakers, the same for every method; empty if nothing is.
 
-    These are the sample's own lines (``extra["past"]`` and ``extra["persona"]``) if it has any,
-    else the dated source turns of all recollections. Recalled text itself is not taken for the
-    truth, and with several runs no run's recollection decides alone.
+    It is the sample's own history and personas (``extra["past"]`` and ``extra["persona"]``), else
+    its gold evidence. What the method recalled is no part of it, right or wrong.
+
+    Raises Unjudged for a result that has none of these labels.
     """
-    extra = results[0].extra
-    if own := [*_texts(extra.get("past")), *_texts(extra.get("persona"))]:
-        return own
-    turns = {
-        (source["session"], source["turn"]): source
-        for result in results
-        for part in result.recalled
-        for source in part["sources"]
-    }
-    ordered = sorted(turns.values(), key=lambda turn: (_time(turn), turn["turn"]))
-    return [
-        f"({format_date(_time(turn))}) {format_speaker(turn['speaker'])}: {turn['text']}"
-        for turn in ordered
-    ]
-
-
-def _time(turn: Mapping[str, Any]) -> datetime:
-    return datetime.fromisoformat(turn["at"])
+    extra = result.extra
+    if not any(key in extra for key in PAST_KEYS):
+        raise Unjudged(
+            f"the past of {result.id} is not in its result: run the bench again in a new folder"
+        )
+    own = [*_texts(extra.get("past")), *_texts(extra.get("persona"))]
+    return own or _texts(extra.get("evidence"))
 
 
 def bullet_list(texts: Iterable[str]) -> str:

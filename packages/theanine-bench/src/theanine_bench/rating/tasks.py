@@ -15,6 +15,8 @@ from theanine.store import Store, open_store
 from theanine.text.words import format_date
 from theanine.types import Memory, Scope
 from theanine_bench.files import read_json, write_atomically
+from theanine_bench.judges.judge import Unjudged
+from theanine_bench.judges.rendering import NOTHING, past_lines
 from theanine_bench.rating.forms import RatingForm
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.samples import SampleResult
@@ -114,7 +116,7 @@ async def _make_tasks(
     else:
         answered = [result for result in results.values() if result.answer is not None]
         for result in needing_past(answered) if form.name == "entailment" else answered:
-            blocks = (_source_block(result), _dialogue_block(result), _reply_block(result))
+            blocks = (_past_block(result), _dialogue_block(result), _reply_block(result))
             yield RatingTask(id=result.id, blocks=blocks)
 
 
@@ -237,7 +239,7 @@ def _comparison_tasks(
         recollections = [
             Block(
                 title=f"{ordinal} recollection",
-                lines=tuple(part["text"] for part in recalling.recalled) or ("(nothing)",),
+                lines=tuple(part["text"] for part in recalling.recalled) or (NOTHING,),
             )
             for ordinal, (_, recalling) in zip(("First", "Second"), shown, strict=True)
         ]
@@ -248,12 +250,13 @@ def _comparison_tasks(
         )
 
 
-def _source_block(result: SampleResult) -> Block:
-    """Return the source turns of what was recalled, oldest first."""
-    turns = {turn["turn"]: turn for part in result.recalled for turn in part["sources"]}
-    ordered = sorted(turns.values(), key=lambda turn: (turn["at"], turn["turn"]))
-    lines = tuple(f"{turn['at'][:10]} {turn['speaker']}: {turn['text']}" for turn in ordered)
-    return Block(title="What is remembered, oldest first", lines=lines or ("(nothing)",))
+def _past_block(result: SampleResult) -> Block:
+    """Return the sample's past, the same for every method. Raises BadInput if it isn't known."""
+    try:
+        lines = past_lines(result)
+    except Unjudged as error:
+        raise BadInput(str(error)) from None
+    return Block(title="What is known of the past", lines=tuple(lines) or (NOTHING,))
 
 
 def _dialogue_block(result: SampleResult) -> Block:

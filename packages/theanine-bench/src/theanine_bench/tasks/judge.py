@@ -190,7 +190,7 @@ class _Short(BaseModel, extra="forbid"):
     def to_result(self) -> SampleResult:
         """Return it as a run's result."""
         dialogue = self.dialogue or [_Turn(speaker="user", text=self.question)]
-        extra = self.model_dump(include=_EXTRA, exclude_none=True)
+        extra = {"past": [], **self.model_dump(include=_EXTRA, exclude_none=True)}
         if self.answers:
             extra["candidates"] = self._candidates()
         return SampleResult(

@@ -10,11 +10,10 @@ from typing import Any
 
 from theanine.errors import SettingsError
 from theanine_bench.judges.pairwise import FLIP, LETTERS, TIE, PairwiseMetric, find_criterion
-from theanine_bench.judges.rendering import past_lines
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.saved_run import common_samples, run_names
 from theanine_bench.runs.task import Task
-from theanine_bench.samples import SampleResult
+from theanine_bench.samples import PAST_KEYS, SampleResult
 from theanine_bench.statistics.win_rate import WinRate, binomial_p_value, win_rate
 from theanine_bench.tasks.answers import scoring_task
 
@@ -87,7 +86,7 @@ def _join(results: Sequence[SampleResult], names: Sequence[str]) -> SampleResult
         }
         for name, result in zip(names, results, strict=True)
     ]
-    labels = {name: first.extra[name] for name in ("evidence", "answerable") if name in first.extra}
+    labels = {name: first.extra[name] for name in (*PAST_KEYS, "answerable") if name in first.extra}
     return SampleResult(
         id=first.id,
         group=first.group,
@@ -96,7 +95,7 @@ def _join(results: Sequence[SampleResult], names: Sequence[str]) -> SampleResult
         dialogue=first.dialogue,
         speaker=first.speaker,
         reference=first.reference,
-        extra={**labels, "past": past_lines(results), "candidates": candidates},
+        extra={**labels, "candidates": candidates},
         answer="",
     )
 

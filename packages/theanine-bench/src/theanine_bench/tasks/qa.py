@@ -7,6 +7,7 @@ from pathlib import Path
 
 from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.answer_key import apply_answer_key, read_answer_key
+from theanine_bench.datasets.past import with_past
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import limit_samples, merge_groups, spread
@@ -41,7 +42,7 @@ def qa_task(
     groups = read_qa(data, questions)
     if answers is not None:
         groups = apply_answer_key(groups, read_answer_key(answers))
-    groups = limit_samples(spread(groups, histories), limit)
+    groups = with_past(limit_samples(spread(groups, histories), limit))
     if merge > 1:
         groups = merge_groups(groups, merge)
     files = [data, *filter(None, (questions, answers))]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from theanine.types import LOCAL_MODEL
+from theanine_bench.datasets.past import with_past
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import limit_samples, spread
@@ -30,4 +31,4 @@ def responses_task(
     for data that can't be read, SettingsError for an unknown metric.
     """
     groups = limit_samples(spread(read_responses(data, sessions), histories), limit)
-    return answer_task(BENCH, [data], groups, metrics, METRICS, judge)
+    return answer_task(BENCH, [data], with_past(groups), metrics, METRICS, judge)

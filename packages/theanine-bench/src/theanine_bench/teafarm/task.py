@@ -13,6 +13,7 @@ from typing import Any, Self
 from theanine.errors import BadInput, EmbedderMismatch, SettingsError
 from theanine.importers.dates import DEFAULT_START
 from theanine.types import LOCAL_MODEL, Utterance
+from theanine_bench.datasets.past import with_past
 from theanine_bench.metrics.evidence import EvidenceRecalled
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import Group, Sample, Stage, limit_samples
@@ -87,6 +88,8 @@ def teafarm_task(
     phrases if there is no judge.
     """
     groups = limit_samples(list(_groups(question_file.questions, earlier)), limit)
+    if earlier.histories:
+        groups = with_past(groups)
     if judge == LOCAL_MODEL:
         ids = {sample.id for group in groups for sample in group.samples}
         _require_rules([question for question in question_file.questions if question.id in ids])

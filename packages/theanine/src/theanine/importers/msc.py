@@ -1,23 +1,28 @@
 """Multi-Session Chat: an episode a line, the last session with the ones before it.
 
 ``{"dialog": [{"id": "Speaker 1", "text"}], "metadata": {"initial_data_id"}, "previous_dialogs":
-[{"dialog": [{"text"}], "time_back": "6 days ago"}]}``. The file of session N also holds the N - 1
-sessions before it; all are read. There are no dates: ``time_back`` gives the gaps. Turns that name
-no speaker belong alternately to Speaker 1 and Speaker 2. Personas are not read.
+[{"dialog": [{"text"}], "time_back": "6 days ago", "personas": [["I have a son."], […]]}]}``. The
+file of session N also holds the N - 1 sessions before it; all are read. There are no dates:
+``time_back`` gives the gaps. Turns that name no speaker belong alternately to Speaker 1 and
+Speaker 2.
+
+With ``memories``, the personas of an earlier session, what people wrote down of each speaker from
+it, become its memories; they name no turns. Those of the last session are the earlier ones in other
+words and are not read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from theanine.importers.base import Format, Intake, each_record
 from theanine.importers.dates import parse_duration
 from theanine.importers.folder import Folder
-from theanine.importers.schema import Filled, Item, Object, Text, check
+from theanine.importers.schema import Filled, Item, Object, Text, check, require_storable
 from theanine.importers.timestamps import UntimedSession, UntimedTurn, make_history
-from theanine.types import History
+from theanine.types import History, ImportedMemory
 
 _FILE = re.compile(r"session_(\d{1,6})/[^/]+\.jsonl")
 _SPEAKERS = ("Speaker 1", "Speaker 2")
@@ -29,6 +34,7 @@ class _Metadata(Item):
 
 class _Dialog(Item):
     dialog: list[object]
+    personas: list[list[object]] | None = None
     time_back: Text | None = None
 
 
@@ -59,8 +65,23 @@ def _read(intake: Intake, record: Object, where: str) -> History:
         gap = previous_age - age if previous_age is not None and age is not None else None
         previous_age = age
         turns = _turns(intake, dialog, at_dialog)
-        sessions.append(UntimedSession(f"{name}/session_{i + 1}", turns, at_dialog, gap=gap))
+        read = intake.options.memories and dialog is not episode
+        memories = list(_personas(intake, dialog.personas or [], at_dialog)) if read else []
+        key = f"{name}/session_{i + 1}"
+        sessions.append(UntimedSession(key, turns, at_dialog, gap=gap, memories=memories))
     return make_history(intake, name, sessions)
+
+
+def _personas(
+    intake: Intake, personas: Sequence[Sequence[object]], where: str
+) -> Iterator[ImportedMemory]:
+    """Yield the statements about each speaker; the first list is Speaker 1's."""
+    for i, (speaker, lines) in enumerate(zip(_SPEAKERS, personas, strict=False)):
+        for j, line in enumerate(lines):
+            at_line = f"{where}.personas[{i}][{j}]"
+            with intake.catching():
+                if text := require_storable(check(str, line, at_line), at_line).strip():
+                    yield ImportedMemory(text=text, speakers=(speaker,))
 
 
 def _turns(intake: Intake, dialog: _Dialog, where: str) -> list[UntimedTurn]:
@@ -86,4 +107,5 @@ FORMAT = Format(
     sniff=lambda intake: {"dialog", "previous_dialogs"} <= intake.first.keys(),
     read=each_record(_read),
     pick=_pick,
+    memories=True,
 )
