@@ -359,6 +359,69 @@ def test_corrections_and_pins_survive_a_rebuild(
     assert ana.recall("Is anyone a nurse?").parts[0].pinned
 
 
+@pytest.mark.slow
+def test_corrections_and_pins_hold_in_a_second_method(
+    reopen: Callable[..., theanine.Client],
+) -> None:
+    first = reopen(method="theanine")
+    log(first, *FACTS)
+    ana = first.user("ana")
+    old = find(ana, "nurse")
+    ana.correct(old.id, "I work as a surgeon at the harbor clinic.")
+    boat = find(ana, "Galeb")
+    ana.pin(boat.id)
+    second = reopen(method="utterance")
+    for _ in range(2):  # a second time changes nothing
+        second.rebuild()
+        bea = second.user("ana")
+        [mark] = bea.marks()
+        assert "nurse" in bea.get(mark.memory).text
+        assert mark.by is not None
+        assert "surgeon" in bea.get(mark.by).text
+        assert [m.id for m in bea.history(mark.memory)] == [mark.memory, mark.by]
+        assert ["Galeb" in m.text for m in bea.memories(pinned=True)] == [True]
+        found = bea.recall("Who works at the harbor clinic?")
+        assert "nurse" not in found.text
+        assert "surgeon" in found.text
+    # Later corrections come with the turn that they are, and the latest pin counts.
+    first = reopen(method="theanine")
+    ana = first.user("ana")
+    ana.correct(find(ana, "vegan").id, "I'm a vegetarian and I do eat cheese.")
+    ana.unpin(boat.id)
+    second = reopen(method="utterance")
+    second.remember()
+    bea = second.user("ana")
+    assert {bea.get(mark.memory).text for mark in bea.marks()} >= {
+        memory.text for memory in bea.memories(search="vegan")
+    }
+    assert bea.memories(pinned=True) == []
+    first = reopen(method="theanine")
+    first.remember()
+    first.rebuild()
+    assert [mark.memory for mark in first.user("ana").marks()] == [
+        old.id,
+        find(first.user("ana"), "vegan").id,
+    ]
+
+
+@pytest.mark.slow
+def test_a_correction_of_a_part_does_not_hide_the_rest(
+    reopen: Callable[..., theanine.Client],
+) -> None:
+    client = reopen(method="theanine")
+    ana = client.user("ana")
+    messages = [{"role": "user", "content": text} for text in FACTS]
+    ana.add(messages)
+    ana.correct(find(ana, "nurse").id, "I work as a surgeon at the harbor clinic.")
+    client = reopen(method="session")
+    client.rebuild()
+    bea = client.user("ana")
+    assert bea.marks() == []
+    found = bea.recall("Who works at the harbor clinic?", budget=2_000).text
+    assert "surgeon" in found
+    assert "Galeb" in found
+
+
 # pins
 
 

@@ -274,6 +274,8 @@ class Engine:
         await self.end_abandoned_sessions(scope, elsewhere=elsewhere)
         await self.expire(scope, rounded=True)
         reports = await self.worker.remember(scope, progress)
+        for owner in dict.fromkeys(report.scope for report in reports):
+            await self.store.carry_marks(self.method.name, owner)
         if self._recalls_from_log:
             added: Counter[Scope] = Counter()
             for report in reports:

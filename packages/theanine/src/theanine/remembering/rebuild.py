@@ -151,6 +151,7 @@ class Rebuilder:
                 break
             elif await self._store.promote(self._method.name, self._name, scope) is not None:
                 break  # otherwise a session has just ended
+        await self._store.carry_marks(self._name, scope)
         others = [name for name in replaced if name != self._name]
         if (
             others

@@ -394,6 +394,15 @@ class Store(Protocol):
         """
         ...
 
+    async def carry_marks(self, method: str, scope: Scope | None = None) -> None:
+        """Give the corrections and pins of other methods' memories to those on the same turns.
+
+        A memory of ``method`` is corrected if it was made from nothing else than the corrected one
+        and from half of that, and if the correction is remembered. One that was pinned, or whose
+        pin was taken off, later than the other's stays as it is. A second call changes nothing.
+        """
+        ...
+
     # the journal
 
     async def find_journal_entry(self, scope: Scope, key: str) -> JournalEntry | None:

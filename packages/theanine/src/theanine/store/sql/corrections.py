@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,15 @@ from theanine.errors import BadInput, NotFound
 from theanine.store.sql import schema as t
 from theanine.store.sql.commit import insert_memories
 from theanine.store.sql.memories import load_memories
-from theanine.store.sql.remembering import save_progress
-from theanine.store.sql.rows import find_scope, insert_rows, take_numbers
+from theanine.store.sql.remembering import load_progress, save_progress
+from theanine.store.sql.rows import (
+    chunks,
+    find_scope,
+    insert_rows,
+    invalidate_scope,
+    load_scope_ids,
+    take_numbers,
+)
 from theanine.store.sql.turns import insert_session, insert_turns
 from theanine.store.sql.vectors import insert_vectors, load_active_embedder, require_embedder
 from theanine.store.validate import check_time, check_utterance
@@ -29,6 +36,9 @@ from theanine.types import (
     Scope,
     Utterance,
 )
+
+CARRIED = "carried over from another method"
+"""Reason of a mark that was made because the caller made it on another method's memory."""
 
 
 def correct_memory(
@@ -93,39 +103,140 @@ def set_pin(db: sa.Connection, scope: Scope, memory: int, pinned: bool) -> bool:
     return True
 
 
-def carry_over(
-    db: sa.Connection, scope_id: int, method: str, shared: Mapping[int, Counter[int]]
-) -> None:
-    """Give the corrections and pins of memories to those of ``method`` that replace them.
+def carry_marks(db: sa.Connection, method: str, scope: Scope | None = None) -> None:
+    """Give what the caller said of other methods' memories to those on the same turns."""
+    m = t.mark.c
+    for scope_id in load_scope_ids(db, scope):
+        own = (m.scope == scope_id, m.made_by == CALLER, m.method != method, m.reason == "")
+        said = db.execute(sa.select(m.memory, m.by).where(*own)).all()
+        numbers = {number for row in said for number in row if number is not None}
+        shared = _count_shared(db, scope_id, numbers, method)
+        if carry_over(db, scope_id, method, shared, reason=CARRIED):
+            invalidate_scope(db, scope_id)
 
-    ``shared`` counts, for each memory to be replaced, the source turns that new ones have in
-    common with it. A correction needs a memory that was made from nothing else.
+
+def carry_over(
+    db: sa.Connection,
+    scope_id: int,
+    method: str,
+    shared: Mapping[int, Counter[int]],
+    *,
+    reason: str | None = None,
+) -> bool:
+    """Give the corrections and pins of memories to those of ``method``; False if it has them all.
+
+    What was carried over to the memories itself is left out where there is a ``reason``, so that
+    nothing spreads from method to method. A correction waits until its session is remembered, and
+    needs a memory that was made from nothing else than the corrected one, and from half of that. Of
+    a memory's pins, the latest counts.
+
+    Args:
+        shared: for each memory to read, counts of the source turns that those of ``method`` have in
+            common with it.
+        reason: the reason of the new marks; None for that of the old ones.
     """
     marked = sa.select(t.mark.c.memory, t.mark.c.by).where(
         t.mark.c.scope == scope_id, t.mark.c.made_by == CALLER
     )
     concerned = {number for row in db.execute(marked) for number in row} & shared.keys()
-    heirs: dict[int, int] = {}
-    sources: dict[int, int] = {}
-    for old in sorted(concerned):
-        for new in shared[old]:
-            own = (t.source.c.scope == scope_id, t.source.c.memory == new)
-            count = sa.select(sa.func.count()).select_from(t.source).where(*own)
-            sources[new] = db.execute(count).scalar_one()
-        by_rest = [(sources[new] - count, -count, new) for new, count in shared[old].items()]
-        if by_rest:
-            heirs[old] = min(by_rest)[-1]
+    sources = _count_sources(db, scope_id, concerned.union(*(shared[old] for old in concerned)))
+    heirs = {
+        old: _find_heir(db, scope_id, old, shared[old], sources)
+        for old in sorted(concerned)
+        if shared[old]
+    }
+    pins: dict[int, sa.Row[Any]] = {}
+    changed = False
     for old, heir in heirs.items():
-        marks = _load_marks(db, scope_id, old)
-        there = _load_marks(db, scope_id, heir)
-        if (row := marks.get("corrected")) is not None and "corrected" not in there:
+        marks = {
+            kind: row
+            for kind, row in _load_marks(db, scope_id, old).items()
+            if not (reason and row.reason)
+        }
+        count = shared[old][heir]
+        row, successor = marks.get("corrected"), None
+        if row is not None and sources[heir] == count and 2 * count >= sources[old]:
             successor = heirs.get(row.by)
-            if sources[heir] == shared[old][heir] and successor != heir:
-                insert_mark(db, scope_id, heir, "corrected", row.session, method, by=successor)
+            progress = load_progress(db, scope_id, row.session, method)
+            known = "corrected" in _load_marks(db, scope_id, heir)
+            if progress and progress.remembered_at and not known and successor != heir:
+                why = row.reason if reason is None else reason
+                insert_mark(
+                    db, scope_id, heir, "corrected", row.session, method, by=successor, reason=why
+                )
                 if successor is not None:
                     _link_change(db, scope_id, heir, successor, method)
-        if (row := marks.get("pinned")) is not None and "pinned" not in there:
-            insert_mark(db, scope_id, heir, "pinned", row.session, method)
+                changed = True
+        pin = marks.get("pinned") or marks.get("unpinned")
+        if pin is not None and (heir not in pins or pins[heir].id < pin.id):
+            pins[heir] = pin
+    for heir, pin in pins.items():
+        there = _load_marks(db, scope_id, heir)
+        own = there.get("pinned") or there.get("unpinned")
+        newer = own is None or own.id < pin.id
+        if newer and ("pinned" in there) != (pin.kind == "pinned"):
+            why = pin.reason if reason is None else reason
+            insert_mark(db, scope_id, heir, pin.kind, pin.session, method, reason=why)
+            changed = True
+    return changed
+
+
+def _count_shared(
+    db: sa.Connection, scope_id: int, memories: Collection[int], method: str
+) -> dict[int, Counter[int]]:
+    """Count the source turns that memories have in common with those of a method."""
+    old, new, m = t.source.alias(), t.source.alias(), t.memory.c
+    query = (
+        sa.select(old.c.memory, new.c.memory.label("new"))
+        .join(new, sa.and_(new.c.scope == old.c.scope, new.c.turn == old.c.turn))
+        .join(t.memory, sa.and_(m.scope == new.c.scope, m.id == new.c.memory))
+        .where(old.c.scope == scope_id, m.method == method)
+    )
+    shared = {memory: Counter[int]() for memory in memories}
+    for some in chunks(sorted(memories)):
+        for memory, other in db.execute(query.where(old.c.memory.in_(some))):
+            shared[memory][other] += 1
+    return shared
+
+
+def _count_sources(db: sa.Connection, scope_id: int, memories: Collection[int]) -> dict[int, int]:
+    """Count the source turns of memories that have any."""
+    s = t.source.c
+    query = sa.select(s.memory, sa.func.count()).where(s.scope == scope_id).group_by(s.memory)
+    return {
+        memory: count
+        for some in chunks(sorted(memories))
+        for memory, count in db.execute(query.where(s.memory.in_(some)))
+    }
+
+
+def _find_heir(
+    db: sa.Connection,
+    scope_id: int,
+    old: int,
+    shared: Mapping[int, int],
+    sources: Mapping[int, int],
+) -> int:
+    """Return the memory with the fewest other source turns, then with most of the old one's.
+
+    Of several, it is the one whose vector is nearest.
+    """
+    ranks = {new: (sources[new] - count, -count) for new, count in shared.items()}
+    best = min(ranks.values())
+    heirs = sorted(new for new, rank in ranks.items() if rank == best)
+    active = load_active_embedder(db)
+    if len(heirs) == 1 or active is None:
+        return heirs[0]
+    v = t.vector.c
+    query = sa.select(v.memory, v.data).where(v.scope == scope_id, v.embedder == active.id)
+    vectors = {
+        row.memory: np.frombuffer(row.data, "<f2").astype(np.float32)
+        for some in chunks([old, *heirs])
+        for row in db.execute(query.where(v.memory.in_(some)))
+    }
+    if vectors.keys() < {old, *heirs}:
+        return heirs[0]
+    return max(heirs, key=lambda heir: float(vectors[heir] @ vectors[old]))
 
 
 def insert_mark(
@@ -137,6 +248,7 @@ def insert_mark(
     method: str,
     *,
     by: int | None = None,
+    reason: str = "",
 ) -> None:
     """Insert a mark that the caller made."""
     row = {
@@ -147,7 +259,7 @@ def insert_mark(
         "by": by,
         "session": session,
         "method": method,
-        "reason": "",
+        "reason": reason,
         "made_by": CALLER,
         "prompt": "",
     }
@@ -162,15 +274,15 @@ def _load_memory(db: sa.Connection, scope: Scope, memory: int) -> tuple[int, Mem
 
 
 def _load_marks(db: sa.Connection, scope_id: int, memory: int) -> dict[str, sa.Row[Any]]:
-    """Return the marks of a memory that hold, by kind."""
+    """Return the marks of a memory that hold, by kind; that a pin was taken off is one, too."""
     m = t.mark.c
     query = sa.select(t.mark).where(m.scope == scope_id, m.memory == memory).order_by(m.id)
     marks: dict[str, sa.Row[Any]] = {}
     for row in db.execute(query):
         if row.kind in PIN_KINDS:
             marks.pop("pinned", None)
-        if row.kind != "unpinned":
-            marks[row.kind] = row
+            marks.pop("unpinned", None)
+        marks[row.kind] = row
     return marks
 
 

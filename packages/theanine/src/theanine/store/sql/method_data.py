@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from theanine.store.sql import schema as t
-from theanine.store.sql.corrections import carry_over
+from theanine.store.sql.corrections import CARRIED, carry_over
 from theanine.store.sql.remembering import load_pending, replace_default_method
 from theanine.store.sql.rows import dumps, find_scope, invalidate_scope, load_scope_ids
 from theanine.types import Scope
@@ -49,6 +49,9 @@ def delete_method_data(
         if replacement is not None:
             _replace_recalled(db, number, methods, replacement)
         deleted += _delete_data(db, number, methods)
+        if replacement is not None:  # its marks are the only ones now
+            own = t.mark.c.scope == number, t.mark.c.method == replacement
+            db.execute(t.mark.update().where(*own, t.mark.c.reason == CARRIED).values(reason=""))
     if replacement is not None and scope is None:
         replace_default_method(db, methods, replacement)
     return deleted

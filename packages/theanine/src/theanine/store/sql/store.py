@@ -289,6 +289,7 @@ class SqlStore:
     marks = _reading(memory_rows.load_marks)
     correct_memory = _writing(corrections.correct_memory)
     set_pin = _writing(corrections.set_pin)
+    carry_marks = _writing(corrections.carry_marks)
 
     async def scope_version(self, scope: Scope) -> ScopeVersion:
         return await self._read_quickly(memory_rows.load_scope_version, scope)
