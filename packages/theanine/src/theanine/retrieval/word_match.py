@@ -71,11 +71,12 @@ class UnitWords:
     def vectors(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
         """Return the centered vectors of some words, ``(n, 256)``, and their weights, ``(n,)``."""
         numbers = np.array([self._numbers.get(word, -1) for word in words], np.int64)
-        new = np.flatnonzero(numbers < 0)
-        if len(new) == len(words):
+        new = numbers < 0
+        if new.all():
             return _centered_words(words)
         vectors, weights = self._vectors.values[numbers], self._weights.values[numbers]
-        vectors[new], weights[new] = _centered_words([words[at] for at in new])
+        unknown = [word for word in words if word not in self._numbers]
+        vectors[new], weights[new] = _centered_words(unknown)
         return vectors, weights
 
     def match(self, vectors: Matrix, units: Positions) -> tuple[Matrix, NDArray[np.float32]]:
@@ -109,9 +110,12 @@ class UnitWords:
         # `maximum.reduceat` takes three times as long.
         order = np.argsort(-counts, kind="stable")
         firsts, sorted_best = offsets[order], np.zeros_like(best)
-        longer = np.searchsorted(-counts[order], -np.arange(counts.max()))
-        for place, units_left in enumerate(longer.tolist()):
-            rest = sorted_best[:units_left]
-            np.maximum(rest, cosines.take(rows[firsts[:units_left] + place], axis=0), out=rest)
+        lengths: list[int] = counts[order].tolist()
+        longer = len(lengths)
+        for place in range(lengths[0]):
+            while lengths[longer - 1] <= place:
+                longer -= 1
+            rest = sorted_best[:longer]
+            np.maximum(rest, cosines.take(rows[firsts[:longer] + place], axis=0), out=rest)
         best[order] = sorted_best
         return best, means
