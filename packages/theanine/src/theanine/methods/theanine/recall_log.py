@@ -67,9 +67,10 @@ async def recall_from_log(
     if not query or not len(log):
         return Recollection(query=query)
     options = context.options
-    asking = [candidates.without_speakers(turn.text) for turn in dialogue]
-    asking = asking[-(config.query_turns or len(asking)) :]
-    if options.min_relevance is None and all(map(is_small_talk, asking)):
+    asking = dialogue[-config.query_turns :] if config.query_turns else dialogue
+    if options.min_relevance is None and all(
+        is_small_talk(candidates.without_speakers(turn.text)) for turn in asking
+    ):
         return Recollection(query=query)
     bounds = context.index if options.bounds else log
     ranked = await _rank(query, dialogue, log, bounds, context, config)
