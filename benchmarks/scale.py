@@ -30,7 +30,8 @@ from words import OTHER_WORDS, questions
 from theanine.cli.rendering import console, show_table
 from theanine.embeddings.static import StaticEmbedder
 from theanine.retrieval.query import Query
-from theanine.retrieval.scope_index import ScopeCache, ScopeIndex
+from theanine.retrieval.scope_cache import ScopeCache
+from theanine.retrieval.scope_index import ScopeIndex
 from theanine.retrieval.scoring import top_k
 from theanine.store import open_store
 from theanine.types import Scope

@@ -21,7 +21,7 @@ from support.forking import Python
 from support.large import LOW, add, agreement, found, history, questions
 from theanine.embeddings.static import NAME
 from theanine.retrieval.ann.index import Stamp, StoredIndex, VectorIndex, pack
-from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store import open_store
 from theanine.types import Scope
 

@@ -13,7 +13,7 @@ from theanine.client.user import AsyncUserMemory
 from theanine.demo import HARBOUR
 from theanine.embeddings.static import StaticEmbedder
 from theanine.importers import read_histories
-from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
 from theanine.types import Scope
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,8 @@ import pytest
 from theanine.methods.shared.provenance import source_turns
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import RankingConfig
-from theanine.retrieval.scope_index import BASE_SIZE, RetrievalMode, ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
+from theanine.retrieval.scope_index import BASE_SIZE, RetrievalMode
 from theanine.store import Store, open_store
 from theanine.store.processes import process_holder
 from theanine.types import MemoryBatch, NewMark, NewMemory, Scope, Transcript, Utterance

@@ -43,7 +43,7 @@ from theanine.remembering.remember import Progress, RememberReport, RememberWork
 from theanine.retrieval.bounds import bound_index
 from theanine.retrieval.ranking import RankingConfig
 from theanine.retrieval.rerank import RerankConfig
-from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
 from theanine.retrieval.snapshot import MIN_LAG
 from theanine.store import open_store
 from theanine.store.values import ForgetReport, Listing

@@ -18,7 +18,7 @@ from theanine.llm.base import PricedModel
 from theanine.llm.chat import Chat
 from theanine.methods.base import Estimate, Method, remembered_turns
 from theanine.remembering.remember import Progress, RememberReport, RememberWorker
-from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.values import Pending
 from theanine.types import LOCAL_MODEL, Scope, Usage

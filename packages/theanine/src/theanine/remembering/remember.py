@@ -23,7 +23,7 @@ from theanine.embeddings.base import Embedder
 from theanine.errors import BadInput, LeaseLost, ModelError, NotFound
 from theanine.llm.chat import Chat, ScopedChat
 from theanine.methods.base import Context, Method, remembered_turns
-from theanine.retrieval.scope_index import ScopeCache
+from theanine.retrieval.scope_cache import ScopeCache
 from theanine.store.base import Store
 from theanine.store.processes import lease_holder
 from theanine.store.values import Pending

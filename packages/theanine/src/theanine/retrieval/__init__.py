@@ -4,7 +4,8 @@ from theanine.retrieval.budget import fit_budget, fit_prefix
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.rerank import RerankConfig
-from theanine.retrieval.scope_index import RetrievalMode, ScopeCache, ScopeIndex
+from theanine.retrieval.scope_cache import ScopeCache
+from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
 
 __all__ = [
     "Query",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from sys import maxsize
 from typing import Literal
@@ -14,10 +12,8 @@ from numpy.typing import NDArray
 
 from theanine.clock import micros
 from theanine.embeddings.base import Embedder, Vectors
-from theanine.errors import EmbedderMismatch
 from theanine.filters import Filter
 from theanine.graph import Graph
-from theanine.retrieval.ann.builder import IndexBuilder
 from theanine.retrieval.ann.search import ApproximateSearch
 from theanine.retrieval.candidates import CandidateIndex
 from theanine.retrieval.growing_array import GrowingArray
@@ -49,8 +45,6 @@ RetrievalMode = Literal["hybrid", "dense", "lexical"]
 
 Mask = NDArray[np.bool_]
 
-DEFAULT_CAPACITY = 250_000
-"""Total size of all cached indexes, in memories, above which the least recently used is dropped."""
 BASE_SIZE = 10
 """Size of an empty index, in memories: some 16 KB, where a memory takes 1.5 to 2."""
 BATCH = 1_000
@@ -514,95 +508,3 @@ def _unit(memory: Memory) -> Unit:
         speakers=memory.speakers,
         turn=memory.source_turns[0] if memory.source_turns else 0,
     )
-
-
-class ScopeCache:
-    """The indexes of many scopes; drops the least recently used ones above ``capacity``.
-
-    Args:
-        capacity: total size of the indexes, in memories.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        method: str,
-        embedder: str,
-        ranking: RankingConfig | None = None,
-        *,
-        capacity: int = DEFAULT_CAPACITY,
-    ) -> None:
-        self._store, self._method, self._embedder = store, method, embedder
-        self._ranking, self._capacity = ranking, capacity
-        self._indexes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
-        self._sizes: dict[Scope, int] = {}
-        self._total_size = 0
-        self._builder = IndexBuilder(store, method, embedder)
-        self._snapshots = SnapshotWriter(store)
-
-    def with_method(self, method: str) -> ScopeCache:
-        """Return a cache of the memories of another method, in the same store.
-
-        It is for remembering, which compares memories and does not search: no approximate indexes
-        are built.
-        """
-        exact = replace(self._ranking or RankingConfig(), exact_upto=maxsize)
-        return ScopeCache(self._store, method, self._embedder, exact)
-
-    async def get(self, scope: Scope, *, memories: bool = True) -> ScopeIndex:
-        """Return the up-to-date index of a scope; one cheap read if nothing has changed.
-
-        Without ``memories`` none are read: only its log can be searched.
-
-        Raises EmbedderMismatch when the store's vectors are another embedder's.
-        """
-        state = await self._store.scope_version(scope)
-        if state.embedder not in ("", self._embedder):
-            raise EmbedderMismatch(
-                f"the store's vectors were made by {state.embedder}, not by {self._embedder}: "
-                "open it with that embedder, or run `theanine reembed`"
-            )
-        index = self._indexes.get(scope)
-        if index is None or _identity(index.state) != _identity(state):
-            index = ScopeIndex(
-                self._store, scope, self._method, state, self._ranking, self._snapshots
-            )
-        if memories and not index.has_read(state):
-            await index.extend(state)
-        await index.read_marks(state)
-        index.state = state
-        if len(index) > index.ranking_config.exact_upto:
-            index.index_texts()
-            self._builder.update(scope, state, index.approximate)
-        self._indexes[scope] = index
-        self._indexes.move_to_end(scope)
-        self._total_size += index.size - self._sizes.get(scope, 0)
-        self._sizes[scope] = index.size
-        while self._total_size > self._capacity and len(self._indexes) > 1:
-            dropped, _ = self._indexes.popitem(last=False)
-            self._total_size -= self._sizes.pop(dropped)
-        return index
-
-    async def store_log(self, scope: Scope, embedder: Embedder) -> None:
-        """Bring the stored index of a scope's log up to date, where the store keeps one."""
-        if self._store.has_sidecars:
-            index = await self.get(scope, memories=False)
-            await index.log(embedder)
-            await self._snapshots.wait()
-
-    async def settled(self, scope: Scope) -> ScopeIndex:
-        """Return the index of a scope after its approximate index is built."""
-        index = await self.get(scope)
-        while await self._builder.wait():  # it may have been for fewer memories or another scope
-            index = await self.get(scope)
-        return index
-
-    async def close(self) -> None:
-        """Stop building indexes, and wait for what is being stored."""
-        await self._snapshots.wait()
-        await self._builder.close()
-
-
-def _identity(state: ScopeVersion) -> tuple[int, int, str]:
-    """Return what must not change for an index to be extended."""
-    return (state.scope_id, state.epoch, state.embedder)
