@@ -142,6 +142,55 @@ async def test_a_server_without_schemas_is_found_out_once(store: Store) -> None:
     assert caller.usage.failed == 0
 
 
+NUMBERED = ReplyBounds(50, {"things": {"minItems": 3, "maxItems": 3}}, {"things": "number"})
+
+
+class Thing(BaseModel):
+    """An item of a numbered list."""
+
+    name: str
+    number: int
+
+
+class Things(BaseModel):
+    """A numbered list."""
+
+    things: list[Thing]
+
+
+THINGS = PromptTemplate("things", 1, "Task: things\n\n$words", Things, NUMBERED)
+THREE = json.dumps({"things": [{"number": n, "name": "hat"} for n in (1, 2, 3)]})
+
+
+async def test_numbers_of_items_are_forced(store: Store) -> None:
+    with serving([THREE]) as server:
+        await over_http(server, store).for_scope(ANA, 1).ask(THINGS, words="one")
+    (request,) = server.requests
+    things = request["response_format"]["json_schema"]["schema"]["properties"]["things"]
+    assert [next(iter(each["properties"].items())) for each in things["prefixItems"]] == [
+        ("number", {"const": number}) for number in (1, 2, 3)
+    ]
+    assert things["prefixItems"][0]["properties"]["name"]["maxLength"]
+    assert things["prefixItems"][0]["required"] == ["name", "number"]
+    assert "items" not in things
+
+
+async def test_a_server_without_numbered_items_is_found_out_once(store: Store) -> None:
+    with serving(
+        lambda request: status(400) if "prefixItems" in json.dumps(request) else THREE
+    ) as server:
+        caller = over_http(server, store).for_scope(ANA, 1)
+        await caller.ask(THINGS, words="one")
+        await caller.ask(THINGS, words="two")
+    assert ["prefixItems" in json.dumps(request) for request in server.requests] == [
+        True,
+        False,
+        False,
+    ]
+    assert all("response_format" in request for request in server.requests)
+    assert caller.usage.failed == 0
+
+
 async def test_another_fault_of_the_request_is_not_hidden(store: Store) -> None:
     with serving(
         [status(400, message="no such model"), status(400, message="no such model"), GOOD]

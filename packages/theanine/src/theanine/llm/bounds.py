@@ -28,18 +28,27 @@ class ReplyBounds:
         tokens: output tokens, as the model counts them, without those of its reasoning.
         fields: JSON schema keywords by the path of a field, such as
             ``{"statements": {"maxItems": 12}, "statements[].text": {"maxLength": 400}}``.
+        numbered: fields that number the items of a list from 1, by the list's path, such as
+            ``{"judgements": "pair"}``. The list needs ``maxItems``.
     """
 
     tokens: int = DEFAULT_TOKENS
     fields: Mapping[str, Keywords] = field(default_factory=dict[str, Keywords])
+    numbered: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def apply(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def apply(self, schema: Mapping[str, Any], *, number_items: bool = False) -> dict[str, Any]:
         """Return the schema with all lists and strings bounded, and without references.
+
+        With ``number_items``, items of numbered lists have their numbers as constants. This takes
+        ``prefixItems``, which not every server knows.
 
         Raises ValueError if ``fields`` has a path that the schema doesn't.
         """
         unused = set(self.fields)
         bounded = self._apply(schema, schema.get("$defs", {}), "", unused)
+        if number_items:
+            for path, number in self.numbered.items():
+                _number_items(bounded["properties"][path], number)
         bounded.pop("$defs", None)
         if unused:
             raise ValueError(f"the reply's schema has no {sorted(unused)[0]}")
@@ -78,6 +87,16 @@ class ReplyBounds:
         elif kind == "string" and not bounded.keys() & {"enum", "const"}:
             bounded.setdefault("maxLength", MAX_CHARACTERS)
         return bounded
+
+
+def _number_items(array: dict[str, Any], number: str) -> None:
+    """Replace a list's items by one for each position, which begins with its number."""
+    item = array.pop("items")
+    others = {name: each for name, each in item["properties"].items() if name != number}
+    array["prefixItems"] = [
+        {**item, "properties": {number: {"const": position}, **others}}
+        for position in range(1, array["maxItems"] + 1)
+    ]
 
 
 def one_of(values: Iterable[str | int]) -> Keywords:

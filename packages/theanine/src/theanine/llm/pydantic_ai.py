@@ -56,7 +56,7 @@ class PydanticAIChatModel:
     ``openai:`` means the chat completions API, which Ollama, vLLM and LM Studio offer as well: give
     their address as ``base_url``. Keys come from the environment; with a base URL none is needed.
 
-    Whether the server takes JSON schemas and whether the model reasons is found out with the first
+    Which JSON schemas the server takes and whether the model reasons is found out with the first
     calls, and remembered.
 
     Args:
@@ -92,6 +92,7 @@ class PydanticAIChatModel:
         # Other servers know no strict mode, without which OpenAI enforces nothing, and in which
         # pydantic-ai leaves out the bounds of lists and strings.
         self._compatible = model_name is not None and _OPENAI not in self._address
+        self._numbers_items = self._compatible
         self._max_tokens = settings.max_tokens
         self._settings: dict[str, Any] = {
             "base_url": self._address,
@@ -136,27 +137,28 @@ class PydanticAIChatModel:
         bounds = options.bounds or ReplyBounds()
         if schema is not None and self._in_prompt:
             messages = _append_schema(messages, schema)
-        output = None
+        schemas: list[Mapping[str, Any]] = []
         if schema is not None and self._takes_schemas:
-            strict = None if self._compatible else True
-            wire_schema = bounds.apply(schema)
-            output = OutputObjectDefinition(json_schema=wire_schema, name="answer", strict=strict)
+            schemas.append(bounds.apply(schema))
+            if bounds.numbered and self._numbers_items:
+                schemas.insert(0, bounds.apply(schema, number_items=True))
         with translate_errors(self._name, self._address):
-            response = await self._request(messages, output, options)
+            response = await self._request(messages, schemas, options)
             spent = response.usage
             bounded = options.bounds and not (options.max_tokens or self._max_tokens)
             if bounded and not self._reasons and _only_reasoned(response):
                 self._reasons = True
-                response = await self._request(messages, output, options)
+                response = await self._request(messages, schemas, options)
                 response.usage += spent
         return _raw_reply(response)
 
     async def _request(
         self,
         messages: Sequence[Message],
-        output: OutputObjectDefinition | None,
+        schemas: Sequence[Mapping[str, Any]],
         options: RequestOptions,
     ) -> ModelResponse:
+        """Send one request with the first of the schemas that the server takes, or with none."""
         tools = [*map(_tool, options.tools)]
         send = partial(
             model_request,
@@ -165,18 +167,23 @@ class PydanticAIChatModel:
             model_settings=self._settings_for(options),
         )
         plain = ModelRequestParameters(function_tools=tools)
-        if output is None:
-            return await send(model_request_parameters=plain)
-        parameters = replace(plain, output_mode="native", output_object=output)
-        try:
-            return await send(model_request_parameters=parameters)
-        except ModelHTTPError as error:
-            if not self._in_prompt or error.status_code not in _NO_SCHEMAS:
-                raise
-            # Another fault of the request fails again without the schema.
-            response = await send(model_request_parameters=plain)
-            self._takes_schemas = False
-            return response
+        strict = None if self._compatible else True
+        for schema in schemas:
+            output = OutputObjectDefinition(json_schema={**schema}, name="answer", strict=strict)
+            parameters = replace(plain, output_mode="native", output_object=output)
+            try:
+                response = await send(model_request_parameters=parameters)
+            except ModelHTTPError as error:
+                last = schema is schemas[-1] and not self._in_prompt
+                if last or error.status_code not in _NO_SCHEMAS:
+                    raise
+            else:
+                self._numbers_items &= schema is schemas[0]
+                return response
+        # Another fault of the request fails again without a schema.
+        response = await send(model_request_parameters=plain)
+        self._takes_schemas &= not schemas
+        return response
 
     async def stream(
         self, messages: Sequence[Message], options: RequestOptions = DEFAULT_REQUEST

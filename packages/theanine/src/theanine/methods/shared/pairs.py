@@ -106,6 +106,7 @@ def pairs_bounds(path: str, count: int) -> ReplyBounds:
             f"{path}[].pair": number_between(1, count),
             f"{path}[].explanation": {"maxLength": 200},
         },
+        numbered={path: "pair"},
     )
 
 
