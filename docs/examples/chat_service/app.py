@@ -58,7 +58,7 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
 async def turn(said: Said, live: Live, request: Request) -> Answer:
     await live.hear(said.text)  # on disk from here on
     found = await live.recall(budget=400)
-    messages = [SYSTEM, *await live.messages(last=20), *found.messages()]
+    messages = [SYSTEM, *await live.messages(), *found.messages()]
     completion = await request.app.state.model.chat.completions.create(
         model=os.environ.get("MODEL", "gpt-4o-mini"), messages=messages
     )

@@ -153,6 +153,117 @@ def test_a_recall_knows_the_whole_session(client: theanine.Client) -> None:
     assert live.say("And no dairy.").recalled == ()
 
 
+def test_the_loop_loses_nothing_of_an_open_thread(client: theanine.Client) -> None:
+    live = client.user("ana").session("terminal")
+    live.hear("I'm allergic to hazelnuts.")
+    live.say("Noted.")
+    for number in range(12):
+        live.hear(f"Tell me fact {number} about volcanoes.")
+        live.say(f"Fact {number}: volcanoes are hot.")
+    live.hear("What am I allergic to?")
+    shown, found = live.messages(), live.recall()
+    assert len(shown) == 20
+    assert "hazelnuts" not in str(shown)
+    assert "hazelnuts" in found.text
+    assert {turn.id for turn in found.source_turns}.isdisjoint(range(8, 28)), "they are shown"
+    assert not live.recall(last=27), "all of it is shown"
+    assert live.messages(last=27)[0] == {"role": "user", "content": "I'm allergic to hazelnuts."}
+    wide = client.user("ana").session("terminal", window=None)
+    assert len(wide.messages()) == 27
+    for wrong in (0, -1, True, "3"):
+        with pytest.raises(SettingsError, match="must be at least 1 turn"):
+            live.messages(last=wrong)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(SettingsError, match="must be at least 1 turn"):
+            client.user("ana").session(window=wrong)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("method", ["theanine", "exchange", "full-history"])
+def test_a_pause_does_not_change_what_the_model_sees(path: str, clock: Clock, method: str) -> None:
+    with theanine.open(path, clock=clock, method=method) as client:
+        ana = client.user("ana")
+        live = ana.session("terminal", window=2)
+        live.hear("I'm allergic to hazelnuts.")
+        live.say("I'll remember the hazelnuts.")
+        live.hear("My allergy to hazelnuts began in Lisbon.")
+        clock.now += timedelta(minutes=31)
+        live.hear("Where did my allergy to hazelnuts begin?")
+        client.remember()  # the session that has paused
+        assert [turn.text for turn in live.turns()] == ["Where did my allergy to hazelnuts begin?"]
+        assert [message["content"] for message in live.messages()] == [
+            "My allergy to hazelnuts began in Lisbon.",
+            "Where did my allergy to hazelnuts begin?",
+        ]
+        found = live.recall()
+        assert {turn.id for turn in found.source_turns} <= {1, 2} != set()
+        assert "Lisbon" not in found.text
+        assert [session.id for session in ana.sessions(thread="terminal")] == [1, 2]
+        assert len(ana.turns(thread="terminal")) == len(ana.turns(thread="terminal", limit=9)) == 4
+        assert ana.sessions(thread="other") == ana.turns(thread="other") == []
+
+
+def test_another_process_sees_the_same_window(path: str) -> None:
+    with theanine.open(path) as client, theanine.open(path) as other:
+        mine = client.user("ana").session("terminal", window=3)
+        others = other.user("ana").session("terminal", window=3)
+        for number in range(5):
+            (mine, others)[number % 2].hear(f"Turn {number}.")
+            assert mine.messages() == others.messages()
+        mine.end()
+        others.hear("Turn 5.")
+        assert mine.messages() == others.messages()
+        assert [message["content"] for message in mine.messages()] == [
+            f"Turn {number}." for number in (3, 4, 5)
+        ]
+        client.user("ana").forget(turn=5)
+        assert [message["content"] for message in others.messages()] == [
+            f"Turn {number}." for number in (2, 3, 5)
+        ]
+
+
+def call(*ids: str) -> Message:
+    function = {"name": "look", "arguments": "{}"}
+    calls = [{"id": id_, "type": "function", "function": function} for id_ in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(id_: str) -> Message:
+    return {"role": "tool", "tool_call_id": id_, "content": f"Result {id_}."}
+
+
+def test_calls_of_tools_and_results_are_shown_in_pairs(client: theanine.Client) -> None:
+    live = client.user("ana").session("thread-42")
+    done: Message = {"role": "assistant", "content": "Done."}
+    live.add([{"role": "user", "content": "Look."}, call("a", "b"), result("a"), result("b"), done])
+    for last in (2, 3, 4):
+        assert live.messages(last=last) == [call("a", "b"), result("a"), result("b"), done]
+    assert live.messages(last=1) == [done]
+    assert live.messages("anthropic", last=2)[0]["content"][0]["type"] == "tool_use"
+    live.add([call("c")])
+    assert live.messages(last=1) == [call("c")], "its result may follow"
+    live.hear("Never mind.")
+    assert live.messages(last=2) == [{"role": "user", "content": "Never mind."}]
+    client.user("ana").forget(turn=2)  # the calls a and b
+    assert [message["role"] for message in live.messages()] == ["user", "assistant", "user"]
+
+
+def test_the_system_prompt_comes_first_or_apart(client: theanine.Client) -> None:
+    live = client.user("ana").session("thread-42", window=2)
+    assert live.system() == ""
+    prompt: Message = {"role": "system", "content": "You are a concierge."}
+    live.add([prompt, {"role": "user", "content": "Hello."}])
+    live.say("Good evening.")
+    live.hear("A table, please.")
+    said: list[Message] = [
+        {"role": "assistant", "content": "Good evening."},
+        {"role": "user", "content": "A table, please."},
+    ]
+    again = client.user("ana").session("thread-42")
+    for session in (live, again):
+        assert session.messages(last=2) == [prompt, *said]
+        assert session.messages("anthropic", last=2) == said
+        assert session.system() == "You are a concierge."
+
+
 def test_a_pause_starts_a_new_session(client: theanine.Client, clock: Clock) -> None:
     ana = client.user("ana")
     live = ana.session("thread-42")

@@ -286,7 +286,8 @@ def test_every_conversation_survives_its_own_format(messages: list[Message]) -> 
     assert [fields(turn) for turn in read(written)] == [fields(turn) for turn in turns]
     for format in FORMATS:
         again = read(write_messages(turns, format))
-        assert "\n".join(turn.text for turn in again) == "\n".join(turn.text for turn in turns)
+        kept = [turn for turn in turns if (format, turn.role) != ("anthropic", "system")]
+        assert "\n".join(turn.text for turn in again) == "\n".join(turn.text for turn in kept)
 
 
 def fields(turn: Utterance) -> tuple[object, ...]:

@@ -219,7 +219,7 @@ class Engine:
         pinned, context = await reserve_pinned(context, self._default_budget)
         spoken = [turn for turn in dialogue if turn.role in SPOKEN]
         recollection = await method.recall(spoken, context)
-        parts = recollection.parts
+        parts = [part for part in recollection.parts if not context.shows(part.source_turns)]
         if bounds := options.bounds:  # a merged statement may also tell what was before
             parts = [part for part in parts if all(map(bounds.includes, part.source_turns))]
         if options.limit is not None:

@@ -47,15 +47,18 @@ class RecordOperations:
 
     # lists
 
-    async def sessions(self, **options: Unpack[ListArguments]) -> list[Session]:
-        """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
+    async def sessions(
+        self, *, thread: str | None = None, **options: Unpack[ListArguments]
+    ) -> list[Session]:
+        """Return the sessions in time order, all or one thread's; pages by id.
 
+        Pages are lists with ``limit`` or ``after``.
         ``search`` finds sessions whose turns together have all the words, ``where`` those that
         match themselves or by one of their turns.
         """
         listing = await self._engine.listing(self.scope, options)
         found = await self._engine.store.list_sessions(
-            self.scope, listing, self._engine.method.name
+            self.scope, listing, self._engine.method.name, thread=thread
         )
         if listing.limit is None and listing.after is None and not listing.newest_first:
             found.sort(key=lambda session: session.order)
@@ -65,17 +68,21 @@ class RecordOperations:
         self,
         *,
         session: int | None = None,
+        thread: str | None = None,
         ids: Sequence[int] | None = None,
         **options: Unpack[ListArguments],
     ) -> list[Turn]:
-        """Return turns: all, one session's, or those of ``ids``."""
+        """Return turns: all, those of one session or thread, or those of ``ids``.
+
+        A thread is all sessions of a key: ``user.session(key)``.
+        """
         listing = await self._engine.listing(self.scope, options)
         store = self._engine.store
         if ids is None and options:
-            return await store.list_turns(self.scope, listing, session=session)
-        if options:
+            return await store.list_turns(self.scope, listing, session=session, thread=thread)
+        if options or (ids is not None and thread is not None):
             raise TypeError("turns() takes ids or options of a list, not both")
-        return await store.turns(self.scope, session=session, ids=ids)
+        return await store.turns(self.scope, session=session, thread=thread, ids=ids)
 
     async def memories(
         self, *, pinned: bool | None = None, **options: Unpack[ListArguments]

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, cast, overload
 
 import anyio
 
-from theanine.client.dialogues import Dialogue
+from theanine.client.dialogues import Dialogue, newest
 from theanine.client.engine import Engine
 from theanine.client.merging import memory_ids
 from theanine.client.options import RecallArguments, RememberWhen
@@ -19,8 +19,8 @@ from theanine.client.redaction import redact_utterances
 from theanine.client.reply_options import ReplyArguments
 from theanine.client.replying import Replying
 from theanine.client.streaming import AsyncReplyStream
-from theanine.errors import BadInput
-from theanine.messages import read_messages, write_messages
+from theanine.errors import BadInput, SettingsError
+from theanine.messages import read_messages, without_unpaired, write_messages
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
@@ -40,6 +40,8 @@ from theanine.types import (
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
+WINDOW = 20
+"""Turns of a thread that a chat model is shown, unless the session says otherwise."""
 Words = str | Sequence[Message]
 """A text, or the parts of a message's content: texts, images and more."""
 
@@ -70,6 +72,8 @@ class AsyncLiveSession:
 
     Attributes:
         key: the application's key, or None.
+        window: how many of the newest turns under the key :meth:`messages` and :meth:`reply` show;
+            None is all.
         id: number of the session; None before its first turn and after its end.
     """
 
@@ -80,9 +84,11 @@ class AsyncLiveSession:
         speaker: str,
         key: str | None = None,
         shared: Sequence[Scope] = (),
+        window: int | None = WINDOW,
     ) -> None:
         if key is not None:
             check_name(key, "the session's key", "")
+        self.window = _check_count("window", window)
         self._engine, self._scope, self._speaker, self.key = engine, scope, speaker, key
         self._shared = shared
         self._dialogue = Dialogue() if key is None else engine.dialogues.get(scope, key)
@@ -236,11 +242,8 @@ class AsyncLiveSession:
         self.id = result.session
         if result.ended is not None and self._engine.options.remembering == "background":
             self._engine.start_remembering(self._scope)
-        dialogue = self._dialogue
-        if result.previous == 0:  # a new session
-            dialogue.follow(result.session, dialogue.epoch)
-        if result.previous == dialogue.last:  # else there are turns of another process between
-            dialogue.extend(result.turns)
+        if result.previous == self._dialogue.last != 0:  # else there may be turns between
+            self._dialogue.extend(result.turns)
         return AddReport(session=result.session, turns=result.turns, known=result.known)
 
     async def _log_own(
@@ -267,7 +270,6 @@ class AsyncLiveSession:
                 holder=process_holder(),
             )
             self.id, turns = result.session, list(result.turns)
-            dialogue.follow(self.id, dialogue.epoch)
         else:
             turns = await store.append_turns(self._scope, self.id, new, epoch=epoch)
         dialogue.extend(turns)
@@ -281,42 +283,111 @@ class AsyncLiveSession:
 
         Empty before the first turn, after the end, and after a pause.
         """
-        store, dialogue = self._engine.store, self._dialogue
+        store = self._engine.store
         if self.key is not None:
             self.id = await store.open_session(self._scope, self.key, self._now())
-        version = await store.scope_version(self._scope)
-        dialogue.follow(self.id, version.epoch)
-        if self.id is not None and version.turns > dialogue.last:
-            dialogue.extend(await store.turns(self._scope, session=self.id, after=dialogue.last))
-        return list(dialogue.turns)
+        return [] if self.id is None else await store.turns(self._scope, session=self.id)
 
     async def messages(
         self, format: MessageFormat = "openai", *, last: int | None = None
     ) -> list[Message]:
-        """Return the session's turns, or the ``last`` n of them, as messages for a chat model.
+        """Return the newest turns under the session's key as messages for a chat model.
+
+        They may be of earlier sessions: a pause or an end decides what is remembered when, not
+        what the model sees. A call of a tool and its result come together or not at all. The newest
+        system prompt comes first if it is older than all of them.
 
         Args:
-            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``. A part
-                that a format doesn't know is put in words.
+            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``, which
+                has no messages of the system: :meth:`system` returns its prompt. A part that a
+                format doesn't know is put in words.
+            last: how many turns, in place of ``window``; give :meth:`recall` the same number.
+
+        Raises SettingsError for a number below 1.
         """
-        turns = await self.turns()
-        if not turns:
-            return []
-        ids = [turn.id for turn in (turns if last is None else turns[len(turns) - last :])]
-        full = await self._engine.store.turns(self._scope, ids=ids, with_content=True)
-        return write_messages(full, format)
+        shown = await self._prompt_turns(last)
+        ids = [turn.id for turn in shown]
+        return write_messages(
+            await self._engine.store.turns(self._scope, ids=ids, with_content=True), format
+        )
 
-    async def recall(self, **options: Unpack[RecallArguments]) -> Recollection:
-        """Return what matters for the session so far; options as in ``user.recall``.
+    async def system(self) -> str:
+        """Return the newest system prompt that was logged under the session's key, or ``""``."""
+        turn = await self._system_turn()
+        return turn.text if turn else ""
 
-        For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model.
+    async def recall(
+        self, *, last: int | None = None, **options: Unpack[RecallArguments]
+    ) -> Recollection:
+        """Return what matters for the dialogue so far; options as in ``user.recall``.
+
+        It leaves out the turns that :meth:`messages` shows, with the same ``last``, and finds all
+        others, those of the open session too. For one's own loop:
+        ``[*session.messages(), *recollection.messages()]`` is for one's own model.
         """
         bounds = await self._engine.recall_options(self._scope, options)
         recollection = await self._engine.recall(
-            await self.turns(), self._scope, bounds, self._shared
+            await self._shown_turns(last), self._scope, bounds, self._shared
         )
         self._recalled = memory_ids(recollection, self._scope)
         return recollection
+
+    async def _prompt_turns(self, last: int | None = None) -> list[Turn]:
+        """Return the turns that a chat model is shown, and the system's prompt before them."""
+        shown = await self._shown_turns(last)
+        system = await self._system_turn()
+        missing = shown and system is not None and system.id < shown[0].id
+        return [system, *shown] if missing and system else shown
+
+    async def _shown_turns(self, last: int | None) -> list[Turn]:
+        """Return the newest turns that are shown; those of tools have their content."""
+        count = self.window if last is None else _check_count("last", last)
+        turns, read = await self._newest_turns(count), count
+        while read is not None and len(turns) == read and turns[0].role == "tool":
+            read *= 2  # its call may be before it
+            turns = await self._newest_turns(read)
+        shown = newest(turns, count)
+        if tools := [turn.id for turn in shown if turn.role == "tool"]:
+            full = await self._engine.store.turns(self._scope, ids=tools, with_content=True)
+            by_id = {turn.id: turn for turn in full}
+            shown = without_unpaired([by_id.get(turn.id, turn) for turn in shown])
+        return shown
+
+    async def _newest_turns(self, count: int | None) -> list[Turn]:
+        """Return the newest turns under the key, or of this object's own session."""
+        if self.key is None and self.id is None:
+            return []
+        dialogue = self._dialogue
+        version = await self._engine.store.scope_version(self._scope)
+        if dialogue.epoch != version.epoch or not dialogue.has(count):
+            turns = await self._read_turns(last=count)
+            complete = count is None or len(turns) < count
+            dialogue.replace(turns, version.epoch, complete=complete)
+        elif version.turns > dialogue.last:
+            later = await self._read_turns(after=dialogue.last)
+            if dialogue.epoch != version.epoch:  # something was erased meanwhile
+                return await self._newest_turns(count)
+            dialogue.extend(later)
+        return dialogue.turns[-count:] if count else list(dialogue.turns)
+
+    async def _system_turn(self) -> Turn | None:
+        """Return the newest turn of the system under the key."""
+        turns, dialogue = await self._newest_turns(1), self._dialogue
+        if not turns:
+            return None
+        known = next((turn for turn in reversed(dialogue.turns) if turn.role == "system"), None)
+        if known is None and not dialogue.searched:
+            found = await self._read_turns(last=1, role="system")
+            dialogue.older_system, dialogue.searched = next(iter(found), None), True
+        return known or dialogue.older_system
+
+    async def _read_turns(
+        self, *, last: int | None = None, after: int = 0, role: Role | None = None
+    ) -> list[Turn]:
+        session = self.id if self.key is None else None
+        return await self._engine.store.turns(
+            self._scope, session=session, thread=self.key, last=last, after=after, role=role
+        )
 
     @overload
     def reply(
@@ -370,7 +441,7 @@ class AsyncLiveSession:
         """
         names = speakers(self._scope, self._speaker)
         log = partial(self._log, arriving=at is None)
-        replying = Replying(self._engine, self._scope, names, self.turns, log, self._shared)
+        replying = Replying(self._engine, self._scope, names, self._prompt_turns, log, self._shared)
         reply = AsyncReplyStream(replying.reply(stream, at, options), self._begin)
         return reply if stream else reply.whole()
 
@@ -413,7 +484,8 @@ class AsyncLiveSession:
             if session is not None:
                 await store.end_session(self._scope, session, at, self._engine.method.name)
             self.id, self._recalled = None, ()
-            self._dialogue.follow(None, self._dialogue.epoch)
+            if self.key is None:
+                self._dialogue = Dialogue()
         return session is not None
 
     def _now(self) -> datetime:
@@ -429,6 +501,12 @@ async def _shielded(work: Awaitable[T]) -> T:
     with anyio.CancelScope(shield=True):
         results.append(await work)
     return results[0]
+
+
+def _check_count(name: str, count: int | None) -> int | None:
+    if count is not None and (type(count) is not int or count < 1):
+        raise SettingsError(f"{name} must be at least 1 turn, not {count!r}")
+    return count
 
 
 def speakers(scope: Scope, user: str = "") -> dict[Role, str]:

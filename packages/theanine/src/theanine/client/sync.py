@@ -15,7 +15,7 @@ from theanine.client.client import AsyncClient
 from theanine.client.old_calls import accept_old_calls
 from theanine.client.options import OpenOptions, takes_options
 from theanine.client.reply_options import ReplyArguments
-from theanine.client.session import AsyncLiveSession
+from theanine.client.session import WINDOW, AsyncLiveSession
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import AsyncUserMemory, ScopedOperations
 from theanine.errors import StoreError
@@ -152,11 +152,17 @@ class LiveSession(_Handle):
         """The application's key; None for a session of this object's own."""
         return self.inner.key
 
+    @property
+    def window(self) -> int | None:
+        """How many of the newest turns a chat model sees; None is all."""
+        return self.inner.window
+
     hear = _run(AsyncLiveSession.hear)
     say = _run(AsyncLiveSession.say)
     add = _run(AsyncLiveSession.add)
     turns = _run(AsyncLiveSession.turns)
     messages = _run(AsyncLiveSession.messages)
+    system = _run(AsyncLiveSession.system)
     recall = _run(AsyncLiveSession.recall)
 
     @overload
@@ -202,9 +208,12 @@ class UserMemory(_Handle, _Operations):
         """The user, agent and tenant."""
         return self.inner.scope
 
-    def session(self, key: str | None = None, *, speaker: str = "") -> LiveSession:
+    def session(
+        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+    ) -> LiveSession:
         """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
-        return LiveSession(self.inner.session(key, speaker=speaker), self._client)
+        session = self.inner.session(key, speaker=speaker, window=window)
+        return LiveSession(session, self._client)
 
     add = _run(AsyncUserMemory.add)
     recall = _run(AsyncUserMemory.recall)

@@ -10,7 +10,7 @@ from theanine.client.background import Remembering
 from theanine.client.client import AsyncClient
 from theanine.client.options import Moment, RememberWhen
 from theanine.client.redaction import Redact
-from theanine.client.session import AddReport, Words
+from theanine.client.session import WINDOW, AddReport, Words
 from theanine.client.streaming import AsyncReplyStream
 from theanine.client.user import ImportReport
 from theanine.clock import Clock
@@ -145,6 +145,10 @@ class LiveSession(_Handle):
     def key(self) -> str | None:
         """The application's key; None for a session of this object's own."""
 
+    @property
+    def window(self) -> int | None:
+        """How many of the newest turns a chat model sees; None is all."""
+
     def hear(
         self,
         words: Words,
@@ -188,15 +192,27 @@ class LiveSession(_Handle):
     def messages(
         self, format: MessageFormat = "openai", *, last: int | None = None
     ) -> list[Message]:
-        """Return the session's turns, or the ``last`` n of them, as messages for a chat model.
+        """Return the newest turns under the session's key as messages for a chat model.
+
+        They may be of earlier sessions: a pause or an end decides what is remembered when, not
+        what the model sees. A call of a tool and its result come together or not at all. The newest
+        system prompt comes first if it is older than all of them.
 
         Args:
-            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``. A part
-                that a format doesn't know is put in words."""
+            format: ``openai`` (chat completions), ``responses`` (OpenAI's) or ``anthropic``, which
+                has no messages of the system: :meth:`system` returns its prompt. A part that a
+                format doesn't know is put in words.
+            last: how many turns, in place of ``window``; give :meth:`recall` the same number.
+
+        Raises SettingsError for a number below 1."""
+
+    def system(self) -> str:
+        """Return the newest system prompt that was logged under the session's key, or ``""``."""
 
     def recall(
         self,
         *,
+        last: int | None = None,
         budget: int | None = ...,
         limit: int | None = ...,
         min_relevance: float | None = ...,
@@ -205,9 +221,11 @@ class LiveSession(_Handle):
         as_of: Moment | None = ...,
         where: Where | None = ...,
     ) -> Recollection:
-        """Return what matters for the session so far; options as in ``user.recall``.
+        """Return what matters for the dialogue so far; options as in ``user.recall``.
 
-        For one's own loop: ``[*messages, *recollection.messages()]`` is for one's own model."""
+        It leaves out the turns that :meth:`messages` shows, with the same ``last``, and finds all
+        others, those of the open session too. For one's own loop:
+        ``[*session.messages(), *recollection.messages()]`` is for one's own model."""
 
     @overload
     def reply(
@@ -328,7 +346,9 @@ class UserMemory(_Handle, _Operations):
     def scope(self) -> Scope:
         """The user, agent and tenant."""
 
-    def session(self, key: str | None = None, *, speaker: str = "") -> LiveSession:
+    def session(
+        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+    ) -> LiveSession:
         """Return a session with the user; see :meth:`AsyncUserMemory.session`."""
 
     def add(
@@ -429,6 +449,7 @@ class UserMemory(_Handle, _Operations):
     def sessions(
         self,
         *,
+        thread: str | None = None,
         limit: int | None = ...,
         after: int | None = ...,
         newest_first: bool = ...,
@@ -437,8 +458,9 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         where: Where | None = ...,
     ) -> list[Session]:
-        """Return the sessions in time order; pages, with ``limit`` or ``after``, by id.
+        """Return the sessions in time order, all or one thread's; pages by id.
 
+        Pages are lists with ``limit`` or ``after``.
         ``search`` finds sessions whose turns together have all the words, ``where`` those that
         match themselves or by one of their turns."""
 
@@ -446,6 +468,7 @@ class UserMemory(_Handle, _Operations):
         self,
         *,
         session: int | None = None,
+        thread: str | None = None,
         ids: Sequence[int] | None = None,
         limit: int | None = ...,
         after: int | None = ...,
@@ -455,7 +478,9 @@ class UserMemory(_Handle, _Operations):
         until: Moment | None = ...,
         where: Where | None = ...,
     ) -> list[Turn]:
-        """Return turns: all, one session's, or those of ``ids``."""
+        """Return turns: all, those of one session or thread, or those of ``ids``.
+
+        A thread is all sessions of a key: ``user.session(key)``."""
 
     def memories(
         self,

@@ -13,7 +13,7 @@ from theanine.client.options import RecallArguments
 from theanine.client.records import RecordOperations
 from theanine.client.redaction import redact_transcript, redact_utterances
 from theanine.client.reply_options import ReplyArguments, reply_options
-from theanine.client.session import AddReport, AsyncLiveSession, assistant_name
+from theanine.client.session import WINDOW, AddReport, AsyncLiveSession, assistant_name
 from theanine.deprecation import renamed_fields
 from theanine.errors import BadInput
 from theanine.methods.base import Reply
@@ -155,14 +155,22 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
 
     # the path: turn → log → session ends → remember; query → recall → reply
 
-    def session(self, key: str | None = None, *, speaker: str = "") -> AsyncLiveSession:
-        """Return a session with the user, whose turns are by ``speaker`` (default: the user).
+    def session(
+        self, key: str | None = None, *, speaker: str = "", window: int | None = WINDOW
+    ) -> AsyncLiveSession:
+        """Return a session with the user.
 
-        With a ``key``, such as the id of a conversation in the application, it is continued
-        wherever it was left: by this or any other process, in any number of requests at once.
+        Args:
+            key: names a thread, such as a conversation in the application. It is continued wherever
+                it was left: by this or any other process, in any number of requests at once.
+            speaker: whose turns :meth:`AsyncLiveSession.hear` logs; the default is the user.
+            window: how many of the thread's newest turns a chat model sees, in ``messages`` and in
+                replies; None is all. ``recall`` finds what is older.
+
+        Raises BadInput for an empty key, SettingsError for a window below 1.
         """
         speaker = speaker or self.scope.user
-        return AsyncLiveSession(self._engine, self.scope, speaker, key, self.shared)
+        return AsyncLiveSession(self._engine, self.scope, speaker, key, self.shared, window)
 
     async def add(
         self,

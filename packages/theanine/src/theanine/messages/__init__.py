@@ -5,7 +5,8 @@ Formats: the reference pages of these APIs, and the types of the packages ``open
 ``anthropic``.
 """
 
+from theanine.messages.pairing import without_unpaired
 from theanine.messages.read import read_messages
 from theanine.messages.write import write_messages
 
-__all__ = ["read_messages", "write_messages"]
+__all__ = ["read_messages", "without_unpaired", "write_messages"]

@@ -21,7 +21,7 @@ def write_messages(turns: Iterable[Utterance], format: MessageFormat = "openai")
 
     Args:
         format: ``openai`` (chat completions), ``responses`` (OpenAI's items) or ``anthropic``,
-            where turns of the system are the user's, because the API takes no others in the list.
+            without turns of the system, because that API takes its prompt apart from the messages.
     """
     write = _WRITERS[format]
     messages: list[Message] = []
@@ -121,6 +121,8 @@ def _responses_part(part: Message, text: str) -> Message:
 
 
 def _write_anthropic(turn: Utterance) -> Iterator[Message]:
+    if turn.role == "system":
+        return
     if turn.role != "tool":
         blocks = [_anthropic_block(part) for part in turn.content]
         role = "assistant" if turn.role == "assistant" else "user"

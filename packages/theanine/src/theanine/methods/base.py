@@ -129,7 +129,7 @@ class Context:
         pinned: memories that are in the recollection anyway.
         query_vectors: vectors of the queries embedded so far, by text.
         current: ids of the dialogue's turns that are in the log, of tools as well: they are in the
-            prompt anyway.
+            prompt anyway, so what rests on them alone is left out of recollections.
     """
 
     scope: Scope
@@ -152,6 +152,11 @@ class Context:
     def token_budget(self, default: int | None) -> int | None:
         """Return the budget of this call, or else ``default``, the method's setting."""
         return default if self.options.budget is None else self.options.budget
+
+    def shows(self, turns: Collection[int] | Collection[Turn]) -> bool:
+        """Whether there are such turns and all of them are in the dialogue."""
+        ids = [turn.id if isinstance(turn, Turn) else turn for turn in turns]
+        return bool(ids) and self.current.issuperset(ids)
 
     def asked_at(self, dialogue: Sequence[Utterance]) -> datetime:
         """Return the time of the dialogue's last turn, or ``as_of`` if that is earlier.

@@ -24,6 +24,7 @@ from theanine.types import (
     Memory,
     MemoryBatch,
     Metadata,
+    Role,
     Scope,
     Session,
     Transcript,
@@ -193,27 +194,40 @@ class Store(Protocol):
         scope: Scope,
         *,
         session: int | None = None,
+        thread: str | None = None,
+        role: Role | None = None,
         ids: Sequence[int] | None = None,
         last: int | None = None,
         after: int = 0,
         upto: int | None = None,
         with_content: bool = False,
     ) -> list[Turn]:
-        """Return turns by number: of one session, of given ids, or the ``last`` n of those.
+        """Return turns by number: of one session, thread or role, or the ``last`` n of those.
 
-        Without ``ids``, only those numbered above ``after`` and up to ``upto``. The ``content`` of
-        messages, which can be large, is read on request only.
+        Only those numbered above ``after`` and up to ``upto``; or those of ``ids``, which go with
+        no other condition than ``session``. The ``content`` of messages, which can be large, is
+        read on request only.
         """
         ...
 
-    async def list_sessions(self, scope: Scope, listing: Listing, method: str) -> list[Session]:
-        """Return a page of sessions, by number; words are searched in their turns."""
+    async def list_sessions(
+        self, scope: Scope, listing: Listing, method: str, *, thread: str | None = None
+    ) -> list[Session]:
+        """Return a page of sessions, by number; of one thread, if it is named.
+
+        Words are searched in their turns.
+        """
         ...
 
     async def list_turns(
-        self, scope: Scope, listing: Listing, *, session: int | None = None
+        self,
+        scope: Scope,
+        listing: Listing,
+        *,
+        session: int | None = None,
+        thread: str | None = None,
     ) -> list[Turn]:
-        """Return a page of turns, by number; of one session, if it is named."""
+        """Return a page of turns, by number; of one session or thread, if it is named."""
         ...
 
     async def list_memories(

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.config import BudgetConfig, ReplyConfig
-from theanine.methods.shared.provenance import dialogue_sessions
 from theanine.methods.shared.recall import query_text
 from theanine.methods.shared.respond import MethodBase
 from theanine.retrieval.budget import fit_prefix
@@ -62,16 +61,16 @@ class NoMemory(_WithoutMemories[NoMemoryConfig]):
 
 
 class FullHistory(_WithoutMemories[BudgetConfig]):
-    """Recalls all earlier sessions; a budget keeps the newest turns."""
+    """Recalls all that was said before the dialogue; a budget keeps the newest turns."""
 
     name = "full-history"
     Config = BudgetConfig
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Return the turns of all sessions but the dialogue's own, one part per session."""
+        """Return all turns but the dialogue's own, one part per session."""
         budget = context.token_budget(self.config.budget)
-        current = dialogue_sessions(dialogue)
-        turns = [turn for turn in await context.index.all_turns() if turn.session not in current]
+        shown = context.current
+        turns = [turn for turn in await context.index.all_turns() if turn.id not in shown]
         turns.sort(key=lambda turn: (turn.at, turn.id), reverse=True)
         # Each turn is counted with its day, an upper bound of its tokens among its session's turns.
         kept = fit_prefix(((turn, format_dated_turns([turn])) for turn in turns), budget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from theanine.embeddings.base import embed_queries
@@ -49,14 +50,20 @@ async def retrieve(
     """Return the ``k`` best memories for the query with their scores, best first.
 
     With ``kinds``, only live memories of these kinds are searched. A configured reranker reorders
-    the best. An empty query gives no memories. Pinned memories, which are returned anyway, are left
-    out.
+    the best. An empty query gives no memories. Pinned memories, which are returned anyway, and
+    those of turns in the dialogue are left out.
     """
-    if context.pinned:
+    if context.pinned or context.current:
         pinned = {memory.id for memory in context.pinned}
-        others = replace(context, pinned=())
-        ranked = await retrieve(query, dialogue, k + len(pinned), others, mode, kinds=kinds)
-        return [found for found in ranked if found[0].id not in pinned][:k]
+        plain = replace(context, pinned=(), current=frozenset())
+        depth = k + len(pinned) + len(context.current)  # a turn rarely supports several
+        ranked = await retrieve(query, dialogue, depth, plain, mode, kinds=kinds)
+        others = (
+            found
+            for found in ranked
+            if found[0].id not in pinned and not context.shows(found[0].source_turns)
+        )
+        return list(islice(others, k))
     index = context.index
     if not query or not len(index):
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -101,16 +101,18 @@ async def select_lines(
     log: LogIndex,
     budget: int | None,
     notes: Mapping[int, str] = MappingProxyType({}),
+    shown: Collection[int] = (),
 ) -> list[Line]:
     """Select candidates, best first, whose lines and days fit the budget.
 
     ``notes`` are added to the lines of candidates, by their position. A statement whose sources are
-    selected is skipped, and so is what repeats a selected line: that line says how often.
+    selected is skipped, and so is what repeats a selected line: that line says how often. So are
+    the turns ``shown``, and statements of them.
     """
     lines: dict[Turn | Memory, Line] = {}
     told = _Told()
     days: set[tuple[int, str]] = set()
-    quoted: set[int] = set()
+    quoted = set(shown)
     remaining = budget if budget is not None else inf
     misfits = 0
     loaded: list[Candidate] = []
@@ -121,11 +123,8 @@ async def select_lines(
             loaded += await log.load(ranked[place : place + LOADED])
         candidate = loaded[place]
         owner = candidate.owner
-        if (
-            isinstance(owner, Memory)
-            and owner.source_turns
-            and quoted.issuperset(owner.source_turns)
-        ):
+        sources = owner.source_turns if isinstance(owner, Memory) else ()
+        if (sources and quoted.issuperset(sources)) or (not sources and found.turn in shown):
             continue
         line = lines.get(owner) or Line(owner, day_label(owner.at, owner.dated))
         content = candidate.content

@@ -91,7 +91,8 @@ async def recall_from_log(
         told = {own.position for own in await log.saying(memory)}
         ranked = [found for found in ranked if found.position not in told]
     budget = context.token_budget(config.budget)
-    lines = await select_lines(ranked, log, budget, correction_notes(corrected))
+    notes = correction_notes(corrected)
+    lines = await select_lines(ranked, log, budget, notes, context.current)
     await add_memories(lines, log, bounds)
     graph = bounds.graph if config.timelines else Graph()
     groups = arrange_lines(lines, graph, budget)

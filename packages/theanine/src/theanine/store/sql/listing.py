@@ -23,12 +23,21 @@ from theanine.types import PIN_KINDS, Memory, Metadata, Scope, Session, Turn
 _ROWS = 500  # fetched at a time
 
 
-def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str) -> list[Session]:
+def list_sessions(
+    db: sa.Connection,
+    scope: Scope,
+    listing: Listing,
+    method: str,
+    *,
+    thread: str | None = None,
+) -> list[Session]:
     """Return a page of sessions; one has the words that its turns have together."""
     scope_id = find_scope(db, scope)
     session = t.session.c
     found = _find_sessions(db, scope_id, listing) if listing.search or listing.where else None
     query = sa.select(session.id, session.metadata).where(session.scope == scope_id)
+    if thread is not None:
+        query = query.where(session.thread == thread)
     numbers = _select_page(
         db, query, session.id, session.started_at, replace(listing, where=NO_FILTER), found
     )
@@ -41,7 +50,12 @@ def list_sessions(db: sa.Connection, scope: Scope, listing: Listing, method: str
 
 
 def list_turns(
-    db: sa.Connection, scope: Scope, listing: Listing, *, session: int | None = None
+    db: sa.Connection,
+    scope: Scope,
+    listing: Listing,
+    *,
+    session: int | None = None,
+    thread: str | None = None,
 ) -> list[Turn]:
     """Return a page of turns."""
     turn, owner = t.turn.c, t.session.c
@@ -53,6 +67,8 @@ def list_turns(
     )
     if session is not None:
         query = query.where(turn.session == session)
+    if thread is not None:
+        query = query.where(owner.thread == thread)
 
     def has_words(row: sa.Row[Any]) -> bool:
         return listing.matches(f"{row.speaker} {row.text} {row.shared}")

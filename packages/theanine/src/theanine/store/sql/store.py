@@ -38,7 +38,7 @@ from theanine.store.sql import export as export_rows
 from theanine.store.sql import memories as memory_rows
 from theanine.store.sql import vectors as vector_rows
 from theanine.store.values import ForgetReport, ScopeVersion
-from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Scope, Turn
+from theanine.types import LOCAL_MODEL, Memory, MemoryBatch, Role, Scope, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -206,6 +206,8 @@ class SqlStore:
         scope: Scope,
         *,
         session: int | None = None,
+        thread: str | None = None,
+        role: Role | None = None,
         ids: Sequence[int] | None = None,
         last: int | None = None,
         after: int = 0,
@@ -219,6 +221,8 @@ class SqlStore:
             turns.load_turns,
             scope,
             session=session,
+            thread=thread,
+            role=role,
             ids=ids,
             last=last,
             after=after,

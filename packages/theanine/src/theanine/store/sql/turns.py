@@ -53,7 +53,16 @@ from theanine.store.validate import (
     turn_position,
 )
 from theanine.store.values import Logged
-from theanine.types import ImportedMemory, Metadata, Scope, Session, Transcript, Turn, Utterance
+from theanine.types import (
+    ImportedMemory,
+    Metadata,
+    Role,
+    Scope,
+    Session,
+    Transcript,
+    Turn,
+    Utterance,
+)
 
 # live sessions
 
@@ -526,6 +535,10 @@ _SELECT_SCOPE_TURNS = SELECT_TURNS.where(t.turn.c.scope == SELECT_SCOPE_ID.scala
 _SELECT_TURNS_BETWEEN = _SELECT_SCOPE_TURNS.where(
     t.turn.c.id > sa.bindparam("after"), t.turn.c.id <= sa.bindparam("upto")
 )
+_SELECT_SESSIONS_OF_THREAD = sa.select(t.session.c.id).where(
+    t.session.c.scope == SELECT_SCOPE_ID.scalar_subquery(),
+    t.session.c.thread == sa.bindparam("thread"),
+)
 _SELECT_TURNS_BY_ID = _SELECT_SCOPE_TURNS.where(
     t.turn.c.id.in_(sa.bindparam("numbers", expanding=True))
 )
@@ -536,6 +549,8 @@ def load_turns(
     scope: Scope,
     *,
     session: int | None = None,
+    thread: str | None = None,
+    role: Role | None = None,
     ids: Sequence[int] | None = None,
     last: int | None = None,
     after: int = 0,
@@ -552,6 +567,11 @@ def load_turns(
         query = _SELECT_SCOPE_TURNS.where(numbered(t.turn.c.id, after, upto))
         if session is not None:
             query = query.where(t.turn.c.session == session)
+        if thread is not None:
+            query = query.where(t.turn.c.session.in_(_SELECT_SESSIONS_OF_THREAD))
+            params["thread"] = thread
+        if role is not None:
+            query = query.where(t.turn.c.role == role)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
         rows = db.execute(query.order_by(order).limit(last), params).all()
     else:
