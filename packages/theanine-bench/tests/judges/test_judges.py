@@ -30,6 +30,7 @@ from theanine.testing.scripted import ScriptedModel
 from theanine_bench.config import NO_METHOD, RunConfig
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.judges.judge import Judge, Unjudged
+from theanine_bench.judges.operations import checks_for
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.runner import Runner
 from theanine_bench.runs.summary import summarize_run
@@ -65,6 +66,11 @@ VERDICTS: Mapping[str, tuple[dict[str, Any], dict[str, float]]] = {
         {"explanation": "x", "label": "neutral"},
         {"entailment/entails": 0.0, "entailment/neutral": 1.0, "entailment/contradicts": 0.0},
     ),
+    "halumem": (
+        {"explanation": "x", "label": "omission"},
+        {"halumem/correct": 0.0, "halumem/hallucination": 0.0, "halumem/omission": 1.0},
+    ),
+    "memops": ({"explanation": "x", "right": True, "checks": []}, {"memops": 1.0}),
     "needs-past": ({"explanation": "x", "label": "needs it"}, {"needs-past": 1.0}),
     "helpfulness": ({"explanation": "x", "label": "slightly agree"}, {"helpfulness": 1.0}),
     "perspectives": (
@@ -172,6 +178,21 @@ async def test_events_match_each_point_once_and_score_their_order() -> None:
     assert scored.verdict["events"][2] == {"event": "an event", "point": None}
     silent = await right.score(ORDERED, Answering([spoken(missing=(1, 2, 3))]))
     assert silent.values == {"right": 0.0}
+
+
+async def test_memops_has_the_checks_of_the_operation() -> None:
+    def checked(**checks: bool) -> dict[str, Any]:
+        listed = [{"check": name, "holds": holds} for name, holds in checks.items()]
+        return {"explanation": "x", "right": False, "checks": listed}
+
+    item = replace(ITEM, extra={"operation": "Forget", "judge_rubric": "strict"})
+    caller = Answering([checked(), checked(leakage=True, over_forget=False)])
+    scored = await find_judge("memops").score(item, caller)
+    assert caller.faults == ["it needs the checks ['leakage', 'over_forget'], each once"]
+    assert scored.values == {"memops": 0.0, "memops/leakage": 1.0, "memops/over_forget": 0.0}
+    assert "leakage: it says what the user asked to forget" in caller.asked[0].prompt
+    ordered = replace(ITEM, extra={"operation": "Update", "trajectory": True})
+    assert checks_for(ordered)[:2] == ("stale_value", "trajectory_order")
 
 
 async def test_points_need_a_rubric() -> None:

@@ -58,6 +58,18 @@ def _abstains(blocks: Blocks) -> Reply:
     return {"explanation": explanation, "label": "right" if match else "wrong"}
 
 
+def _halumem(blocks: Blocks) -> Reply:
+    share = _covered(blocks)
+    return {"explanation": _explain(share), "label": "correct" if share >= 0.5 else "omission"}
+
+
+def _memops(blocks: Blocks) -> Reply:
+    share = _share(blocks["reference"], blocks["answer"])
+    names = re.findall(r"^(\w+): ", blocks["checks"], re.MULTILINE)
+    checks = [{"check": name, "holds": share >= 0.5} for name in names]
+    return {"explanation": _explain(share), "right": share >= 0.5, "checks": checks}
+
+
 def _rubric(blocks: Blocks) -> Reply:
     points: list[Reply] = []
     for number, point in _NUMBERED.findall(blocks["points"]):
@@ -167,6 +179,8 @@ STEPS: Mapping[str, Callable[[Blocks], Reply]] = {
     "judge-gpt-score": _gpt_score,
     "judge-right": _right,
     "judge-abstains": _abstains,
+    "judge-halumem": _halumem,
+    "judge-memops": _memops,
     "judge-rubric": _rubric,
     "judge-order": _order,
     "judge-quality": _quality,
