@@ -13,6 +13,7 @@ import pytest
 from support.chat_exports import save_zip
 from support.history_samples import Json, save
 from theanine.errors import BadInput
+from theanine.fences import append_remembered
 from theanine.importers import read_histories
 from theanine.types import History
 
@@ -105,6 +106,17 @@ def test_messages_in_parts_with_tools_and_pictures(tmp_path: Path) -> None:
     assert history.name == "thread"
     assert not history.transcripts[0].dated
     assert history.notes["tool calls and results left out"] == 2
+
+
+def test_what_was_recalled_for_a_message_is_not_imported_with_it(tmp_path: Path) -> None:
+    thread: list[Json] = [
+        {"role": "user", "content": append_remembered("Shall we sail?", ["Ana fears ships."])},
+        {"role": "assistant", "content": None, "refusal": "I can't steer."},
+        {"role": "user", "content": [{"type": "reasoning", "text": "x"}, "Then I do."]},
+    ]
+    history = only(save(tmp_path, "thread.json", thread))
+    assert [text for _, text in said(history)] == ["Shall we sail?", "I can't steer.", "Then I do."]
+    assert history.notes["thoughts left out"] == 1
 
 
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])

@@ -158,6 +158,18 @@ def test_a_speaker_never_decides_the_role() -> None:
 OTHER_PARTS: list[tuple[Message, str]] = [
     ({"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}, "[audio]"),
     (
+        {
+            "role": "user",
+            "content": [{"type": "audio", "audio": {"transcript": "Call me Sam."}}, "Bye."],
+        },
+        "Call me Sam.\nBye.",
+    ),
+    ({"role": "user", "content": [{"type": "voice_note", "text": "I'm vegan."}]}, "I'm vegan."),
+    (
+        {"role": "assistant", "content": [{"type": "mcp_tool_use", "name": "add", "input": {}}]},
+        "[called add()]",
+    ),
+    (
         {"role": "user", "content": [{"type": "file", "file": {"filename": "menu.pdf"}}]},
         "[file menu.pdf]",
     ),
@@ -245,8 +257,8 @@ def test_objects_of_client_libraries_are_read() -> None:
     [
         ({"role": "bot", "content": "x"}, "message 2: unknown role 'bot'; must be one of user,"),
         ({"content": "x"}, "message 2: unknown role None"),
-        ({"role": "user", "content": 7}, "message 2: content must be a string or a list"),
-        ({"role": "user", "content": ["x"]}, "message 2, content: a message must be a mapping"),
+        ({"role": "user", "content": 7}, "message 2.content: content must be a string or a list"),
+        ({"role": "user", "content": [3]}, r"message 2.content\[0\]: a message must be a mapping"),
         ("x", "message 2: a message must be a mapping such as"),
         ({"role": "user", "content": [{"type": "text"}]}, "message 2: a part of the type 'text'"),
     ],

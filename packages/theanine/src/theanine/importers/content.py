@@ -1,34 +1,34 @@
-"""The content of a message to or from a language model: a text, or a list of typed parts.
+"""The content of a message to or from a language model: its text, and what was shared with it.
 
-Covers the parts of OpenAI's Chat Completions and Responses, and of Anthropic's Messages
-(openai/openai-python ``src/openai/types``, anthropics/anthropic-sdk-python
-``src/anthropic/types``): texts are joined, pictures, files and recordings become words on what was
-shared; thoughts, tool calls and their results are left out and counted.
+The parts are read by :mod:`theanine.messages`; pictures, files and recordings become words on what
+was shared, and thoughts, tool calls and their results are left out and counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import cast
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-from theanine.errors import BadInput
-from theanine.importers.schema import Object, as_object, is_object, require_storable
+from theanine.importers.schema import require_storable
+from theanine.messages.parts import (
+    PartKind,
+    content_parts,
+    part_kind,
+    part_name,
+    part_text,
+    part_transcript,
+)
+from theanine.types import Message
 
-_TEXTS = frozenset({"text", "input_text", "output_text", "voice_note", "refusal"})
-_SHARED = {
-    "image": "a picture",
-    "image_url": "a picture",
-    "input_image": "a picture",
-    "document": "a file",
-    "file": "a file",
-    "input_file": "a file",
-    "audio": "a recording",
-    "input_audio": "a recording",
-}
-_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "redacted-reasoning"})
-
+_SHARED: Mapping[PartKind, str] = MappingProxyType(
+    {"image": "a picture", "file": "a file", "audio": "a recording"}
+)
 TOOLS = "tool calls and results left out"
 THOUGHTS = "thoughts left out"
+_LEFT_OUT: Mapping[PartKind, str] = MappingProxyType(
+    {"reasoning": THOUGHTS, "call": TOOLS, "result": TOOLS}
+)
 
 
 def read_content(content: object, where: str, notes: Counter[str]) -> tuple[str, str]:
@@ -37,46 +37,31 @@ def read_content(content: object, where: str, notes: Counter[str]) -> tuple[str,
     Raises:
         BadInput: it is neither a text nor a list of parts, or can't be stored.
     """
-    if content is None:
-        return "", ""
-    if isinstance(content, str):
-        return require_storable(content, where), ""
-    if not isinstance(content, list):
-        raise BadInput("content must be a text or a list of parts", where)
+    return describe_parts(content_parts(content, where), where, notes)
+
+
+def describe_parts(parts: Iterable[Message], where: str, notes: Counter[str]) -> tuple[str, str]:
+    """Return the text of a message's parts, and what was shared with it in words.
+
+    Raises BadInput for what can't be stored.
+    """
     texts: list[str] = []
     shared: list[str] = []
-    for i, part in enumerate(cast("list[object]", content)):
-        if isinstance(part, str):
-            texts.append(part)
-        elif part is not None:
-            _read_part(as_object(part, f"{where}[{i}]"), texts, shared, notes)
+    for part in parts:
+        kind, text = part_kind(part), part_text(part)
+        if kind in _SHARED:
+            shared.append(_describe(part, _SHARED[kind]))
+        elif kind == "text" and text is not None:
+            texts.append(text)
+        else:
+            notes[_LEFT_OUT.get(kind, "parts that are not text left out")] += 1
     text = "\n".join(text for text in texts if text.strip())
     return require_storable(text, where), require_storable(", ".join(shared), where)
 
 
-def _read_part(part: Object, texts: list[str], shared: list[str], notes: Counter[str]) -> None:
-    kind = str(part.get("type", "text"))
-    text = part.get("refusal" if kind == "refusal" else "text")
-    if kind in _SHARED:
-        shared.append(_describe(part, _SHARED[kind]))
-    elif kind in _THOUGHTS:
-        notes[THOUGHTS] += 1
-    elif "tool" in kind or "function" in kind:
-        notes[TOOLS] += 1
-    elif isinstance(text, str) and (kind in _TEXTS or text.strip()):
-        texts.append(text)
-    else:
-        notes["parts that are not text left out"] += 1
-
-
-def _describe(part: Object, what: str) -> str:
+def _describe(part: Message, what: str) -> str:
     """Return what was shared, with the name of a file if it has one; a transcript is quoted."""
-    details = part.get("file") or part.get("input_audio") or part.get("audio") or part
-    if is_object(details):
-        transcript = details.get("transcript")
-        if isinstance(transcript, str) and transcript.strip():
-            return f'{what} that says "{transcript}"'
-        name = details.get("filename") or details.get("title") or details.get("file_name")
-        if isinstance(name, str) and name.strip():
-            return f'the file "{name}"'
-    return what
+    if transcript := part_transcript(part):
+        return f'{what} that says "{transcript}"'
+    name = part_name(part)
+    return f'the file "{name}"' if name else what

@@ -5,8 +5,8 @@ A JSON list or JSON Lines of messages is one session. A list or JSON Lines of ob
 one session an object, named by its ``id``, ``conversation_id``, ``session_id`` or ``custom_id``.
 A message may also have an ``id``, a ``name``, and a time (``created_at``, ``timestamp``, ``time``
 or ``date``, as ISO 8601 or seconds or milliseconds since 1970); without times it is undated.
-Messages of the system and of tools are left out and counted; for content see
-:mod:`theanine.importers.content`.
+The parts of a message are read by :mod:`theanine.messages`; messages of the system and of tools
+are left out and counted.
 """
 
 from __future__ import annotations
@@ -18,25 +18,17 @@ from typing import cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder
-from theanine.importers.content import TOOLS, read_content
+from theanine.importers.content import describe_parts
 from theanine.importers.dates import Calendar, epoch_time, iso_time
 from theanine.importers.schema import Object, as_object, check, require_storable
 from theanine.importers.timestamps import SYNTHETIC
+from theanine.messages.read import ROLES, message_parts
 from theanine.types import History, Role, Utterance
 
 _LISTS = ("messages", "input", "conversation")
 _IDS = ("id", "conversation_id", "session_id", "custom_id")
 _TIMES = ("created_at", "timestamp", "time", "date", "create_time")
-_ROLES: Mapping[str, Role | None] = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "model": "assistant",
-    "system": None,
-    "developer": None,
-    "tool": None,
-    "function": None,
-}
+_ROLES: Mapping[str, Role] = {**ROLES, "human": "user", "model": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +127,12 @@ def _message(intake: Intake, record: Object, where: str) -> Iterator[_Message]:
     if named not in _ROLES:
         raise BadInput(f'unknown role "{named[:40]}"; use user or assistant', where)
     role = _ROLES[named]
-    if role is None:
+    if role not in ("user", "assistant"):
         intake.notes["system and tool messages left out"] += 1
         return
-    content = record.get("content", record.get("parts"))
-    text, attachment = read_content(content, f"{where}.content", intake.notes)
-    intake.notes[TOOLS] += bool(record.get("tool_calls") or record.get("function_call"))
+    message = {**record, "role": role, "content": record.get("content", record.get("parts"))}
+    parts = (part for _, part in message_parts(message, where))
+    text, attachment = describe_parts(parts, where, intake.notes)
     if not text.strip() and not attachment:
         intake.notes["empty messages left out"] += 1
         return

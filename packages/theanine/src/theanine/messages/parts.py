@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from theanine.errors import BadInput
 from theanine.types import CALLED, Message
@@ -15,8 +15,13 @@ ARGUMENT_LIMIT = 200
 """Characters of one argument in the words for a call."""
 TEXTS = frozenset({"text", "input_text", "output_text"})
 """Types of the parts that are text."""
-_CALLS = frozenset({"function", "custom", "function_call", "tool_use", "server_tool_use"})
+_CALLS = frozenset({"function", "custom"})
+_CALL_ENDINGS = ("_call", "tool_use")
 _OUTPUTS = ("_output", "_result")
+_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning", "redacted-reasoning"})
+_FILES = frozenset({"file", "input_file", "document"})
+
+PartKind = Literal["text", "reasoning", "call", "result", "image", "audio", "file", "other"]
 
 
 def as_message(value: object, where: str) -> Message:
@@ -37,7 +42,10 @@ def as_message(value: object, where: str) -> Message:
 
 
 def content_parts(content: object, where: str) -> list[Message]:
-    """Return the parts of a content: a string, a list of parts, or nothing. Raises BadInput."""
+    """Return the parts of a content: a string, a list of parts or strings, or nothing.
+
+    Raises BadInput, with the position of a part that is neither.
+    """
     if content is None:
         return []
     if isinstance(content, str):
@@ -46,13 +54,61 @@ def content_parts(content: object, where: str) -> list[Message]:
         raise BadInput(
             f"content must be a string or a list of parts, not {type(content).__name__}", where
         )
-    return [as_message(part, f"{where}, content") for part in cast("Sequence[object]", content)]
+    return [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else as_message(part, f"{where}[{position}]")
+        for position, part in enumerate(cast("Sequence[object]", content))
+        if part is not None
+    ]
+
+
+def part_kind(part: Message) -> PartKind:
+    """Return what a part is, by its type or else by its fields."""
+    kind = str(part.get("type", "text"))
+    if is_result(part):
+        return "result"
+    if is_call(part):
+        return "call"
+    if kind in _REASONING:
+        return "reasoning"
+    if "image" in kind:
+        return "image"
+    if "audio" in kind:
+        return "audio"
+    if kind in _FILES:
+        return "file"
+    return "other" if part_text(part) is None and kind not in TEXTS else "text"
+
+
+def part_text(part: Message) -> str | None:
+    """Return a part's own text, or that of a refusal; None if it has none."""
+    text = part.get("refusal" if part.get("type") == "refusal" else "text")
+    return text if isinstance(text, str) else None
+
+
+def part_transcript(part: Message) -> str:
+    """Return what a recording says, if the part has it; else nothing."""
+    return str(_details(part).get("transcript") or "").strip()
+
+
+def part_name(part: Message) -> str:
+    """Return the name of a file, if the part has it; else nothing."""
+    details = _details(part)
+    names = (details.get(field) for field in ("filename", "title", "file_name"))
+    return str(next(filter(None, names), "")).strip()
+
+
+def _details(part: Message) -> Message:
+    """Return the fields of a file or a recording, which may be those of the part itself."""
+    inner = part.get("file") or part.get("input_audio") or part.get("audio")
+    return cast("Message", inner) if isinstance(inner, Mapping) else part
 
 
 def is_call(part: Message) -> bool:
     """Whether a part is a call of a tool."""
     kind = str(part.get("type"))
-    return kind in _CALLS or kind.endswith("_call")
+    return kind in _CALLS or kind.endswith(_CALL_ENDINGS)
 
 
 def read_call(call: Message) -> tuple[str, str, Any]:
@@ -102,25 +158,20 @@ def read_result(part: Message) -> tuple[str, str]:
 
 def part_words(part: Message) -> str:
     """Return a part in words: its text, or what it is, such as ``[image]``."""
-    kind = str(part.get("type"))
-    if kind in TEXTS or kind == "refusal":
-        text = part.get("refusal" if kind == "refusal" else "text")
-        if not isinstance(text, str):
-            raise BadInput(f"a part of the type {kind!r} needs a string as its text")
+    kind, label = part_kind(part), str(part.get("type"))
+    if kind == "text":
+        text = part_text(part)
+        if text is None:
+            raise BadInput(f"a part of the type {label!r} needs a string as its text")
         return text
-    if is_result(part):
+    if kind == "result":
         return _clip(read_result(part)[1].strip(), RESULT_LIMIT) or "[no output]"
-    if is_call(part):
+    if kind == "call":
         return call_words(part)
-    if "image" in kind:
-        return "[image]"
-    if "audio" in kind:
-        return str(part.get("transcript") or "[audio]")
-    inner = part.get("file")
-    file = cast("Message", inner) if isinstance(inner, Mapping) else part
-    name = file.get("filename") or file.get("title")
-    label = "file" if kind in ("file", "input_file", "document") else kind
-    return f"[{label} {name}]" if name else f"[{label}]"
+    if kind == "audio" and (transcript := part_transcript(part)):
+        return transcript
+    name = "" if kind in ("audio", "image") else part_name(part)
+    return f"[{label if kind in ('other', 'reasoning') else kind}{' ' if name else ''}{name}]"
 
 
 def image_url(part: Message) -> str:

@@ -10,10 +10,17 @@ from types import MappingProxyType
 
 from theanine.errors import BadInput
 from theanine.fences import without_remembered
-from theanine.messages.parts import TEXTS, as_message, content_parts, is_call, is_result, part_words
+from theanine.messages.parts import (
+    TEXTS,
+    as_message,
+    content_parts,
+    part_kind,
+    part_text,
+    part_words,
+)
 from theanine.types import Message, Metadata, Role, Utterance
 
-_ROLES: Mapping[str, Role] = {
+ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",
     "system": "system",
@@ -21,7 +28,6 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 def read_messages(
@@ -51,14 +57,18 @@ def read_messages(
         where = f"message {number}"
         fields = as_message(message, where)
         try:
-            parts = [part for part in _parts(fields, where) if part_words(part[1]).strip()]
+            parts: list[tuple[Role, Message]] = [
+                (role, part)
+                for role, part in message_parts(fields, where)
+                if part_kind(part) != "reasoning" and part_words(part).strip()
+            ]
         except BadInput as error:
             raise error if error.where else BadInput(str(error), where) from None
         key = fields.get("id")
         for position, (role, grouped) in enumerate(groupby(parts, _role_of), 1):
             run = [part for _, part in grouped]
             suffix = f"#{position}" if position > 1 else ""
-            name = fields.get("name") if _ROLES.get(str(fields.get("role"))) == role else None
+            name = fields.get("name") if ROLES.get(str(fields.get("role"))) == role else None
             is_text = len(run) == 1 and run[0].get("type") in TEXTS
             utterances.append(
                 Utterance(
@@ -78,37 +88,41 @@ def _role_of(part: tuple[Role, Message]) -> Role:
     return part[0]
 
 
-def _parts(message: Message, where: str) -> Iterator[tuple[Role, Message]]:
-    """Yield the parts of a message, or of an item of OpenAI's responses, with their roles."""
+def message_parts(message: Message, where: str) -> Iterator[tuple[Role, Message]]:
+    """Yield the parts of a message, or of an item of OpenAI's responses, with their roles.
+
+    Calls of tools and their results have the role ``tool``; reasoning is among the parts, but what
+    was recalled for the message is not. Raises BadInput.
+    """
     if "role" not in message and isinstance(message.get("type"), str):
-        if message["type"] not in _REASONING:
-            yield ("tool", message)
+        yield "tool", message
         return
-    role = _ROLES.get(str(message.get("role")))
+    role = ROLES.get(str(message.get("role")))
     if role is None:
-        known = ", ".join(_ROLES)
+        known = ", ".join(ROLES)
         raise BadInput(f"unknown role {message.get('role')!r}; must be one of {known}", where)
     if role == "tool":
         yield role, message
         return
-    for part in content_parts(message.get("content"), where):
-        yield from _content_part(role, part)
+    for part in content_parts(message.get("content"), f"{where}.content"):
+        yield _with_role(role, part)
     if refusal := message.get("refusal"):
         yield role, {"type": "text", "text": str(refusal)}
     for call in message.get("tool_calls") or ():
-        yield "tool", as_message(call, f"{where}, tool_calls")
+        fields = as_message(call, f"{where}.tool_calls")
+        yield "tool", {**fields, "type": fields.get("type", "function")}
     if call := message.get("function_call"):  # what tool_calls were called before
         yield "tool", {"type": "function", "id": call.get("name"), "function": call}
 
 
-def _content_part(role: Role, part: Message) -> Iterator[tuple[Role, Message]]:
-    kind = part.get("type")
-    if is_call(part) or is_result(part):
-        yield "tool", part
-    elif kind in TEXTS:
-        said = without_remembered(part_words(part))
-        yield role, part if said == part["text"] else {**part, "text": said}
-    elif kind == "refusal":
-        yield role, {"type": "text", "text": part_words(part)}
-    elif kind not in _REASONING:
-        yield role, part
+def _with_role(role: Role, part: Message) -> tuple[Role, Message]:
+    """Return a part of a content with its role, without what was recalled."""
+    kind, text = part_kind(part), part_text(part)
+    if kind in ("call", "result"):
+        return "tool", part
+    if kind != "text" or text is None:
+        return role, part
+    if part.get("type") == "refusal":
+        return role, {"type": "text", "text": text}
+    said = without_remembered(text)
+    return role, part if said == text else {**part, "text": said}
