@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from theanine.errors import BadInput
 from theanine.importers import read_histories
 from theanine.importers.dates import DEFAULT_START
-from theanine.text.words import sentences
+from theanine.sentences import sentence_spans
 from theanine.types import History, ImportedMemory, Transcript, Utterance
 from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, validate
 from theanine_bench.files import read_lines
@@ -164,7 +164,7 @@ def _transcript(key: str, session: _PersonaSession, start: datetime) -> Transcri
             ImportedMemory(
                 text=turn.persona_text[a:b], speakers=(speaker,), source_keys=(turn_key,)
             )
-            for a, b in sentences(turn.persona_text)
+            for a, b in sentence_spans(turn.persona_text)
         ]
     if not turns:
         return None

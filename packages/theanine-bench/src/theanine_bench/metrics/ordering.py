@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from theanine.llm.chat import ScopedChat
-from theanine.text.words import content_words, sentences
+from theanine.sentences import sentence_spans
+from theanine.text.words import content_words
 from theanine_bench.metrics.optional_imports import library
 from theanine_bench.samples import SampleResult, Score
 
@@ -70,7 +71,7 @@ def split_events(answer: str) -> list[str]:
         return [answer[m.end() : end].strip() for m, end in zip(starts, ends, strict=True)]
     if len(lines) > 1:
         return lines[1:] if lines[0].endswith(":") else lines
-    return [answer[start:end] for start, end in sentences(answer)]
+    return [answer[start:end] for start, end in sentence_spans(answer)]
 
 
 def align(points: Sequence[str], events: Sequence[str]) -> list[int | None]:

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from theanine.embeddings.static import DIMENSION, StaticEmbedder
 from theanine.linking.stances import count_stances
 from theanine.retrieval.growing_array import GrowingArray
+from theanine.sentences import sentence_spans
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
-from theanine.text.words import FUNCTION_WORDS, sentences, stem, words
+from theanine.text.words import FUNCTION_WORDS, stem, words
 
 Features = NDArray[np.float32]
 
@@ -63,11 +64,12 @@ _READ = 2_000
 _READINGS, _WORDS = 30_000, 30_000
 """Readings and words of which the vectors are cached: up to some 120 and 30 MB."""
 _ATTACHMENT = re.compile(r" \(shares .*\)$", re.DOTALL)
-_LETTERED = re.compile(r"\b(?:speaker|neighbou?r|co-?worker|classmate)s? ([ab])\b")
+_LETTERED = re.compile(r"\b(?:speaker|neighbou?r|co-?worker|classmate)s? ([ab])\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"^(?:the )?((?:speaker|neighbou?r|co-?worker|classmate|mentee|mentor|athlete|coach|student|"
     r"teacher|patient|doctor|employee|boss|parent|child|husband|wife|friend|user|assistant|agent)"
-    r"s?)(?: ([ab])\b)?(?: and (?:the )?(?:\w[\w-]*)? ?([ab])?\b)?"
+    r"s?)(?: ([ab])\b)?(?: and (?:the )?(?:\w[\w-]*)? ?([ab])?\b)?",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z]\w+")
 _NUMBER = re.compile(r"\d+")
@@ -121,7 +123,8 @@ class Reading:
         plain = cues.normal(raw)
         self.people, self.mentioned, self.reported = _people(plain, speakers)
         self._omitted = _words_of(speakers)
-        self.text = plain if speakers else _ROLE.sub(" ", _LETTERED.sub(" ", plain))
+        self._cased = raw if speakers else _ROLE.sub(" ", _LETTERED.sub(" ", raw))
+        self.text = cues.normal(self._cased)
         spoken = words(self.text)
         first: dict[str, str] = {}
         for word in spoken:
@@ -143,8 +146,8 @@ class Reading:
     @cached_property
     def _cues(self) -> tuple[int, NDArray[np.int32]]:
         every, of_terms = 0, dict.fromkeys(self.idf, 0)
-        for start, end in sentences(self.text):
-            part = self.text[start:end]
+        for start, end in sentence_spans(self._cased):
+            part = cues.normal(self._cased[start:end])
             bits = _bits(part)
             every |= bits
             for word in words(part):

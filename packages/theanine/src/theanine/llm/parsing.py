@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from theanine.fences import REMEMBERED_HEADING
+from theanine.sentences import sentence_ends
 from theanine.tokenizer import sanitize
 
 T = TypeVar("T")
@@ -31,7 +32,6 @@ _MAX_ERRORS = 6
 _FENCE = re.compile(r"^[ \t]*(?:<<<[ \t]*([\w -]*)|>>>[ \t]*$)", re.MULTILINE)
 """A line of a prompt that begins or ends a block of quoted text."""
 _REPEATED = re.compile(rf"^[ \t]*(?:{re.escape(REMEMBERED_HEADING)}|<<<remembered\b)", re.MULTILINE)
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]*_]*(?=\s|$)|[。！？｡؟।۔។။]+[」』”’）)]*|\n")
 CUT_OFF = "it was cut off at the model's token limit"
 FINISH_ERRORS = {
     "length": CUT_OFF,
@@ -108,7 +108,7 @@ def _whole_sentences(text: str) -> str:
 
     Raises InvalidReply if it is a single word.
     """
-    ends = [end.end() for end in _SENTENCE_END.finditer(text)]
+    ends = list(sentence_ends(text))
     whole = text[: ends[-1]] if ends else text.rpartition(" ")[0]
     if not whole.strip():
         raise InvalidReply(CUT_OFF)

@@ -22,11 +22,12 @@ from theanine.retrieval.features import PassagePlace, UnitFeatures
 from theanine.retrieval.growing_array import GrowingArray, array_state, restore_arrays
 from theanine.retrieval.languages import in_english, written_words
 from theanine.retrieval.neighbors import Positions
-from theanine.retrieval.passages import Span, split_passages
+from theanine.retrieval.passages import split_passages
 from theanine.retrieval.query import Query
 from theanine.retrieval.ranking import Ranking, RankingConfig, Unit
 from theanine.retrieval.relevance import CANDIDATES, load_model
 from theanine.retrieval.scoring import top_k
+from theanine.sentences import Span
 from theanine.tokenizer import count_tokens
 from theanine.types import NO_MODEL_NOTICE, QUOTING, Memory, Turn
 

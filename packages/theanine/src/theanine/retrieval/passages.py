@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from itertools import pairwise
+
+from theanine.sentences import Span, sentence_spans
 
 PASSAGE_WORDS = 50
 """Words of a passage, roughly: a sentence is never cut unless it is twice as long."""
 _BYTES_PER_WORD = 8
 """Words of scripts without spaces are estimated from the length in UTF-8."""
-_BREAK = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\s*\n\s*")
-
-Span = tuple[int, int]
-"""First character of a passage, and the one after its last."""
 
 
 def split_passages(text: str) -> list[Span]:
@@ -31,9 +29,9 @@ def split_passages(text: str) -> list[Span]:
 
 def _sentences(text: str) -> list[Span]:
     """Return the spans of sentences and lines; one of twice a passage's length is cut at spaces."""
-    ends = [match.end() for match in _BREAK.finditer(text)]
+    starts = [start for start, _ in sentence_spans(text)]
     spans: list[Span] = []
-    for first, last in zip([0, *ends], [*ends, len(text)], strict=True):
+    for first, last in pairwise((0, *starts[1:], len(text))):
         start = first
         while _words(text[start:last]) > 2 * PASSAGE_WORDS:
             limit = start + PASSAGE_WORDS * _BYTES_PER_WORD // len(text[start].encode()[:4] or b" ")

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from theanine.sentences import sentence_spans
 from theanine.text import cues
 from theanine.text.attribution import QUOTE_LIMIT, attribution, clip_quote
-from theanine.text.words import FUNCTION_WORDS, is_unspaced, sentences, words
+from theanine.text.words import FUNCTION_WORDS, is_unspaced, words
 from theanine.types import NO_MODEL_NOTICE, NewMemory, Turn
 
 MIN_TURN_SCORE = 2.6
@@ -95,7 +96,7 @@ def _score_sentences(text: str, answers: bool) -> list[_Sentence]:
     english = 8 * sum(word in _ENGLISH for word in start) >= len(start) > 0
     score = _score_english if english else _score_other
     bonus = ANSWER_BONUS if answers else 0.0
-    return [_Sentence(a, b, score(text[a:b]) + bonus) for a, b in sentences(text)]
+    return [_Sentence(a, b, score(text[a:b]) + bonus) for a, b in sentence_spans(text)]
 
 
 def _score_english(sentence: str) -> float:

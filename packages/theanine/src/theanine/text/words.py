@@ -1,4 +1,4 @@
-"""Words, stems, sentences and dates of a text, for the steps that need no model.
+"""Words, stems and dates of a text, for the steps that need no model.
 
 Works on any script; only the function words and the stemmer are English.
 """
@@ -6,7 +6,6 @@ Works on any script; only the function words and the stemmer are English.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache
 
@@ -15,7 +14,6 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])[」』”’）]*|\n\s*")
 
 _MONTHS = (
     "January February March April May June July August September October November December"
@@ -85,22 +83,6 @@ def content_words(text: str) -> frozenset[str]:
 def containment(part: frozenset[str], whole: frozenset[str]) -> float:
     """Return the share of ``part`` that is in ``whole``, 0 to 1; 0 if ``part`` is empty."""
     return len(part & whole) / len(part) if part else 0.0
-
-
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each sentence of a text, without surrounding space."""
-    start = 0
-    for match in _SENTENCE_END.finditer(text):
-        if text[start : match.start()].strip():
-            yield _trimmed(text, start, match.end())
-        start = match.end()
-    if text[start:].strip():
-        yield _trimmed(text, start, len(text))
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def weekday(at: datetime) -> str:

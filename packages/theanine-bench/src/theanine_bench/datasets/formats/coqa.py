@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from theanine.text.words import sentences
+from theanine.sentences import sentence_spans
 from theanine_bench.datasets.formats import QaFormat
 from theanine_bench.datasets.reading import (
     ASSISTANT,
@@ -45,7 +45,7 @@ def _matches(path: Path, document: Any) -> bool:
 def _read(path: Path, document: Any) -> list[Group]:
     """Return one group a passage. Raises BadInput if no passage has a question."""
     passages = [row for row in records(document["data"]) if str(row.get("story", "")).strip()]
-    spans = [list(sentences(str(row["story"]))) for row in passages]
+    spans = [list(sentence_spans(str(row["story"]))) for row in passages]
     groups = [_group(i, passages, spans) for i in range(len(passages))]
     return keep_askable(groups, "passages", str(path))
 

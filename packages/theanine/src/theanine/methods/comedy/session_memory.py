@@ -15,11 +15,12 @@ from theanine.llm.bounds import Keywords, ReplyBounds
 from theanine.llm.prompt import load_prompt
 from theanine.methods.comedy.aspects import ASPECTS, Aspect, session_kind, subjects
 from theanine.methods.shared.memories import make_memory
+from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
 from theanine.text.attribution import attribute_quote, without_attribution
 from theanine.text.numbering import Line, ask_windows, most_notes, note_fault, turn_numbers
-from theanine.text.words import FUNCTION_WORDS, sentences, words
+from theanine.text.words import FUNCTION_WORDS, words
 from theanine.types import NewMemory, Turn
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def count_lasting_cues(quote: str) -> int:
 
 def _addressing_sentence(turn: Turn, others: set[str]) -> str:
     """Return the first sentence of a turn that addresses the other side, or an empty string."""
-    for start, end in sentences(turn.text):
+    for start, end in sentence_spans(turn.text):
         sentence = turn.text[start:end]
         if _BETWEEN.search(cues.normal(sentence)) or _names(sentence, others):
             return sentence

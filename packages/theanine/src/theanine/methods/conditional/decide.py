@@ -19,10 +19,10 @@ from theanine.llm.gather import gather
 from theanine.llm.prompt import load_prompt
 from theanine.methods.conditional.prompt_windows import PromptWindow, batched_windows
 from theanine.retrieval.query import is_standing_instruction
+from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize
 from theanine.text.cues import normal
 from theanine.text.numbering import format_numbered
-from theanine.text.words import sentences
 from theanine.types import LOCAL_MODEL, Turn, Utterance
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _without_tasks(turn: Turn) -> Turn:
     if turn.role != "user":
         return turn
     kept: list[str] = []
-    for start, end in sentences(turn.text):
+    for start, end in sentence_spans(turn.text):
         sentence = turn.text[start:end]
         plain = normal(sentence)
         if not _TASK.match(plain) or _OWN.search(plain):

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from theanine.methods.memory_update.operations import Decision, Operation
 from theanine.methods.shared.pairs import Pair
+from theanine.sentences import sentence_spans
 from theanine.text import cues
 from theanine.text.attribution import without_attribution
-from theanine.text.words import containment, content_words, is_unspaced, sentences, words
+from theanine.text.words import containment, content_words, is_unspaced, words
 from theanine.types import Memory, NewMemory
 
 MIN_SIMILARITY = 0.50
@@ -107,11 +108,16 @@ def _verdict(pair: Pair) -> _Verdict:
 
 
 def _read(memory: Memory | NewMemory) -> _Statement:
-    text = _IDIOM.sub("", cues.normal(without_attribution(memory.text)))
+    said = without_attribution(memory.text)
+    texts = [_plain(said[a:b]) for a, b in sentence_spans(said)]
     ignored = content_words(" ".join(memory.speakers)) | _VAGUE | _ROLES
-    parts = tuple((text[a:b], content_words(text[a:b]) - ignored) for a, b in sentences(text))
+    parts = tuple((text, content_words(text) - ignored) for text in texts)
     content = frozenset[str]().union(*(words_of_part for _, words_of_part in parts))
-    return _Statement(text, content, parts, 4 if is_unspaced(text) else 2)
+    return _Statement(_plain(said), content, parts, 4 if is_unspaced(said) else 2)
+
+
+def _plain(text: str) -> str:
+    return _IDIOM.sub("", cues.normal(text))
 
 
 def _cue_verdicts(older: _Statement, newer: _Statement) -> Iterator[_Verdict]:
