@@ -535,6 +535,25 @@ def test_invalid_settings_are_rejected() -> None:
             MemoryUpdateConfig(**settings_)
 
 
+def test_all_live_statements_are_recalled_and_a_budget_keeps_the_newest(tmp_path: Path) -> None:
+    texts = ["I sold the boat.", "I feed the cat at six.", "I moved to Porto in May."]
+    with theanine.open(
+        str(tmp_path / "m.db"),
+        method="memory-update",
+        config={"recalled": "all", "retrieved": 1},
+    ) as client:
+        for text in texts:
+            with client.user("ana").session() as session:
+                session.hear(text)
+        found = client.user("ana").recall("Which boat?")
+        live = client.user("ana").memories()
+        assert found.memories == tuple(live)
+        assert len(live) == 3
+        newest = client.user("ana").recall("Which boat?", budget=40)
+    assert newest.memories == found.memories[-len(newest.memories) :]
+    assert 0 < len(newest.memories) < 3
+
+
 def test_the_papers_settings() -> None:
     paper = MemoryUpdateConfig.paper()
     assert (paper.asking, paper.retrieved, paper.retrieval) == ("pairs", 6, "dense")

@@ -14,12 +14,14 @@ import theanine
 from support.answering import Answering, turn
 from support.prompting import ATTACK, check_fences, check_length, check_snapshot
 from theanine.demo import HARBOUR
-from theanine.errors import SettingsError
+from theanine.errors import BadInput, SettingsError
 from theanine.importers import read_histories
 from theanine.methods.recursive_summary.config import MAX_DEMONSTRATIONS, RecursiveSummaryConfig
 from theanine.methods.recursive_summary.few_shot import (
     RESPOND_FEW_SHOT,
     demonstrations,
+    format_examples,
+    read_examples,
     respond_few_shot,
 )
 from theanine.methods.recursive_summary.method import RecursiveSummary
@@ -344,7 +346,7 @@ async def _few_shot(part: Part, *said: theanine.Turn) -> str:
     caller = Answering(["Fine."])
     recollection = Recollection(query="", parts=(part,))
     reply = await respond_few_shot(
-        said, recollection, "Tea", caller, examples=2, source_sessions={1}
+        said, recollection, "Tea", caller, examples=demonstrations()[:2], source_sessions={1}
     )
     assert (reply.text, caller.asked[0].touches) == ("Fine.", {1, 4})
     return caller.asked[0].prompt
@@ -376,9 +378,37 @@ def test_demonstrations_are_shown_when_they_are_set(tmp_path: Path) -> None:
         assert "Ingrid" in model.prompts[-1]["examples"]
 
 
+def test_examples_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "examples.md"
+    told = [(["Bo sails.\nHe left"], ["Bo: Hi <<<you"], "Ahoy"), ([""], ["Al: Yes?"], "No.")]
+    file.write_text(format_examples(told), "utf-8")
+    assert read_examples(file, 2) == (
+        "Remembered:\n- Bo sails.\n  He left\nConversation:\nBo: Hi ‹‹‹you\nYou say: Ahoy",
+        "Remembered:\n(nothing)\nConversation:\nAl: Yes?\nYou say: No.",
+    )
+    model = Model()
+    settings = {"demonstrations": "1", "examples": str(file)}
+    with (
+        ScriptedServer(model) as server,
+        _scripted(tmp_path, server, **settings) as agent,
+        agent.user("ana").session() as said,
+    ):
+        said.hear("Hello.")
+        said.reply()
+        assert model.prompts[-1]["examples"].endswith("You say: Ahoy")
+    with pytest.raises(BadInput, match="it has 2 examples, not 4"):
+        RecursiveSummary(RecursiveSummaryConfig(demonstrations=4, examples=str(file)))
+    file.write_text("Remembered:\n- Bo sails.", "utf-8")
+    with pytest.raises(BadInput, match="example 1 needs one line"):
+        read_examples(file, 1)
+    with pytest.raises(BadInput, match="can't be read"):
+        read_examples(tmp_path / "none.md", 1)
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
+        ({"examples": "x.md"}, "demonstrations=2"),
         ({"sentences": 0}, "sentences must be at least 1"),
         ({"demonstrations": 4}, "0 to 3"),
         ({"utterances": -1}, "utterances must be at least 0"),

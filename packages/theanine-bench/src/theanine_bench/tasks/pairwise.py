@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +32,19 @@ class Entry:
     items: Mapping[str, SampleResult]
 
 
-def read_entries(folders: Sequence[Path]) -> list[Entry]:
-    """Read the runs of these folders.
+GOLDEN = "golden responses"
+"""The name of the references where they are compared with runs, as Theanine's first version does
+(table 1)."""
 
-    Raises BadInput for a folder without a run, SettingsError for fewer than two folders and for
-    runs without answers of an agent.
+
+def read_entries(folders: Sequence[Path], *, golden: bool = False) -> list[Entry]:
+    """Read the runs of these folders; with ``golden``, the references come last, as another run.
+
+    Raises BadInput for a folder without a run, SettingsError for fewer than two to compare and for
+    runs without answers of an agent, or without references.
     """
-    if len(folders) < 2:
-        raise SettingsError("name two runs or more to compare")
+    if len(folders) + golden < 2:
+        raise SettingsError("name two runs or more to compare, or one with --golden")
     entries: list[Entry] = []
     for name, folder in zip(run_names(folders), map(RunFolder, folders), strict=True):
         if (bench := folder.settings()["bench"]) not in COMPARED:
@@ -48,7 +53,21 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
                 "compared"
             )
         entries.append(Entry(name=name, items=folder.results()))
+    if golden:
+        entries.append(_golden_entry(entries[0]))
     return entries
+
+
+def _golden_entry(entry: Entry) -> Entry:
+    """Return the references of a run's samples as the answers of a run. Raises SettingsError."""
+    items = {
+        id: replace(result, answer=result.reference, made_by=GOLDEN, recalled=())
+        for id, result in entry.items.items()
+        if result.reference
+    }
+    if not items:
+        raise SettingsError(f"the samples of {entry.name} have no references to compare with")
+    return Entry(name=GOLDEN, items=items)
 
 
 def pairwise_task(
@@ -61,6 +80,8 @@ def pairwise_task(
     """
     runs, names = len(entries), [entry.name for entry in entries]
     comparisons = [PairwiseMetric(criterion=find_criterion(n, runs), runs=runs) for n in criteria]
+    if GOLDEN in names and "helpfulness" in criteria:
+        raise SettingsError("golden responses recall nothing: leave out helpfulness or --golden")
     common, dropped = common_samples([entry.items for entry in entries])
     if not common:
         raise SettingsError(f"these runs have no sample in common: {', '.join(names)}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from theanine.errors import BadInput
 from theanine.types import LOCAL_MODEL
 from theanine_bench.datasets.past import with_past
 from theanine_bench.datasets.responses import read_responses
 from theanine_bench.runs.task import Task
 from theanine_bench.samples import limit_samples, spread
+from theanine_bench.targets.gold_memory import GOLD_MEMORY, PERSONA, GoldMemoryTarget
 from theanine_bench.tasks.answers import answer_task
 
 BENCH = "responses"
@@ -24,11 +27,18 @@ def responses_task(
     judge: str = LOCAL_MODEL,
     histories: int | None = None,
     limit: int | None = None,
+    gold_memory: bool = False,
 ) -> Task:
     """Return a task with a sample for each turn to be generated in these sessions.
 
-    ``histories`` and ``limit`` are the most histories and samples, evenly spaced. Raises BadInput
-    for data that can't be read, SettingsError for an unknown metric.
+    ``histories`` and ``limit`` are the most histories and samples, evenly spaced. With
+    ``gold_memory``, the samples' personas take the place of what a method remembers. Raises
+    BadInput for data that can't be read or has no personas, SettingsError for an unknown metric.
     """
     groups = limit_samples(spread(read_responses(data, sessions), histories), limit)
-    return answer_task(BENCH, [data], with_past(groups), metrics, METRICS, judge)
+    task = answer_task(BENCH, [data], with_past(groups), metrics, METRICS, judge)
+    if not gold_memory:
+        return task
+    if not any(sample.extra.get(PERSONA) for group in groups for sample in group.samples):
+        raise BadInput(f"it has no personas for {GOLD_MEMORY}: MSC has some", str(data))
+    return replace(task, target=GoldMemoryTarget)

@@ -25,6 +25,10 @@ def pairwise(
     criteria: Annotated[
         str, typer.Option(metavar="NAMES", help="Criteria, separated by commas.")
     ] = "specificity,memorability,consistency",
+    golden: Annotated[
+        bool,
+        typer.Option("--golden", help="Compare with the references too, as with another run."),
+    ] = False,
     options: JudgingOptions,
 ) -> None:
     """Compare the answers of runs head to head, by a judge that sees them in both orders.
@@ -35,10 +39,11 @@ def pairwise(
 
     \b
     theanine bench pairwise runs/ours runs/theirs --judge openai:gpt-4o
+    theanine bench pairwise runs/ours --golden --judge openai:gpt-4o
     theanine bench pairwise runs/ours runs/theirs --judge openai:gpt-4o --criteria gsb
     theanine bench pairwise runs/a runs/b runs/c --judge openai:gpt-4o --criteria choice
     """
-    entries = read_entries(runs)
+    entries = read_entries(runs, golden=golden)
     names = [name for part in criteria.split(",") if (name := part.strip())]
     run_and_show(
         pairwise_task(entries, names, options.limit),

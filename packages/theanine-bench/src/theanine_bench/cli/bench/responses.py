@@ -16,6 +16,7 @@ from theanine_bench.cli.run_options import (
     run_command,
 )
 from theanine_bench.datasets.registry import resolve_data_path
+from theanine_bench.targets.gold_memory import GOLD_MEMORY
 from theanine_bench.tasks.responses import responses_task
 
 
@@ -32,7 +33,8 @@ def responses(
 ) -> None:
     """Generate the turns of later sessions, and compare them with what was said.
 
-    Before each session all earlier ones are remembered, and no later one is known.
+    Before each session all earlier ones are remembered, and no later one is known. `--method
+    gold-memory` replies from MSC's personas instead of memories.
 
     \b
     theanine bench responses msc --model openai:gpt-4o-mini --histories 50
@@ -45,6 +47,7 @@ def responses(
         judge=options.judge,
         histories=histories,
         limit=options.limit,
+        gold_memory=options.method == GOLD_MEMORY,
     )
     run_and_show(task, options)
 

@@ -16,12 +16,15 @@ class MemoryUpdateConfig(RecallConfig):
         compared: number of live statements of earlier sessions that each new one is compared with:
             the nearest by cosine.
         asking: one model call for all pairs of a ``session``, or one for each pair (``pairs``).
+        recalled: the ``best`` statements for the dialogue are returned, or ``all`` live ones, of
+            which a budget keeps the newest (the baseline "All Memories + Memory Update").
         endings: whether a statement that ends an older one ("the flu is over") is returned itself;
             Bae et al. keep neither.
     """
 
     compared: int = 3
     asking: Literal["session", "pairs"] = "session"
+    recalled: Literal["best", "all"] = "best"
     endings: bool = True
 
     def __post_init__(self) -> None:

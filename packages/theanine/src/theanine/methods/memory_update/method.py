@@ -33,7 +33,7 @@ from theanine.methods.shared.estimates import count_prompt_tokens, estimate_stat
 from theanine.methods.shared.memories import embed_memories
 from theanine.methods.shared.pairs import PAIRS_PER_CALL, pair_with_earlier
 from theanine.methods.shared.provenance import source_sessions, source_turns
-from theanine.methods.shared.recall import make_part, recall_memories
+from theanine.methods.shared.recall import make_part, recall_memories, recall_newest
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import estimate_summary, summarize_session
 from theanine.text.formatting import format_memory
@@ -105,7 +105,11 @@ class MemoryUpdate(MethodBase[MemoryUpdateConfig]):
         )
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
-        """Return the best live statements in time order, within the budget."""
+        """Return the best live statements, or all of them, in time order, within the budget."""
+        if self.config.recalled == "all":
+            return await recall_newest(
+                dialogue, context, self.config.budget, _part, kinds=self._kinds
+            )
         return await recall_memories(dialogue, context, self.config, _part, kinds=self._kinds)
 
     @property

@@ -20,7 +20,10 @@ class RecursiveSummaryConfig(ReplyConfig):
         rewrite: after each session, let the model write the whole summary again, as the paper does;
             what it leaves out is gone from the summary. Otherwise a sentence stays until the model
             names it as outdated or includes it in a new one.
-        demonstrations: worked examples shown to the model before a reply, 0 to 3.
+        demonstrations: number of worked examples shown to the model before a reply, at most as many
+            as there are: three, or those of ``examples``.
+        examples: file of worked examples to show instead of the bundled ones, such as
+            ``theanine bench examples`` draws from a run.
         utterances: number of past utterances recalled with the summary (the paper's "local
             memory"); with 0 none are stored. Sessions remembered with 0 have none.
         local_unit: what one of these is: a single ``utterance``, or an ``exchange``, as in the
@@ -35,6 +38,7 @@ class RecursiveSummaryConfig(ReplyConfig):
     sentences: int = 20
     rewrite: bool = False
     demonstrations: int = 0
+    examples: str = ""
     utterances: int = 0
     local_unit: Literal["utterance", "exchange"] = "utterance"
     retrieval: Literal["lexical", "dense", "hybrid"] = "hybrid"
@@ -43,11 +47,14 @@ class RecursiveSummaryConfig(ReplyConfig):
 
     def __post_init__(self) -> None:
         ReplyConfig.__post_init__(self)
-        check_minimums(self, sentences=1, utterances=0, query_turns=1, budget=0)
-        if not 0 <= self.demonstrations <= MAX_DEMONSTRATIONS:
+        check_minimums(self, sentences=1, demonstrations=0, utterances=0, query_turns=1, budget=0)
+        if self.demonstrations > MAX_DEMONSTRATIONS and not self.examples:
             raise SettingsError(
-                f"demonstrations must be 0 to {MAX_DEMONSTRATIONS}, not {self.demonstrations}"
+                f"demonstrations must be 0 to {MAX_DEMONSTRATIONS}, not {self.demonstrations}; "
+                "more come from a file of examples"
             )
+        if self.examples and not self.demonstrations:
+            raise SettingsError("examples are shown with demonstrations=2 or another number")
 
     @classmethod
     def paper(cls) -> RecursiveSummaryConfig:

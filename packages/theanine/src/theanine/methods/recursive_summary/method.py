@@ -19,10 +19,15 @@ Differences from the paper:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from theanine.methods.base import Context, Estimate, Reply
 from theanine.methods.recursive_summary.config import RecursiveSummaryConfig
-from theanine.methods.recursive_summary.few_shot import respond_few_shot
+from theanine.methods.recursive_summary.few_shot import (
+    demonstrations,
+    read_examples,
+    respond_few_shot,
+)
 from theanine.methods.shared.memories import UTTERANCE, excerpt_memories, with_vectors
 from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
@@ -51,6 +56,12 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
 
     name = "recursive-summary"
     Config = RecursiveSummaryConfig
+
+    def __init__(self, config: RecursiveSummaryConfig | None = None) -> None:
+        """Raise BadInput for a file of examples that can't be read or has too few."""
+        super().__init__(config)
+        count, file = self.config.demonstrations, self.config.examples
+        self.examples = read_examples(Path(file), count) if file else demonstrations()[:count]
 
     async def remember(
         self,
@@ -98,7 +109,7 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
         context: Context,
     ) -> Reply:
         """Reply from the dialogue and the summary, after demonstrations if configured."""
-        if context.chat is None or not self.config.demonstrations:
+        if context.chat is None or not self.examples:
             return await reply(dialogue, recollection, speaker, context, prompt=self.reply_prompt)
         forbid_chat_options(context, "a reply with demonstrations")
         return await respond_few_shot(
@@ -106,7 +117,7 @@ class RecursiveSummary(MethodBase[RecursiveSummaryConfig]):
             recollection,
             speaker,
             context.chat,
-            examples=self.config.demonstrations,
+            examples=self.examples,
             source_sessions=source_sessions(recollection.memories, context.index),
         )
 

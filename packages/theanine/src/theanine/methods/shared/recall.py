@@ -10,7 +10,7 @@ from typing import Any
 from theanine.embeddings.base import embed_queries
 from theanine.methods.base import Context
 from theanine.methods.shared.config import RecallConfig
-from theanine.retrieval.budget import fit_budget
+from theanine.retrieval.budget import fit_budget, fit_prefix
 from theanine.retrieval.query import Query
 from theanine.retrieval.scope_index import RetrievalMode, ScopeIndex
 from theanine.text.formatting import format_dated_turns, format_memory
@@ -152,6 +152,25 @@ def pack(
     kept = fit_parts(parts, budget)
     kept.sort(key=lambda part: order(part.memories[0]))
     return Recollection(query=query, parts=tuple(kept))
+
+
+async def recall_newest(
+    dialogue: Sequence[Utterance],
+    context: Context,
+    budget: int | None,
+    format_part: PartFormatter,
+    *,
+    kinds: Sequence[str] = (),
+) -> Recollection:
+    """Return all live memories in time order; a token budget keeps the newest.
+
+    With ``kinds``, only those of these kinds.
+    """
+    newest = live_by_time(context.index, *kinds)[::-1]
+    limit = context.token_budget(budget)
+    kept = fit_prefix(((memory, format_memory(memory)) for memory in newest), limit)
+    parts = [await format_part(memory, 0.0, context) for memory in reversed(kept)]
+    return Recollection(query=query_text(dialogue, None), parts=tuple(parts))
 
 
 async def recall_memories(

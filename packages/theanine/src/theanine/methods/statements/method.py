@@ -11,12 +11,10 @@ from typing import TypeVar
 
 from theanine.methods.base import Context, Estimate
 from theanine.methods.shared.memories import with_vectors
-from theanine.methods.shared.recall import live_by_time, query_text, recall_memories, statement_part
+from theanine.methods.shared.recall import recall_memories, recall_newest, statement_part
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import estimate_summary, summarize_session
 from theanine.methods.statements.config import AllMemoriesConfig, MemoryRetrievalConfig
-from theanine.retrieval.budget import fit_prefix
-from theanine.text.formatting import format_memory
 from theanine.types import ImportedMemory, MemoryBatch, Recollection, Session, Turn, Utterance
 
 C = TypeVar("C")
@@ -49,11 +47,7 @@ class AllMemories(_Statements[AllMemoriesConfig]):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return every statement; a budget keeps the newest."""
-        newest = live_by_time(context.index)[::-1]
-        budget = context.token_budget(self.config.budget)
-        kept = fit_prefix(((memory, format_memory(memory)) for memory in newest), budget)
-        parts = [await statement_part(memory, 0.0, context) for memory in reversed(kept)]
-        return Recollection(query=query_text(dialogue, None), parts=tuple(parts))
+        return await recall_newest(dialogue, context, self.config.budget, statement_part)
 
 
 class MemoryRetrieval(_Statements[MemoryRetrievalConfig]):
