@@ -428,12 +428,14 @@ class Recollection:
         best_relevance: relevance of the best candidate, returned or not; None if there is no
             candidate or the method does not estimate relevance.
         min_relevance: the relevance that the best candidate must have for anything to be returned.
+        notes: what went otherwise than configured, such as a selection that no reply made.
     """
 
     query: str
     parts: tuple[Part, ...] = ()
     best_relevance: float | None = None
     min_relevance: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

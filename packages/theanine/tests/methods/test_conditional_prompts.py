@@ -14,14 +14,26 @@ from theanine.llm.prompt import PromptTemplate
 from theanine.methods.conditional.config import ConditionalConfig
 from theanine.methods.conditional.decide import DECIDE, decide
 from theanine.methods.conditional.record import RECORD, record
-from theanine.methods.conditional.reflect import REFLECT, SearchResults, search_and_reflect
+from theanine.methods.conditional.reflect import (
+    REFLECT_MEMORIES,
+    REFLECT_SENTENCES,
+    SearchResults,
+    search_and_reflect,
+)
 from theanine.methods.conditional.reply import REPLY, model_reply_and_decide
 from theanine.methods.conditional.summary import SUMMARIZE_SESSION, summarize_session
 from theanine.types import Memory, Part, Recollection, Turn
 
 pytestmark = pytest.mark.anyio
 
-STEPS: list[PromptTemplate[Any]] = [DECIDE, RECORD, REFLECT, REPLY, SUMMARIZE_SESSION]
+STEPS: list[PromptTemplate[Any]] = [
+    DECIDE,
+    RECORD,
+    REFLECT_MEMORIES,
+    REFLECT_SENTENCES,
+    REPLY,
+    SUMMARIZE_SESSION,
+]
 NOW = [
     turn(1, "Capitalize this title for me: sea and storm."),
     turn(2, "Sea And Storm", "Tea", role="assistant", recalled=(1,)),
@@ -30,7 +42,7 @@ NOW = [
 ANSWERS: dict[str, Any] = {
     DECIDE.name: {"worth": []},
     RECORD.name: {"records": [{"turn": 3, "related": [], "context": "c", "knowledge": "k"}]},
-    REFLECT.name: {"enough": True, "relevant": [1], "keywords": []},
+    REFLECT_MEMORIES.name: {"enough": True, "relevant": [1], "keywords": []},
     REPLY.name: {"response": "r", "worth": "yes"},
     SUMMARIZE_SESSION.name: "s",
 }
@@ -48,9 +60,15 @@ async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory)
         await decide(now, now, caller)
     elif step is RECORD:
         await record(now[-1:], now, caller, ConditionalConfig())
-    elif step is REFLECT:
+    elif step in (REFLECT_MEMORIES, REFLECT_SENTENCES):
         await search_and_reflect(
-            search, "title", now, caller, rounds=1, source_sessions=lambda memories: {1}
+            search,
+            "title",
+            now,
+            caller,
+            rounds=1,
+            copies="memories" if step is REFLECT_MEMORIES else "sentences",
+            source_sessions=lambda memories: {1},
         )
     elif step is REPLY:
         part = Part(text=found.text, memories=(found,), source_turns=())
@@ -60,12 +78,13 @@ async def _prompt(step: PromptTemplate[Any], now: Sequence[Turn], found: Memory)
     return caller.asked[0].prompt
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.label)
 async def test_each_prompt_matches_its_snapshot(step: PromptTemplate[Any]) -> None:
-    check_snapshot(step.name, await _prompt(step, NOW, FOUND))
+    name = step.name if step is not REFLECT_SENTENCES else "conditional-reflect.v2"
+    check_snapshot(name, await _prompt(step, NOW, FOUND))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.label)
 async def test_quoted_text_cannot_leave_its_fence(step: PromptTemplate[Any]) -> None:
     attacked = [replace(turn, text=ATTACK, speaker=f"Ana\n{ATTACK}") for turn in NOW]
     recollection = replace(FOUND, text=ATTACK)
@@ -73,6 +92,6 @@ async def test_quoted_text_cannot_leave_its_fence(step: PromptTemplate[Any]) -> 
     check_fences(calm, await _prompt(step, attacked, recollection))
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.label)
 def test_instructions_are_short(step: PromptTemplate[Any]) -> None:
     check_length(step)

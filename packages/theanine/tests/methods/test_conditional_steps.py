@@ -21,7 +21,12 @@ from theanine.methods.conditional.decide import (
 )
 from theanine.methods.conditional.prompt_windows import batched_windows, single_windows
 from theanine.methods.conditional.record import record
-from theanine.methods.conditional.reflect import SearchResults, extend_query, search_and_reflect
+from theanine.methods.conditional.reflect import (
+    Copies,
+    SearchResults,
+    extend_query,
+    search_and_reflect,
+)
 from theanine.methods.conditional.summary import summarize_session
 from theanine.text.formatting import one_line
 from theanine.types import NO_MODEL_NOTICE, Memory
@@ -215,7 +220,11 @@ async def test_many_records_take_several_calls() -> None:
     session = [turn(number, f"I bought boat {number}.") for number in range(1, 31)]
 
     def answer(prompt: str) -> object:
-        return {"records": [{**SECOND, "turn": number} for number in _asked(prompt)]}
+        return {
+            "records": [
+                {**SECOND, "turn": number, "knowledge": str(number)} for number in _asked(prompt)
+            ]
+        }
 
     caller = Answering([answer] * 2)
     made = await record(session, session, caller, PLAIN)
@@ -304,16 +313,24 @@ class Shelf:
 
 
 async def reflect(
-    search: Shelf, query: str, rounds: int, chat: Answering | None
+    search: Shelf,
+    query: str,
+    rounds: int,
+    chat: Answering | None,
+    copies: Copies = "memories",
 ) -> tuple[str, SearchResults]:
-    return await search_and_reflect(
+    reflected = await search_and_reflect(
         search,
         query,
         DIALOGUE,
         chat,
         rounds=rounds,
+        copies=copies,
         source_sessions=lambda memories: {n for m in memories for n in (m.session, m.session + 10)},
     )
+    assert reflected.notes == ()
+    found = [(replace(memory, text=text), score) for memory, score, text in reflected.selected]
+    return reflected.query, found
 
 
 def enough(*relevant: int) -> dict[str, object]:
@@ -331,6 +348,33 @@ async def test_sufficient_results_end_the_reflection() -> None:
     assert shelf.queries == ["sell"]
     assert caller.asked[0].touches == {1, 2, 5, 11, 12}
     assert "[2] (15 May 2023) Ana keeps silver spoons." in caller.asked[0].prompt
+
+
+async def test_the_sentences_that_matter_are_copied() -> None:
+    told = memory(4, "Ana sold the boat. It was red! She misses it.", sources=(2, 3))
+    caller = Answering([enough(5), enough(1, 4, 3)])
+    _, found = await reflect(Shelf([told, SPOON]), "sell", 1, caller, "sentences")
+    assert found == [(replace(told, text="Ana sold the boat. She misses it."), 1.0), (SPOON, 1.0)]
+    assert caller.faults == ["there are no [5] among what was found, only 1 to 4"]
+    prompt = caller.asked[0].prompt
+    assert "-- M1, 8 May 2023\n[1] Ana sold the boat.\n[2] It was red!" in prompt
+    assert "-- M2, 15 May 2023\n[4] Ana keeps silver spoons." in prompt
+
+
+async def test_without_a_usable_reflection_the_results_are_unselected() -> None:
+    for copies in ("sentences", "memories"):
+        reflected = await search_and_reflect(
+            Shelf([BOAT, SPOON]),
+            "sell",
+            DIALOGUE,
+            Answering([enough(9), enough(9)]),
+            rounds=1,
+            copies=copies,
+            source_sessions=lambda memories: set(),
+        )
+        assert [found for found, _, _ in reflected.selected] == [BOAT, SPOON]
+        (note,) = reflected.notes
+        assert note.startswith("nothing was selected from what was found: ")
 
 
 async def test_nothing_may_be_relevant() -> None:

@@ -28,7 +28,7 @@ from theanine.methods.memochat.memos import (
 from theanine.methods.memochat.method import MEMO, OTHERS, MemoChat
 from theanine.methods.memochat.pick import PICK_MEMOS, pick_memos
 from theanine.segmentation.segments import spans_between
-from theanine.testing import ScriptedServer
+from theanine.testing import ScriptedServer, answer, by_step
 from theanine.tokenizer import count_tokens
 from theanine.types import History, ImportedMemory, Memory, Transcript, Turn, Utterance
 
@@ -158,6 +158,21 @@ async def test_a_choice_of_what_is_not_there_is_sent_back(wrong: list[int], faul
     caller = Answering([{"memos": wrong}, {"memos": [2]}])
     assert await pick_memos(MEMOS_KEPT, TURNS, caller, limit=1) == [MEMOS_KEPT[1]]
     assert caller.faults == [fault]
+
+
+def test_without_a_usable_pick_the_best_memos_are_returned(tmp_path: Path) -> None:
+    with (
+        ScriptedServer(by_step({"pick-memos": '{"memos": [999]}'}, answer)) as server,
+        theanine.open(
+            str(tmp_path / "m.db"), method="memochat", model="openai:x", base_url=server.base_url
+        ) as client,
+    ):
+        with client.user("ana").session() as talk:
+            talk.hear("I'm terrified of ships since the storm.")
+        recollection = client.user("ana").recall("Are ships fine?")
+        assert "terrified" in recollection.text
+        (note,) = recollection.notes
+        assert note.startswith("no memo was picked, so these are the best by retrieval: ")
 
 
 # locally

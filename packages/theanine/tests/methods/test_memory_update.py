@@ -426,6 +426,21 @@ def test_the_effect_of_each_operation(
             assert len(recollection.parts) == 1
 
 
+def test_changes_that_merge_into_one_statement_are_one(tmp_path: Path) -> None:
+    merged = [{"group": group, "text": "Ana moved to Porto."} for group in (1, 2)]
+    script: Mapping[str, Any] = {
+        "update-memories": update("Change", "Change"),
+        "merge-memories": json.dumps({"merged": merged}),
+    }
+    with ScriptedServer(script) as server, scripted(tmp_path, server, compared=1) as agent:
+        boats = ("I keep a red boat in Faro.", "I keep a red boat in Porto.")
+        learn(agent, session("a", 0, WAS, boats[0]), session("b", 7, IS, boats[1]))
+        made = [m for m in agent.user("ana").memories() if m.text == "Ana moved to Porto."]
+        assert [memory.kind for memory in made] == ["statement", REPEAT]
+        assert made[0].id in made[1].derived_from
+        assert agent.user("ana").recall("Where does Ana live?").text.count("moved") == 1
+
+
 def test_endings_can_be_left_out(tmp_path: Path) -> None:
     with ScriptedServer({"update-memories": update("Delete")}) as server:
         with scripted(tmp_path, server, endings=False) as agent:

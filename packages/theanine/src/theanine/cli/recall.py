@@ -62,10 +62,13 @@ def recall(
                 "best_relevance": recollection.best_relevance,
                 "min_relevance": recollection.min_relevance,
                 "parts": recollection.parts,
+                "notes": recollection.notes,
             }
         )
     else:
         show_recollection(recollection, _why_empty(recollection, arguments))
+        for note in recollection.notes:
+            print(note, file=sys.stderr)
     if pending:  # their turns are found, but memories of them are missing
         print(
             f"{pluralize(pending, 'sessions')} not remembered by {method} yet: run "

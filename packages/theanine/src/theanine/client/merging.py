@@ -34,6 +34,7 @@ def merge_recollections(
         first,
         parts=tuple(kept),
         best_relevance=max((value for value in best if value is not None), default=None),
+        notes=tuple(note for found in recollections.values() for note in found.notes),
     )
 
 

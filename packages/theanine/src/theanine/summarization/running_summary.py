@@ -22,7 +22,14 @@ from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import one_line
-from theanine.text.numbering import Line, format_numbered, note_fault, split_windows, turn_numbers
+from theanine.text.numbering import (
+    Line,
+    format_numbered,
+    merge_repeated,
+    note_fault,
+    split_windows,
+    turn_numbers,
+)
 from theanine.text.words import containment, content_words, format_date, stem, words
 from theanine.types import LOCAL_MODEL, NewMemory, Turn
 
@@ -277,22 +284,18 @@ def _apply(
     names = content_words(" ".join(speakers | {turn.speaker for turn in turns}))
     by_text = {sentence.text: sentence for sentence in summary}
     leaving = {summary[number - 1] for number in reply.outdated} if changes else set(summary)
-    written: dict[str, tuple[set[int], set[int]]] = {}
-    for sentence in reply.sentences:
-        if not sentence.text.strip():
-            leaving -= {summary[number - 1] for number in sentence.kept}
-            continue
-        numbers, kept = written.setdefault(" ".join(sentence.text.split()), (set(), set()))
-        numbers.update(sentence.turns)
-        kept.update(sentence.kept)
     new: list[SummarySentence] = []
-    for text, (numbers, kept) in written.items():
+    for written in merge_repeated(reply.sentences, lambda sentence: sentence.text):
+        text = " ".join(written.text.split())
+        earlier = [summary[number - 1] for number in sorted(set(written.kept))]
+        if not text:
+            leaving.difference_update(earlier)
+            continue
         if text in by_text:
             leaving.discard(by_text[text])
             continue
-        earlier = [summary[number - 1] for number in sorted(kept)]
         leaving |= {sentence for sentence in earlier if _includes(text, sentence, names)}
-        sources = [turns[number - 1] for number in sorted(numbers)]
+        sources = [turns[number - 1] for number in sorted(set(written.turns))]
         new.append(_new_sentence(text, sources, earlier, model, prompt))
     return [sentence for sentence in summary if sentence not in leaving] + new
 

@@ -11,7 +11,14 @@ from theanine.llm.bounds import ReplyBounds, one_of
 from theanine.llm.prompt import load_prompt
 from theanine.summarization import local_summarize
 from theanine.text.formatting import format_speaker
-from theanine.text.numbering import Line, ask_windows, most_notes, note_fault, turn_numbers
+from theanine.text.numbering import (
+    Line,
+    ask_windows,
+    merge_repeated,
+    most_notes,
+    note_fault,
+    turn_numbers,
+)
 from theanine.text.words import containment, content_words
 from theanine.types import NewMemory, Turn
 
@@ -63,7 +70,7 @@ async def summarize(
         memories = [
             _memory(statement, turns, chat.model)
             for summary in summaries
-            for statement in summary.statements
+            for statement in merge_repeated(summary.statements, lambda written: written.text)
         ]
     return drop_recalled(memories, turns, recalled or {})
 

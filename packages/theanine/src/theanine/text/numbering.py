@@ -5,10 +5,12 @@ The model answers with turn numbers, which count from 1 within the session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from pydantic import BaseModel
 
 from theanine.llm.bounds import Keywords, ReplyBounds, number_list
 from theanine.llm.gather import gather
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from theanine.llm.chat import ScopedChat
 
 T = TypeVar("T")
+N = TypeVar("N", bound=BaseModel)
 WINDOW_TOKENS = 12_000
 """Maximum tokens of a window, by an upper estimate."""
 TOKENS_PER_NOTE = 40
@@ -124,6 +127,27 @@ async def ask_windows(
         )
 
     return await gather([partial(ask, window) for window in split_windows(turns)])
+
+
+def merge_repeated(notes: Iterable[N], text: Callable[[N], str]) -> list[N]:
+    """Return the notes of one reply with each text once, supported by all that its repeats name.
+
+    Case and spaces make no difference. Of repeats, the first is kept, and lists are joined.
+    """
+    merged: dict[str, N] = {}
+    for note in notes:
+        key = " ".join(text(note).split()).casefold()
+        if key not in merged:
+            merged[key] = note
+            continue
+        first = merged[key]
+        joined = {
+            name: [*dict.fromkeys([*cast("list[object]", values), *getattr(note, name)])]
+            for name, values in first
+            if isinstance(values, list)
+        }
+        merged[key] = first.model_copy(update=joined)
+    return list(merged.values())
 
 
 def most_notes(window: Sequence[Line]) -> int:

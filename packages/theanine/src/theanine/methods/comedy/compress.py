@@ -16,6 +16,7 @@ from theanine.methods.comedy.session_memory import count_lasting_cues
 from theanine.text.attribution import without_attribution
 from theanine.text.cues import NEGATION, normal
 from theanine.text.formatting import estimate_tokens, format_day, one_line
+from theanine.text.numbering import merge_repeated
 from theanine.text.words import containment, content_words
 from theanine.types import LOCAL_MODEL
 
@@ -156,7 +157,7 @@ async def _compress_once(
     )
     compressed: list[TracedText] = []
     for aspect in ASPECTS:
-        for sentence in reply.sentences(aspect):
+        for sentence in merge_repeated(reply.sentences(aspect), lambda written: written.text):
             notes = [shown[number - 1] for number in sorted(set(sentence.notes))]
             compressed.append(
                 replace(

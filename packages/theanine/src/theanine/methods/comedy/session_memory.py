@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
@@ -19,7 +20,14 @@ from theanine.sentences import sentence_spans
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text import cues
 from theanine.text.attribution import attribute_quote, without_attribution
-from theanine.text.numbering import Line, ask_windows, most_notes, note_fault, turn_numbers
+from theanine.text.numbering import (
+    Line,
+    ask_windows,
+    merge_repeated,
+    most_notes,
+    note_fault,
+    turn_numbers,
+)
 from theanine.text.words import FUNCTION_WORDS, words
 from theanine.types import NewMemory, Turn
 
@@ -62,7 +70,8 @@ async def note_session(turns: Sequence[Turn], chat: ScopedChat) -> list[NewMemor
     replies = await ask_windows(SESSION_MEMORY, turns, chat, _fault, _bounds)
     memories: list[NewMemory] = []
     for aspect in ASPECTS:
-        for note in (note for reply in replies for note in reply.notes(aspect)):
+        notes = [merge_repeated(reply.notes(aspect), lambda note: note.text) for reply in replies]
+        for note in chain.from_iterable(notes):
             sources = [turns[number - 1] for number in sorted(set(note.turns))]
             memories.append(
                 make_memory(

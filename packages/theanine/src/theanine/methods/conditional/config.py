@@ -26,6 +26,8 @@ class ConditionalConfig(RecallConfig):
         recording: one model call for all records of a ``session``, or for each ``turn`` (paper).
         retrieved: maximum number of turns of the history, and of conditional records.
         summaries: maximum number of session summaries.
+        copies: what a reflection copies of the search results: the ``sentences`` that bear on the
+            user's turn (paper), or whole ``memories``.
         rounds: maximum reflections on the search results before a reply; 0 for none (ablation "no
             self-reflection").
     """
@@ -37,6 +39,7 @@ class ConditionalConfig(RecallConfig):
     recording: Literal["session", "turn"] = "session"
     retrieved: int = 3
     summaries: int = 1
+    copies: Literal["sentences", "memories"] = "sentences"
     rounds: int = 1
 
     def __post_init__(self) -> None:

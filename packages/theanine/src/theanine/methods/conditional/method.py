@@ -10,8 +10,9 @@ Differences from the paper:
 - Records are made after the session, by default all in one call, so that a context may also include
   later turns. One prompt asks for context and knowledge; related turns are named by number.
 - Each kind of memory has its own k when several are searched.
-- A reflection selects whole memories. The default retrieval is hybrid, over the last six turns of
-  the dialogue. A search with no new results ends the reflection.
+- A reflection names the numbers of the sentences that it copies. The default retrieval is hybrid,
+  over the last six turns of the dialogue. A search with no new results ends the reflection. While
+  no reply of the model is usable, the results are returned as they were found, with a note.
 - Imported memories are kept unchanged and searched as another kind.
 
 ``ConditionalConfig.paper()`` has the paper's settings.
@@ -43,7 +44,7 @@ from theanine.methods.shared.provenance import source_sessions
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve
 from theanine.methods.shared.respond import MethodBase
 from theanine.summarization import drop_recalled
-from theanine.text.formatting import format_day, one_line
+from theanine.text.formatting import format_day
 from theanine.text.numbering import split_windows
 from theanine.types import (
     NO_MODEL_NOTICE,
@@ -134,25 +135,27 @@ class Conditional(MethodBase[ConditionalConfig]):
 
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the best memories of each kind after reflection, in time order, in the budget."""
-        query, results = await search_and_reflect(
+        reflected = await search_and_reflect(
             partial(self._search, dialogue, context),
             query_text(dialogue, self.config.query_turns, names=self.config.query_names),
             dialogue,
             context.chat,
             rounds=self.config.rounds,
+            copies=self.config.copies,
             source_sessions=partial(source_sessions, index=context.index),
         )
         parts = [
             make_part(
                 memory,
                 score,
-                format_day(memory.at, memory.dated) + one_line(memory.text),
+                format_day(memory.at, memory.dated) + text,
                 await context.index.turns(memory.source_turns),
                 memory.made_by,
             )
-            for memory, score in results
+            for memory, score, text in reflected.selected
         ]
-        return pack(query, parts, context.token_budget(self.config.budget))
+        budget = context.token_budget(self.config.budget)
+        return pack(reflected.query, parts, budget, notes=reflected.notes)
 
     async def respond(
         self,

@@ -21,7 +21,7 @@ from theanine.methods.conditional.prompt_windows import (
     batched_windows,
     single_windows,
 )
-from theanine.methods.shared.memories import make_memory
+from theanine.methods.shared.memories import join_repeated, make_memory
 from theanine.summarization import local_summarize, repeats_memories
 from theanine.text.attribution import without_attribution
 from theanine.text.formatting import format_speaker, one_line
@@ -98,7 +98,9 @@ async def record(
         windows = batched_windows(session, ids, RECORDS_PER_CALL)
     replies = await gather([partial(_record_window, window, chat) for window in windows])
     by_turn = {draft.turn.id: draft for drafts in replies for draft in drafts}
-    return [_memory(by_turn[turn.id], config, chat.model, RECORD.label) for turn in turns]
+    return join_repeated(
+        _memory(by_turn[turn.id], config, chat.model, RECORD.label) for turn in turns
+    )
 
 
 async def _record_window(window: PromptWindow, chat: ScopedChat) -> list[DraftRecord]:

@@ -7,15 +7,24 @@ results to a second one (pseudo-relevance feedback) found no more evidence.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
+from theanine.errors import UnusableReply
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.provenance import dialogue_sessions
-from theanine.text.formatting import format_day, format_dialogue, one_line
+from theanine.sentences import sentences
+from theanine.text.formatting import (
+    day_label,
+    format_day,
+    format_dialogue,
+    group_by_day,
+    one_line,
+)
 from theanine.types import Memory, Utterance
 
 if TYPE_CHECKING:
@@ -34,6 +43,27 @@ SourceSessions = Callable[[Sequence[Memory]], set[int]]
 """Returns the ids of the sessions that memories may quote."""
 
 
+Selected = tuple[Memory, float, str]
+"""A memory with its score, and the words of it that were selected."""
+Copies = Literal["sentences", "memories"]
+"""What a reflection selects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reflected:
+    """The result of a search with reflections.
+
+    Attributes:
+        query: the last query.
+        selected: what was selected of its results, best first.
+        notes: why nothing was selected, if no reply was usable.
+    """
+
+    query: str
+    selected: Sequence[Selected]
+    notes: tuple[str, ...] = ()
+
+
 class Reflection(BaseModel):
     """The model's verdict on search results."""
 
@@ -42,7 +72,9 @@ class Reflection(BaseModel):
     keywords: list[str] = Field(description="words that the missing memory is likely to contain")
 
 
-REFLECT = load_prompt("theanine.methods.conditional", "conditional-reflect", 1, Reflection)
+_PACKAGE = "theanine.methods.conditional"
+REFLECT_MEMORIES = load_prompt(_PACKAGE, "conditional-reflect", 1, Reflection)
+REFLECT_SENTENCES = load_prompt(_PACKAGE, "conditional-reflect", 2, Reflection)
 
 
 async def search_and_reflect(
@@ -52,21 +84,27 @@ async def search_and_reflect(
     chat: ScopedChat | None,
     *,
     rounds: int,
+    copies: Copies,
     source_sessions: SourceSessions,
-) -> tuple[str, SearchResults]:
-    """Search, and reflect up to ``rounds`` times; return the last query and its results.
+) -> Reflected:
+    """Search, and reflect up to ``rounds`` times.
 
-    If the model finds the results sufficient, only the relevant ones are returned. Reflection also
-    ends when there are no new keywords, or when they lead to the same results. Raises ModelError
-    when the model fails.
+    If the model finds the results sufficient, only what is relevant of them is returned. Reflection
+    also ends when there are no new keywords, when they lead to the same results, and when no reply
+    of the model is usable, which is noted. Raises ModelError when the model can't be reached.
     """
     results = await search(query)
     for _ in range(rounds):
         if chat is None or not results:
             break
-        verdict = await _reflect(results, dialogue, chat, source_sessions)
+        excerpts = _excerpts(results, copies)
+        try:
+            verdict = await _reflect(excerpts, dialogue, chat, copies, source_sessions)
+        except UnusableReply as error:
+            note = f"nothing was selected from what was found: {error}"
+            return Reflected(query, _whole(results), (note,))
         if verdict.enough:
-            return query, [results[number - 1] for number in sorted(set(verdict.relevant))]
+            return Reflected(query, _select(excerpts, verdict.relevant))
         extended = extend_query(query, verdict.keywords)
         if extended == query:
             break
@@ -74,7 +112,7 @@ async def search_and_reflect(
         if {memory.id for memory, _ in new_results} == {memory.id for memory, _ in results}:
             break
         query, results = extended, new_results
-    return query, results
+    return Reflected(query, _whole(results))
 
 
 def extend_query(query: str, keywords: Sequence[str]) -> str:
@@ -85,31 +123,66 @@ def extend_query(query: str, keywords: Sequence[str]) -> str:
     return "\n".join([query, " ".join(dict.fromkeys(new))]) if new else query
 
 
+def _whole(results: SearchResults) -> list[Selected]:
+    return [(memory, score, one_line(memory.text)) for memory, score in results]
+
+
+def _excerpts(results: SearchResults, copies: Copies) -> list[Selected]:
+    """Return what can be selected: the results, or their sentences, best result first."""
+    whole = _whole(results)
+    if copies == "memories":
+        return whole
+    return [
+        (memory, score, text[start:end])
+        for memory, score, text in whole
+        for start, end in sentences(text)
+    ]
+
+
+def _select(excerpts: Sequence[Selected], numbers: Sequence[int]) -> list[Selected]:
+    """Return each memory of which something is selected, with all that is, in its order."""
+    selected: dict[int, Selected] = {}
+    for number in sorted(set(numbers)):
+        memory, score, text = excerpts[number - 1]
+        if memory.id in selected:
+            text = f"{selected[memory.id][2]} {text}"
+        selected[memory.id] = (memory, score, text)
+    return list(selected.values())
+
+
 async def _reflect(
-    results: SearchResults,
+    excerpts: Sequence[Selected],
     dialogue: Sequence[Utterance],
     chat: ScopedChat,
+    copies: Copies,
     source_sessions: SourceSessions,
 ) -> Reflection:
-    formatted = "\n".join(
-        f"[{number}] {format_day(memory.at, memory.dated)}{one_line(memory.text)}"
-        for number, (memory, _) in enumerate(results, 1)
-    )
+    if copies == "memories":
+        found = "\n".join(
+            f"[{number}] {format_day(memory.at, memory.dated)}{text}"
+            for number, (memory, _, text) in enumerate(excerpts, 1)
+        )
+    else:
+        order = {id: n for n, id in enumerate(dict.fromkeys(m.id for m, _, _ in excerpts), 1)}
+        found = group_by_day(
+            (f"M{order[memory.id]}, {day_label(memory.at, memory.dated)}", f"[{number}] {text}")
+            for number, (memory, _, text) in enumerate(excerpts, 1)
+        )
     return await chat.ask(
-        REFLECT,
+        REFLECT_MEMORIES if copies == "memories" else REFLECT_SENTENCES,
         source_sessions=dialogue_sessions(dialogue)
-        | source_sessions([memory for memory, _ in results]),
-        check=partial(_fault, len(results)),
+        | source_sessions([memory for memory, _, _ in excerpts]),
+        check=partial(_fault, len(excerpts)),
         bounds=ReplyBounds(
-            100 + 15 * (len(results) + MAX_KEYWORDS),
+            100 + 15 * (len(excerpts) + MAX_KEYWORDS),
             {
-                **number_list("relevant", 1, len(results), len(results)),
+                **number_list("relevant", 1, len(excerpts), len(excerpts)),
                 "keywords": {"maxItems": MAX_KEYWORDS},
                 "keywords[]": {"maxLength": KEYWORD_LIMIT},
             },
         ),
         dialogue=format_dialogue(dialogue),
-        found=formatted,
+        found=found,
     )
 
 

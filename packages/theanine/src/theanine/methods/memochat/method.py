@@ -9,7 +9,8 @@ Differences from the paper:
 - The model replies in checked JSON, without a chain of thought.
 - A turn is in one memo at most; turns in none are kept in one memo of other talk for each session,
   so that everything stays reachable.
-- With more memos than ``shown``, the model picks among the best by retrieval.
+- With more memos than ``shown``, the model picks among the best by retrieval; these are returned
+  with a note when no reply of the model is usable.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from theanine.errors import UnusableReply
 from theanine.methods.base import Context, Estimate
 from theanine.methods.memochat.config import MemoChatConfig
 from theanine.methods.memochat.memos import (
@@ -30,7 +32,7 @@ from theanine.methods.memochat.memos import (
 )
 from theanine.methods.memochat.pick import pick_memos
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
-from theanine.methods.shared.memories import make_memory, with_vectors
+from theanine.methods.shared.memories import join_repeated, make_memory, with_vectors
 from theanine.methods.shared.recall import make_part, query_text, retrieve
 from theanine.methods.shared.respond import MethodBase
 from theanine.methods.shared.statements import summarize_session
@@ -95,12 +97,19 @@ class MemoChat(MethodBase[MemoChatConfig]):
     async def recall(self, dialogue: Sequence[Utterance], context: Context) -> Recollection:
         """Return the picked memos with their turns, in time order, within the budget.
 
-        A memo whose turns exceed the budget is returned without them.
+        A memo whose turns exceed the budget is returned without them. While no reply of the model
+        is usable, the best memos by retrieval are returned instead, with a note.
         """
         query = query_text(dialogue, self.config.query_turns, names=self.config.query_names)
         budget = context.token_budget(self.config.budget)
         parts: list[Part] = []
-        for memory, score in await self._pick(query, dialogue, context):
+        notes: tuple[str, ...] = ()
+        try:
+            picked = await self._pick(query, dialogue, context)
+        except UnusableReply as error:
+            picked = await self._search(query, dialogue, context)
+            notes = (f"no memo was picked, so these are the best by retrieval: {error}",)
+        for memory, score in picked:
             turns = await context.index.turns(memory.source_turns)
             texts = [format_memory(memory)]
             if self.config.evidence and turns:
@@ -114,7 +123,7 @@ class MemoChat(MethodBase[MemoChatConfig]):
                 parts.append(make_part(memory, score, text, turns, memory.made_by))
                 break
         parts.sort(key=lambda part: part.memories[0].order)
-        return Recollection(query=query, parts=tuple(parts))
+        return Recollection(query=query, parts=tuple(parts), notes=notes)
 
     async def _pick(
         self, query: str, dialogue: Sequence[Utterance], context: Context
@@ -124,7 +133,7 @@ class MemoChat(MethodBase[MemoChatConfig]):
         if not query or not memories:
             return []
         if context.chat is None or config.picking == "retrieval":
-            return await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
+            return await self._search(query, dialogue, context)
         shown = memories
         if config.shown is not None and len(shown) > config.shown:
             ranked = await retrieve(query, dialogue, config.shown, context, config.retrieval)
@@ -137,6 +146,12 @@ class MemoChat(MethodBase[MemoChatConfig]):
         )
         return [(memory, 1 / rank) for rank, memory in enumerate(picked, 1)]
 
+    async def _search(
+        self, query: str, dialogue: Sequence[Utterance], context: Context
+    ) -> list[tuple[Memory, float]]:
+        config = self.config
+        return await retrieve(query, dialogue, config.retrieved, context, config.retrieval)
+
 
 async def _memos(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
     if context.chat is None:
@@ -145,7 +160,9 @@ async def _memos(turns: Sequence[Turn], context: Context) -> list[NewMemory]:
         spans = segment_locally(texts, vectors, exchange_starts(turns))
         return [_memory(memo, turns, LOCAL_MODEL, "") for memo in local_write_memos(turns, spans)]
     memos = await write_memos(turns, context.chat)
-    memories = [_memory(memo, turns, context.chat.model, MEMOS.label) for memo in memos]
+    memories = join_repeated(
+        _memory(memo, turns, context.chat.model, MEMOS.label) for memo in memos
+    )
     others = uncovered_turns(turns, memos)
     if informative := informative_turns(others):
         text = f"{OTHER_TALK}: {local_summary(informative)}"

@@ -27,7 +27,7 @@ from theanine.methods.base import Context, Estimate
 from theanine.methods.memory_update.config import MemoryUpdateConfig
 from theanine.methods.memory_update.decide import UPDATE, UPDATE_PAIR, decide
 from theanine.methods.memory_update.merge import MERGE, Group, merge
-from theanine.methods.memory_update.operations import ENDING
+from theanine.methods.memory_update.operations import ENDING, REPEAT
 from theanine.methods.memory_update.resolve import Outcome, resolve
 from theanine.methods.shared.estimates import count_prompt_tokens, estimate_statements
 from theanine.methods.shared.memories import embed_memories
@@ -143,6 +143,7 @@ async def _apply(
     ]
     # The model merges all groups in one prompt, and may carry words from one to another.
     shown = sorted({id for position in changing for id in outcomes[position].derived_from})
+    first_with: dict[str, int] = {}
     for position, text in zip(changing, texts, strict=True):
         memory, older = memories[position], outcomes[position].changes
         speakers = [name for changed in (*older, memory) for name in changed.speakers]
@@ -156,6 +157,8 @@ async def _apply(
             )
         else:
             memory = replace(memory, made_by=LOCAL_MODEL, prompt="")
+        if (first := first_with.setdefault(text, position)) != position:
+            memory = replace(memory, kind=REPEAT, derived_from_new=(first,))
         memories[position] = memory
     if changing:
         vectors = np.array(vectors)

@@ -15,7 +15,14 @@ from pydantic import BaseModel, Field
 from theanine.llm.bounds import Keywords, ReplyBounds
 from theanine.llm.prompt import PromptTemplate, load_prompt
 from theanine.text.formatting import group_by_day, one_line
-from theanine.text.numbering import Line, format_numbered, note_fault, split_windows, turn_numbers
+from theanine.text.numbering import (
+    Line,
+    format_numbered,
+    merge_repeated,
+    note_fault,
+    split_windows,
+    turn_numbers,
+)
 from theanine.types import Turn
 
 if TYPE_CHECKING:
@@ -117,7 +124,8 @@ async def digest_all(
 def _update(digest: DayDigest, entries: Sequence[Entry], window: Sequence[Line]) -> DayDigest:
     ids = {line.number: line.turn.id for line in window}
     sources = {*digest.source_turns, *(ids[n] for entry in entries for n in entry.turns)}
-    lines = tuple(" ".join(entry.text.split()) for entry in entries)
+    written = merge_repeated(entries, lambda entry: entry.text)
+    lines = tuple(" ".join(entry.text.split()) for entry in written)
     return DayDigest(lines, tuple(sorted(sources)))
 
 

@@ -42,6 +42,22 @@ def make_memory(
     )
 
 
+def join_repeated(memories: Iterable[NewMemory]) -> list[NewMemory]:
+    """Return the memories with each text once, supported by the turns of all its repeats."""
+    joined: dict[tuple[str, str], NewMemory] = {}
+    for memory in memories:
+        key = (memory.kind, memory.text.casefold())
+        if first := joined.get(key):
+            memory = replace(
+                first,
+                at=max(first.at, memory.at),
+                source_turns=tuple(sorted({*first.source_turns, *memory.source_turns})),
+                speakers=tuple(dict.fromkeys((*first.speakers, *memory.speakers))),
+            )
+        joined[key] = memory
+    return list(joined.values())
+
+
 def excerpt_memories(excerpts: Iterable[Sequence[Turn]], kind: str) -> list[NewMemory]:
     """Return a memory of the verbatim text of each excerpt that has any."""
     return [

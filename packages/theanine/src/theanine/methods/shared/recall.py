@@ -144,14 +144,17 @@ def pack(
     parts: Sequence[Part],
     budget: int | None,
     order: Callable[[Memory], Any] = lambda memory: memory.order,
+    *,
+    notes: Sequence[str] = (),
 ) -> Recollection:
     """Keep the parts, given best first, that fit the budget, and sort them by their first memories.
 
-    They are in time order unless there is another ``order``, a sort key.
+    They are in time order unless there is another ``order``, a sort key. ``notes`` are those of the
+    recollection.
     """
     kept = fit_parts(parts, budget)
     kept.sort(key=lambda part: order(part.memories[0]))
-    return Recollection(query=query, parts=tuple(kept))
+    return Recollection(query=query, parts=tuple(kept), notes=tuple(notes))
 
 
 async def recall_newest(
