@@ -276,3 +276,41 @@ async def test_memories_of_other_methods_do_not_keep_a_forgotten_one(store: Stor
     assert [item.session for item in await store.pending("old")] == [2]
     turns, _ = await store.pending_input(ANA, 1, "other")
     assert [turn.text for turn in turns] == ["It is cold."]
+
+
+async def test_what_the_caller_said_carries_over_to_memories_on_the_same_turns(
+    store: Store,
+) -> None:
+    turns = [Utterance(text=f"I said {n}.", speaker="Ana", at=AT) for n in (1, 2)]
+    await store.log_transcript(ANA, Transcript(key="a", turns=turns, at=AT), "old")
+
+    def resting(*sources: Sequence[int]) -> MemoryBatch:
+        memories = [
+            NewMemory(text=f"on {', '.join(map(str, each))}", at=AT, source_turns=tuple(each))
+            for each in sources
+        ]
+        return MemoryBatch(memories=memories, vectors=unit(len(memories)))
+
+    old, pinned = await commit(store, ANA, 1, "old", resting([1], [2]))
+    await commit(store, ANA, 1, "other", resting([1], [1, 2]))
+    new = await store.correct_memory(ANA, old.id, "I said 3.", unit(1)[0], embedder="test", at=AT)
+    await store.set_pin(ANA, pinned.id, True)
+    await store.carry_marks("other", ANA)
+    before = await store.marks(ANA, method="other")
+    assert [(mark.memory, mark.kind) for mark in before] == [(4, "pinned")]  # the only one on it
+    (successor,) = await commit(store, ANA, new.session, "other", resting(new.source_turns))
+    for _ in range(2):
+        await store.carry_marks("other")
+        marks = await store.marks(ANA, method="other")
+        assert [(mark.memory, mark.kind, mark.by) for mark in marks] == [
+            (4, "pinned", None),
+            (3, "corrected", successor.id),
+        ]
+    await store.carry_marks("old")  # what was carried over doesn't come back
+    assert len(await store.marks(ANA, method="old")) == 2
+    await store.set_pin(ANA, 4, False)
+    await store.carry_marks("other")
+    assert [mark.kind for mark in await store.marks(ANA, method="other")][-1] == "unpinned"
+    assert await store.delete_method_data(["old"], replacement="other") == 3
+    await store.carry_marks("other")
+    assert {mark.reason for mark in await store.marks(ANA, method="other")} == {""}
