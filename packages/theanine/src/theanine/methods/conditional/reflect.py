@@ -17,7 +17,7 @@ from theanine.errors import UnusableReply
 from theanine.llm.bounds import ReplyBounds, number_list
 from theanine.llm.prompt import load_prompt
 from theanine.methods.shared.provenance import dialogue_sessions
-from theanine.sentences import sentences
+from theanine.sentences import sentence_spans
 from theanine.text.formatting import (
     day_label,
     format_day,
@@ -135,7 +135,7 @@ def _excerpts(results: SearchResults, copies: Copies) -> list[Selected]:
     return [
         (memory, score, text[start:end])
         for memory, score, text in whole
-        for start, end in sentences(text)
+        for start, end in sentence_spans(text)
     ]
 
 
