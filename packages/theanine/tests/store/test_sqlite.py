@@ -294,6 +294,15 @@ async def test_sessions_are_read_without_a_scan_of_all_turns(store: SqliteStore)
     assert not any("turn USING PRIMARY KEY (scope=?)" in plan for plan in searches)
 
 
+async def test_a_thread_goes_on_without_a_scan_of_turns_or_sessions(store: SqliteStore) -> None:
+    await store.continue_thread(ANA, "t", [said("Hello.")], method="m")
+    with plans(store, "ORDER BY") as searches:
+        await store.continue_thread(ANA, "t", [said("And?")], method="m")
+        await store.open_session(ANA, "t", AT)
+    assert len(searches) == 4
+    assert not any("PRIMARY KEY (scope=?)" in plan for plan in searches)
+
+
 @pytest.mark.slow
 def test_a_kill_while_a_store_is_made_or_migrated_is_harmless(tmp_path: Path) -> None:
     with older(tmp_path / "older.db", "0001"):

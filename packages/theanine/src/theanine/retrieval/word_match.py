@@ -75,8 +75,8 @@ class UnitWords:
         if new.all():
             return _centered_words(words)
         vectors, weights = self._vectors.values[numbers], self._weights.values[numbers]
-        unknown = [word for word in words if word not in self._numbers]
-        vectors[new], weights[new] = _centered_words(unknown)
+        if unknown := [word for word in words if word not in self._numbers]:
+            vectors[new], weights[new] = _centered_words(unknown)
         return vectors, weights
 
     def match(self, vectors: Matrix, units: Positions) -> tuple[Matrix, NDArray[np.float32]]:
