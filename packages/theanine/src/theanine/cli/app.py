@@ -66,7 +66,7 @@ COMMANDS = (
     LazyCommand(
         "forget",
         "theanine.cli.maintenance:forget",
-        "Erase a user, a session or a memory for good.",
+        "Erase a user, or a session, thread, memory or turn, for good.",
     ),
     LazyCommand(
         "export",
