@@ -85,5 +85,11 @@ def test_it_remembers_across_threads_and_forgets(
     assert post(ana, method="DELETE") == 4
     again = post(f"{ana}/threads/friday/turns", {"text": "Am I allergic to hazelnuts?"})
     assert again["remembered"] == []
+    repeated = {"text": "Good night.", "id": "m1"}
+    answers = [post(f"{ana}/threads/sunday/turns", repeated)["text"] for _ in range(2)]
+    assert answers[0] == answers[1]
+    with theanine.open(store) as client:
+        turns = client.user("ana").turns(thread="sunday")
+        assert [turn.text for turn in turns] == ["Good night.", answers[0]]
     with pytest.raises(HTTPError, match="422"):
         post(f"{ana}/threads/friday/turns", {"text": " "})

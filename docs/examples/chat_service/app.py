@@ -33,6 +33,7 @@ app = FastAPI(lifespan=lifespan)
 
 class Said(BaseModel):
     text: str
+    id: str | None = None  # the same when a request is repeated
 
 
 class Answer(BaseModel):
@@ -56,15 +57,15 @@ async def refuse(request: Request, error: Exception) -> JSONResponse:
 
 @app.post("/users/{user}/threads/{thread}/turns")
 async def turn(said: Said, live: Live, request: Request) -> Answer:
-    await live.hear(said.text)  # on disk from here on
+    await live.hear(said.text, id=said.id)  # on disk from here on
     found = await live.recall(budget=400)
     messages = [SYSTEM, *await live.messages(), *found.messages()]
     completion = await request.app.state.model.chat.completions.create(
         model=os.environ.get("MODEL", "gpt-4o-mini"), messages=messages
     )
     text = completion.choices[0].message.content
-    await live.say(text, recalled=found)
-    return Answer(text=text, remembered=[part.text for part in found.parts])
+    answer = await live.say(text, recalled=found, id=said.id and f"{said.id}-answer")
+    return Answer(text=answer.text, remembered=[part.text for part in found.parts])
 
 
 @app.post("/users/{user}/threads/{thread}/end")

@@ -106,6 +106,72 @@ def test_a_failure_to_remember_keeps_what_was_added(path: str) -> None:
         assert [report.failure for report in client.remember()] == [None]
 
 
+def test_what_came_out_in_another_format_adds_nothing(client: theanine.Client) -> None:
+    ana = client.user("ana")
+    conversation: list[Message] = [
+        {"role": "user", "content": [{"type": "text", "text": "Look."}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "One moment."},
+                {"type": "tool_use", "id": "a", "name": "look", "input": {"b": 1, "a": 2}},
+                {"type": "tool_use", "id": "b", "name": "look", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "Rain. " * 2_000},
+                {"type": "tool_result", "tool_use_id": "b", "content": "Sun."},
+            ],
+        },
+        {"role": "assistant", "content": "Rain and sun."},
+    ]
+    ana.add(conversation, session="thread-42")
+    live = ana.session("thread-42")
+    for messages in (live.messages(), live.messages("responses"), live.messages("anthropic")):
+        assert live.add(messages).turns == ()
+        own = ana.session()
+        own.add(conversation)
+        assert own.add(messages).turns == ()
+    [new] = live.add([*live.messages(), {"role": "user", "content": "Thanks."}]).turns
+    assert new.text == "Thanks."
+
+
+@pytest.mark.parametrize("key", [None, "thread-42"])
+def test_a_list_can_be_all_new(client: theanine.Client, key: str | None) -> None:
+    live = client.user("ana").session(key)
+    request: list[Message] = [
+        {"role": "user", "content": "Yes.", "id": "m1"},
+        {"role": "assistant", "content": "Next?"},
+    ]
+    for number in range(3):
+        request[0]["id"] = f"m{number}"
+        assert len(live.add(request, resent=False).turns) == 2
+    assert len(live.turns()) == 6
+    if key:
+        assert len(client.user("ana").add(request[1:], session=key, resent=False).turns) == 1
+
+
+@pytest.mark.parametrize("key", [None, "thread-42"])
+def test_a_repeated_request_logs_a_message_once(client: theanine.Client, key: str | None) -> None:
+    live = client.user("ana").session(key)
+    for _ in range(2):
+        heard = live.hear("Yes.", id="m1")
+        said = live.say("Next?", id="m1-answer")
+    assert live.hear("No.", id="m1") == heard, "the first words stay"
+    assert (heard.id, heard.text, said.id, said.key) == (1, "Yes.", 2, "m1-answer")
+    assert live.hear("Yes.", id="m2").id == 3
+    with pytest.raises(BadInput, match="the message's id is empty"):
+        live.hear("Yes.", id="")
+    if key:
+        live.end()
+        assert live.hear("Yes.", id="m1") == heard, "also of an earlier session"
+        client.user("ana").forget(turn=1)
+        with pytest.raises(BadInput, match="'m1' was forgotten"):
+            live.hear("Yes.", id="m1")
+
+
 # sessions by key
 
 

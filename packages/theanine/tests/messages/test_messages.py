@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from theanine.errors import BadInput
 from theanine.messages import read_messages, write_messages
+from theanine.store.resent import LoggedTurn, select_new
 from theanine.types import (
     Message,
     MessageFormat,
@@ -268,8 +269,8 @@ def test_what_is_no_message_is_named(message: object, fault: str) -> None:
         read([CHAT[0], message])
 
 
-def say(role: str, text: str) -> Message:
-    return {"role": role, "content": text}
+def say(role: str, content: str | Sequence[Message]) -> Message:
+    return {"role": role, "content": content if isinstance(content, str) else [*content]}
 
 
 def call(calls: list[tuple[str, str, str]]) -> Message:
@@ -304,3 +305,38 @@ def test_every_conversation_survives_its_own_format(messages: list[Message]) -> 
 
 def fields(turn: Utterance) -> tuple[object, ...]:
     return (turn.role, turn.text, turn.content)
+
+
+PARTS = st.sampled_from(
+    [
+        {"type": "text", "text": "Look."},
+        {"type": "text", "text": "Here."},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}},
+        {"type": "input_audio", "input_audio": {"data": PIXEL, "format": "wav"}},
+        {"type": "file", "file": {"filename": "menu.pdf", "file_id": "f"}},
+    ]
+)
+in_parts = st.lists(PARTS, min_size=1, max_size=3).map(lambda parts: say("user", parts))
+
+
+@given(st.lists(spoken | calling | results | in_parts, max_size=8), st.sampled_from([*FORMATS]))
+def test_what_comes_back_in_another_format_is_known(
+    messages: list[Message], format: MessageFormat
+) -> None:
+    turns = read(messages)
+    new = read([say("user", "Something new.")])
+    back = read(write_messages([*turns, *new], format))
+    found = select_new([*map(LoggedTurn.of, turns)], back, (), complete=True)
+    spoken = [turn for turn in found if turn.role != "system"]
+    assert [(turn.role, turn.text) for turn in spoken] == [("user", "Something new.")]
+
+
+def test_an_edited_message_is_new_as_a_whole() -> None:
+    def look(url: str) -> Message:
+        image = {"type": "image_url", "image_url": {"url": url}}
+        return say("user", [{"type": "text", "text": "Look."}, image])
+
+    logged = [*map(LoggedTurn.of, read([say("user", "Hello."), look("https://a")]))]
+    edited = read([say("user", "Hello."), look("https://b")])
+    assert select_new(logged, edited, (), complete=True) == edited[1:]

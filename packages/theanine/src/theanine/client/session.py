@@ -24,7 +24,7 @@ from theanine.messages import read_messages, without_unpaired, write_messages
 from theanine.methods.base import Reply
 from theanine.remembering.remember import RememberReport
 from theanine.store.processes import process_holder
-from theanine.store.resent import logged_turn, select_new
+from theanine.store.resent import LoggedTurn, select_new
 from theanine.store.validate import check_name, check_text, check_utterances
 from theanine.types import (
     Message,
@@ -110,45 +110,57 @@ class AsyncLiveSession:
         words: Words,
         *,
         speaker: str | None = None,
+        id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns.
 
         A reply that is being streamed is broken off.
-        ``metadata`` is the application's own data about the turn.
+
+        Args:
+            words: a text, or parts of a message's content.
+            speaker: whose words they are.
+            id: the application's id of the message. If it is known under the session's key,
+                nothing is logged, and the turn that has it is returned: a request may be repeated.
+            at: when it was said; the default is now.
+            metadata: the application's own data about the turn.
+
+        Raises BadInput for empty words, and for an id whose turn was forgotten.
         """
-        return await self._log_one("user", words, speaker or self._speaker, at, metadata)
+        return await self._log_one("user", words, speaker or self._speaker, id, at, metadata)
 
     async def say(
         self,
         words: Words,
         *,
         recalled: Recollection | None = None,
+        id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
         ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
-        last turn: what only repeats it is not remembered again.
+        last turn: what only repeats it is not remembered again. All others as in :meth:`hear`.
         """
         shown = self._recalled if recalled is None else memory_ids(recalled, self._scope)
         speaker = assistant_name(self._scope)
-        return await self._log_one("assistant", words, speaker, at, metadata, shown)
+        return await self._log_one("assistant", words, speaker, id, at, metadata, shown)
 
     async def add(
         self,
         messages: str | Message | Sequence[Message | Utterance],
         *,
+        resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> AddReport:
         """Log messages as the APIs of OpenAI and Anthropic have them; see ``user.add``."""
         await self._engine.break_off(self._stream_key)
-        resent = isinstance(messages, Sequence) and not isinstance(messages, str)
+        listed = isinstance(messages, Sequence) and not isinstance(messages, str)
         utterances = self._read(messages, at, metadata)
-        return await self._log(utterances, resent=resent, arriving=at is None)
+        return await self._log(utterances, resent=resent and listed, arriving=at is None)
 
     async def add_alone(
         self,
@@ -188,6 +200,7 @@ class AsyncLiveSession:
         role: Role,
         words: Words,
         speaker: str,
+        id: str | None,
         at: datetime | None,
         metadata: Metadata | None,
         recalled: tuple[int, ...] = (),
@@ -195,7 +208,9 @@ class AsyncLiveSession:
         await self._engine.break_off(self._stream_key)
         if isinstance(words, str | bytes) or not isinstance(cast("object", words), Sequence):
             check_text(words, "the text")
-        message = {"role": role, "content": words}
+        if id is not None:
+            check_name(id, "the message's id", "")
+        message = {"role": role, "content": words, "id": id}
         names: dict[Role, str] = {**speakers(self._scope), role: speaker}
         read = read_messages([message], names, at or self._now(), metadata or {})
         if len(read) != 1 or read[0].role != role:
@@ -206,7 +221,12 @@ class AsyncLiveSession:
                 "results to add()"
             )
         report = await self._log([replace(read[0], recalled=recalled)], arriving=at is None)
-        return report.turns[0]
+        logged = report.turns or await self._engine.store.turns(
+            self._scope, thread=self.key, key=id
+        )
+        if not logged:
+            raise BadInput(f"the message with the id {id!r} was forgotten; log it under another id")
+        return logged[0]
 
     async def _log(
         self,
@@ -254,7 +274,7 @@ class AsyncLiveSession:
         if resent and self.id is not None:
             turns = await store.turns(self._scope, session=self.id, with_content=True)
             known = {turn.key for turn in turns if turn.key is not None}
-            new = select_new(list(map(logged_turn, turns)), utterances, known, complete=True)
+            new = select_new(list(map(LoggedTurn.of, turns)), utterances, known, complete=True)
         if not new:
             return AddReport(session=self.id, turns=(), known=len(utterances))
         if arriving and dialogue.turns:  # another call may have logged a later one meanwhile

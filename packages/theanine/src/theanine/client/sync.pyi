@@ -154,31 +154,43 @@ class LiveSession(_Handle):
         words: Words,
         *,
         speaker: str | None = None,
+        id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the user, or another ``speaker``, says. It is on disk when this returns.
 
         A reply that is being streamed is broken off.
-        ``metadata`` is the application's own data about the turn."""
+
+        Args:
+            words: a text, or parts of a message's content.
+            speaker: whose words they are.
+            id: the application's id of the message. If it is known under the session's key,
+                nothing is logged, and the turn that has it is returned: a request may be repeated.
+            at: when it was said; the default is now.
+            metadata: the application's own data about the turn.
+
+        Raises BadInput for empty words, and for an id whose turn was forgotten."""
 
     def say(
         self,
         words: Words,
         *,
         recalled: Recollection | None = None,
+        id: str | None = None,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> Turn:
         """Log what the assistant says, however its words were made.
 
         ``recalled`` is what was in the model's prompt, by default the last :meth:`recall` since the
-        last turn: what only repeats it is not remembered again."""
+        last turn: what only repeats it is not remembered again. All others as in :meth:`hear`."""
 
     def add(
         self,
         messages: str | Message | Sequence[Message | Utterance],
         *,
+        resent: bool = True,
         at: datetime | None = None,
         metadata: Metadata | None = None,
     ) -> AddReport:
@@ -356,6 +368,7 @@ class UserMemory(_Handle, _Operations):
         messages: str | Message | Sequence[Message | Utterance],
         *,
         session: str | None = None,
+        resent: bool = True,
         speaker: str = "",
         at: datetime | None = None,
         metadata: Metadata | None = None,
@@ -373,6 +386,9 @@ class UserMemory(_Handle, _Operations):
                 whose ``id`` is known under the key is left out, and so are messages at the start of
                 a list that are there already: applications may send the whole history again. A
                 single text or message without an ``id`` is always new.
+            resent: whether a list may begin with messages that were added before. Pass False where
+                you only send what is new: then all without an ``id`` is logged, also what was said
+                in the same words before.
             speaker: the user's name in this conversation; a message's ``name`` goes before it.
             at: when it was said; the default is now.
             metadata: the application's own data about the messages.

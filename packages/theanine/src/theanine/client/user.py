@@ -177,6 +177,7 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
         messages: str | Message | Sequence[Message | Utterance],
         *,
         session: str | None = None,
+        resent: bool = True,
         speaker: str = "",
         at: datetime | None = None,
         metadata: Metadata | None = None,
@@ -194,6 +195,9 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
                 whose ``id`` is known under the key is left out, and so are messages at the start of
                 a list that are there already: applications may send the whole history again. A
                 single text or message without an ``id`` is always new.
+            resent: whether a list may begin with messages that were added before. Pass False where
+                you only send what is new: then all without an ``id`` is logged, also what was said
+                in the same words before.
             speaker: the user's name in this conversation; a message's ``name`` goes before it.
             at: when it was said; the default is now.
             metadata: the application's own data about the messages.
@@ -203,8 +207,9 @@ class AsyncUserMemory(ScopedOperations, RecordOperations):
             RememberingFailed: the session was logged, but not remembered yet.
         """
         live = AsyncLiveSession(self._engine, self.scope, speaker or self.scope.user, session)
-        add = live.add_alone if session is None else live.add
-        return await add(messages, at=at, metadata=metadata)
+        if session is None:
+            return await live.add_alone(messages, at=at, metadata=metadata)
+        return await live.add(messages, resent=resent, at=at, metadata=metadata)
 
     async def recall(
         self, dialogue: str | Sequence[Utterance], **options: Unpack[RecallArguments]

@@ -196,13 +196,14 @@ class Store(Protocol):
         session: int | None = None,
         thread: str | None = None,
         role: Role | None = None,
+        key: str | None = None,
         ids: Sequence[int] | None = None,
         last: int | None = None,
         after: int = 0,
         upto: int | None = None,
         with_content: bool = False,
     ) -> list[Turn]:
-        """Return turns by number: of one session, thread or role, or the ``last`` n of those.
+        """Return turns by number: of one session, thread, role or key, or the ``last`` n.
 
         Only those numbered above ``after`` and up to ``upto``; or those of ``ids``, which go with
         no other condition than ``session``. The ``content`` of messages, which can be large, is

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
 
-from theanine.store.validate import encode_content
-from theanine.types import Utterance
+from theanine.messages.comparing import WordedPart, comparable_parts, text_part
+from theanine.messages.parts import TEXTS, part_words
+from theanine.types import Role, Utterance
 
 FINGERPRINT_EDGE = 1_000
 """Characters of a long content, from its start and from its end, by which it is compared."""
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedTurn:
+    """A turn of the thread as it is compared: its ``parts`` by :func:`comparable_parts`."""
+
+    key: str | None
+    role: Role
+    text: str
+    parts: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, turn: Utterance) -> LoggedTurn:
+        """Return a turn, which has its content."""
+        parts = comparable_parts(turn.role, turn.text, turn.content)
+        return cls(turn.key, turn.role, turn.text, parts)
+
+
 def select_new(
-    logged: Sequence[Mapping[Any, Any]],
+    logged: Sequence[LoggedTurn],
     sent: Sequence[Utterance],
     known_keys: Collection[str],
     *,
@@ -22,38 +39,74 @@ def select_new(
 ) -> list[Utterance]:
     """Return the utterances that the thread doesn't have, in order.
 
-    One with a known key is logged; those without are compared by role and content. A system turn
-    is new if it differs from the last one before it.
+    One with a known key is logged; those without are compared by what their parts say, in whatever
+    format they came. Of one that begins with logged turns, as where a format joins turns, the rest
+    is new. A system turn is new if it differs from the last one before it.
 
     Args:
-        logged: the thread's latest turns, in order, with ``key``, ``role``, ``text`` and
-            ``fingerprint`` (:func:`fingerprint`).
+        logged: the thread's latest turns, in order.
         sent: the messages of the application.
         known_keys: those keys of ``sent`` that the thread has.
         complete: whether ``logged`` are all turns of the thread.
     """
-    spoken = [row for row in logged if row["role"] != "system"]
-    keyless = {_content_token(row) for row in spoken if row["key"] is None}
-    tokens = [row["key"] if row["key"] in known_keys else _content_token(row) for row in spoken]
-    sent_tokens = [
-        _sent_token(utterance, known_keys, keyless)
+    spoken = [turn for turn in logged if turn.role != "system"]
+    keyless = {part for turn in spoken if turn.key is None for part in turn.parts}
+    parts = [
+        _sent_parts(utterance, known_keys, keyless)
         for utterance in sent
         if utterance.role != "system"
     ]
-    held = count_held(tokens, sent_tokens, complete=complete)
-    instructions = [row["text"] for row in logged if row["role"] == "system"][-1:]
+    sent_parts = [part for of_one in parts for part in of_one]
+    held = count_held(
+        list(_logged_parts(spoken, known_keys, set(sent_parts))), sent_parts, complete=complete
+    )
+    ends = {turn.parts[-1] for turn in spoken}
+    instructions = [turn.text for turn in logged if turn.role == "system"][-1:]
     new: list[Utterance] = []
-    position = 0
+    following = iter(parts)
     for utterance in sent:
         if utterance.role == "system":
             if [utterance.text] != instructions and utterance.key not in known_keys:
                 new.append(utterance)
                 instructions = [utterance.text]
             continue
-        if position >= held and utterance.key not in known_keys:
-            new.append(utterance)
-        position += 1
+        own = next(following)
+        if held < len(own) and utterance.key not in known_keys:
+            is_joined = held > 0 and own[held - 1] in ends
+            new.append(_without_parts(utterance, held) if is_joined else utterance)
+        held = max(0, held - len(own))
     return new
+
+
+def _logged_parts(
+    turns: Sequence[LoggedTurn], known_keys: Collection[str], sent: Collection[Hashable]
+) -> Iterator[Hashable]:
+    for turn in turns:
+        if turn.key in known_keys:
+            yield turn.key
+            continue
+        for part in turn.parts:
+            words = text_part(part.role, part.words) if isinstance(part, WordedPart) else part
+            yield words if part not in sent and words in sent else part
+
+
+def _sent_parts(
+    utterance: Utterance, known_keys: Collection[str], keyless: Collection[Hashable]
+) -> tuple[Hashable, ...]:
+    if utterance.key in known_keys:
+        return (utterance.key,)
+    parts = comparable_parts(utterance.role, utterance.text, utterance.content)
+    # A key that is not logged makes a new message, unless it was logged before it had a key.
+    is_new = utterance.key is not None and not all(part in keyless for part in parts)
+    return (("new", utterance.key),) if is_new else parts
+
+
+def _without_parts(utterance: Utterance, count: int) -> Utterance:
+    """Return an utterance without its first parts."""
+    rest = utterance.content[count:]
+    is_text = len(rest) == 1 and rest[0].get("type") in TEXTS
+    text = "\n".join(map(part_words, rest))
+    return replace(utterance, text=text, content=() if is_text else rest)
 
 
 def count_held(logged: Sequence[Hashable], sent: Sequence[Hashable], *, complete: bool) -> int:
@@ -86,31 +139,7 @@ def count_held(logged: Sequence[Hashable], sent: Sequence[Hashable], *, complete
 
 
 def fingerprint(content: str) -> str:
-    """Return what of a content, in JSON, is compared: all of it, or its length, start and end."""
+    """Return what of a content, in JSON, is compared first: all, or its length, start and end."""
     if len(content) <= 2 * FINGERPRINT_EDGE:
         return content
     return f"{len(content)}{content[:FINGERPRINT_EDGE]}{content[-FINGERPRINT_EDGE:]}"
-
-
-def logged_turn(turn: Utterance) -> Mapping[str, Any]:
-    """Return a logged turn, with its content, as :func:`select_new` compares it."""
-    return {
-        "key": turn.key,
-        "role": turn.role,
-        "text": turn.text,
-        "fingerprint": fingerprint(encode_content(turn.content)),
-    }
-
-
-def _content_token(row: Mapping[Any, Any]) -> tuple[str, str, str]:
-    return (row["role"], row["text"], row["fingerprint"])
-
-
-def _sent_token(
-    utterance: Utterance, known_keys: Collection[str], keyless: Collection[tuple[str, str, str]]
-) -> Hashable:
-    if utterance.key in known_keys:
-        return utterance.key
-    token = (utterance.role, utterance.text, fingerprint(encode_content(utterance.content)))
-    # A key that is not logged makes a new message, unless it was logged before it had a key.
-    return token if utterance.key is None or token in keyless else ("new", utterance.key)

@@ -6,6 +6,7 @@ it ends by a call or by a pause.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,7 +16,8 @@ import sqlalchemy as sa
 
 from theanine.clock import micros
 from theanine.errors import BadInput, Stale
-from theanine.store.resent import FINGERPRINT_EDGE, select_new
+from theanine.messages.comparing import comparable_parts
+from theanine.store.resent import FINGERPRINT_EDGE, LoggedTurn, fingerprint, select_new
 from theanine.store.sql import schema as t
 from theanine.store.sql.remembering import mark_pending
 from theanine.store.sql.rows import (
@@ -38,7 +40,13 @@ from theanine.store.sql.turns import (
     is_session,
     load_last_turn,
 )
-from theanine.store.validate import check_name, check_scope, check_time, check_utterances
+from theanine.store.validate import (
+    check_name,
+    check_scope,
+    check_time,
+    check_utterances,
+    encode_content,
+)
 from theanine.store.values import Continued
 from theanine.types import Scope, Utterance
 
@@ -223,11 +231,54 @@ def _select_new(
     if not resent:
         return [utterance for utterance in utterances if utterance.key not in known]
     limit = 2 * len(utterances) + _MARGIN
-    columns = (t.turn.c.key, t.turn.c.role, t.turn.c.text, _fingerprint().label("fingerprint"))
-    query = sa.select(*columns).where(*of_thread).order_by(t.turn.c.id.desc()).limit(limit)
-    logged = db.execute(query).mappings().all()
-    new = select_new(logged[::-1], utterances, known, complete=len(logged) < limit)
+    logged = _load_latest_turns(db, of_thread, limit, utterances)
+    new = select_new(logged, utterances, known, complete=len(logged) < limit)
     return _without_forgotten(new, tombstones) if tombstones else new
+
+
+def _load_latest_turns(
+    db: sa.Connection,
+    of_thread: Sequence[sa.ColumnElement[bool]],
+    limit: int,
+    sent: Sequence[Utterance],
+) -> list[LoggedTurn]:
+    """Return the thread's latest turns, in order.
+
+    A long content, such as an image, is only read if none that was sent has its fingerprint.
+    """
+    contents = {
+        (utterance.role, utterance.text, fingerprint(encode_content(utterance.content))): (
+            utterance.content
+        )
+        for utterance in sent
+    }
+    turn = t.turn.c
+    columns = (turn.id, turn.key, turn.role, turn.text, _fingerprint().label("fingerprint"))
+    query = sa.select(*columns).where(*of_thread).order_by(turn.id.desc()).limit(limit)
+    rows = db.execute(query).all()[::-1]
+    unread: list[int] = []
+    for row in rows:
+        print_of_row = (row.role, row.text, row.fingerprint)
+        if print_of_row not in contents:
+            if len(row.fingerprint) > 2 * FINGERPRINT_EDGE:
+                unread.append(row.id)
+            else:
+                contents[print_of_row] = tuple(json.loads(row.fingerprint or "[]"))
+    scope_and_thread = sa.and_(*of_thread)
+    read = {
+        row.id: tuple(json.loads(row.content))
+        for some in chunks(unread)
+        for row in db.execute(
+            sa.select(turn.id, turn.content).where(scope_and_thread, turn.id.in_(some))
+        )
+    }
+    return [
+        LoggedTurn(row.key, row.role, row.text, comparable_parts(row.role, row.text, content))
+        for row in rows
+        for content in (
+            read[row.id] if row.id in read else contents[row.role, row.text, row.fingerprint],
+        )
+    ]
 
 
 def _tombstones_of_thread(db: sa.Connection, session: sa.Row[Any]) -> Tombstones:

@@ -551,6 +551,7 @@ def load_turns(
     session: int | None = None,
     thread: str | None = None,
     role: Role | None = None,
+    key: str | None = None,
     ids: Sequence[int] | None = None,
     last: int | None = None,
     after: int = 0,
@@ -572,6 +573,8 @@ def load_turns(
             params["thread"] = thread
         if role is not None:
             query = query.where(t.turn.c.role == role)
+        if key is not None:
+            query = query.where(t.turn.c.key == key)
         order = t.turn.c.id.desc() if last is not None else t.turn.c.id
         rows = db.execute(query.order_by(order).limit(last), params).all()
     else:
