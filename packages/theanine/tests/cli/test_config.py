@@ -56,6 +56,37 @@ def test_command_line_environment_profile_file(
     assert "boats" in ana.bare(*command, "-u", "ana").out
 
 
+def test_a_default_user_holds_for_imports(
+    config: Path, run: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run.bare("config", "set", "user", "sofia")
+    for file in ("one.txt", "two.txt"):  # the keys of their sessions differ, though not their user
+        text = f"Sofia: I love boats, says {file}.\nBo: Since when?\n"
+        assert "sofia: 1 new session" in run("import", str(save(tmp_path, file, text))).out
+    assert "boats" in run("recall", "boats").out
+    file = str(save(tmp_path, "talk.jsonl", line(text="I love horses.", user="bo")))
+    assert run("import", file).out.startswith("bo:"), "the file names its user"
+    assert run("import", file, "-u", "ana").out.startswith("ana:")
+    backup = save(tmp_path, "all.jsonl", run("export").out)
+    copy = Terminal(tmp_path / "copy.db")
+    copy("import", str(backup))
+    assert list(copy("sessions", "--json", "--all-users").json) == ["ana", "bo", "sofia"]
+    monkeypatch.setenv("THEANINE_USER", "bo")
+    assert list(run("sessions", "--json").json) == ["bo"]
+    assert list(run("sessions", "--json", "-u", "ana").json) == ["ana"]
+    assert run("rebuild", "--estimate", "--again", "--json").json[0]["sessions"] == 1
+    assert run("rebuild", "--estimate", "--again", "--json", "--all-users").json[0]["sessions"] == 4
+    assert run("cost", "--json").json == []
+    assert run("remember", "--json").json == []
+
+
+def test_no_command_takes_an_unknown_user_for_an_empty_one(ana: Terminal):
+    for command in ("sessions", "cost", "remember", "rebuild", "export", "export --csv", "log"):
+        ran = ana(*command.split(), "--user", "anna", fine=False)
+        assert (ran.code, ran.out) == (2, ""), command
+        assert "no user anna in this store (did you mean 'ana'?)" in ran.err
+
+
 def test_forget_needs_a_named_user(config: Path, ana: Terminal):
     ana.bare("config", "set", "user", "ana")
     assert ana("forget", "--yes", fine=False).code == 2

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from theanine import Client, History
-from theanine.cli.options import AddOptions, expand_options
+from theanine.cli.options import AddOptions, ImportUser, expand_options
 from theanine.cli.output import FormatOptions, progress, to_json
 from theanine.cli.text import pluralize, visible
 from theanine.client.user import ImportReport
@@ -37,12 +37,8 @@ def import_(
     ],
     options: AddOptions,
     output: FormatOptions,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            "--user", metavar="NAME", help="User to import into (default: from the file)."
-        ),
-    ] = None,
+    context: typer.Context,
+    user: ImportUser = None,
     speaker: Annotated[
         str | None,
         typer.Option(
@@ -91,9 +87,13 @@ def import_(
     theanine import "WhatsApp Chat with Bo.zip" --speaker Ana --zone Europe/Zagreb
     cat talks.jsonl | theanine import - --user ana --keep-going
     """
+    source = context.get_parameter_source("user")
+    # A default names whose a history is if the file doesn't; only `--user` overrules the file.
+    named = user if source is not None and source.name == "COMMANDLINE" else None
     timezone = None if zone is None else load_zone(zone)
     reading: dict[str, Any] = {
         "format": format,
+        "name": user,
         "memories": memories,
         "zone": timezone,
         "start": None if start is None else start.replace(tzinfo=timezone or UTC),
@@ -102,20 +102,20 @@ def import_(
     }
     if dry_run:
         for file in files:
-            _preview(file, user, reading)
+            _preview(file, named, reading)
         return
     _check_redaction(files, options.redact)
     imported: list[_Imported] = []
     with options.open(create=True) as client:
         for file in files:
             if is_store_export(_source(file)):
-                restored = _restore(client, file, user)
+                restored = _restore(client, file, named)
                 if not output:
                     print(f"{file}: {pluralize(restored, 'new records')}")
                 continue
-            reader = _read(file, user, reading)
+            reader = _read(file, named, reading)
             for history in reader.histories:
-                imported.append(_remember(client, history, user))
+                imported.append(_remember(client, history, named))
                 if not output:
                     imported[-1].show()
             _show_notes(file, reader)

@@ -11,15 +11,13 @@ import typer
 
 from theanine import UserMemory
 from theanine.cli.options import (
-    EachUser,
     JsonOption,
     StoreOption,
     StoreOptions,
     UserOption,
+    UsersOptions,
     expand_options,
     open_client,
-    user_names,
-    user_or_all,
 )
 from theanine.cli.output import (
     FormatOptions,
@@ -130,7 +128,7 @@ def _with_mark(
 
 @expand_options
 def sessions(
-    options: StoreOptions, listing: ListOptions, output: FormatOptions, user: EachUser = None
+    options: StoreOptions, listing: ListOptions, output: FormatOptions, users: UsersOptions
 ) -> None:
     """List sessions and whether they are remembered.
 
@@ -141,7 +139,7 @@ def sessions(
     with options.open() as client:
         arguments = listing.arguments()
         by_user = {
-            name: client.user(name).sessions(**arguments)[::-1] for name in user_names(client, user)
+            name: client.user(name).sessions(**arguments)[::-1] for name in users.names(client)
         }
     if output.as_json:
         show_json(by_user)
@@ -221,7 +219,7 @@ def _write_page(file: Path, stored: UserMemory, memories: Sequence[Memory]) -> N
 
 
 @expand_options
-def cost(output: FormatOptions, user: EachUser = None, store: StoreOption = "") -> None:
+def cost(output: FormatOptions, users: UsersOptions, store: StoreOption = "") -> None:
     """Show the language model's calls, tokens and cost.
 
     \b
@@ -229,7 +227,7 @@ def cost(output: FormatOptions, user: EachUser = None, store: StoreOption = "") 
     theanine cost --user ana --json
     """
     with open_client(store) as client:
-        lines = user_or_all(client, user).costs()
+        lines = users.handle(client).costs()
     if output:
         output.show(lines)
         return

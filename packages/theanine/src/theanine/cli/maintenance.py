@@ -15,6 +15,7 @@ from theanine.cli.options import (
     NamedUser,
     RememberOptions,
     StoreOption,
+    UsersOptions,
     YesOption,
     expand_options,
     open_client,
@@ -30,7 +31,7 @@ from theanine.remembering.remember import RememberReport
 def remember(
     options: RememberOptions,
     output: FormatOptions,
-    user: EachUser = None,
+    users: UsersOptions,
     elsewhere: Annotated[
         bool,
         typer.Option(
@@ -47,7 +48,7 @@ def remember(
     theanine remember --user ana --model openai:gpt-4o-mini
     """
     with options.open() as client:
-        reports = user_or_all(client, user).remember(elsewhere=elsewhere)
+        reports = users.handle(client).remember(elsewhere=elsewhere)
     if output:
         output.show(reports)
     elif not reports:

@@ -75,7 +75,18 @@ EachUser = Annotated[
         "-u",
         metavar="NAME",
         autocompletion=_complete_users,
-        help="Only this user (default: all).",
+        help="Only this user, always named (default: all).",
+    ),
+]
+ImportUser = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        "-u",
+        envvar="THEANINE_USER",
+        metavar="NAME",
+        autocompletion=_complete_users,
+        help="User to import into (default: from the file).",
     ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")]
@@ -199,6 +210,35 @@ SettingsOption = Annotated[
         "settings.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsersOptions:
+    """Options of a command for one user or for all."""
+
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            envvar="THEANINE_USER",
+            metavar="NAME",
+            autocompletion=_complete_users,
+            help="Only this user (default: all).",
+        ),
+    ] = None
+    all_users: Annotated[
+        bool,
+        typer.Option("--all-users", help="All users, also if --user or its default names one."),
+    ] = False
+
+    def names(self, client: Client) -> list[str]:
+        """Return the names of the users, in order."""
+        return user_names(client, None if self.all_users else self.user)
+
+    def handle(self, client: Client) -> Client | UserMemory:
+        """Return the handle of the user, or the client itself for all. Raises NotFound."""
+        return user_or_all(client, None if self.all_users else self.user)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,13 +410,20 @@ def _open(options: OpenOptions, *, create: bool) -> Client:
 
 
 def user_names(client: Client, user: str | None) -> list[str]:
-    """Return the name of a user, or the names of all users in order."""
-    return [user] if user is not None else sorted({scope.user for scope in client.users()})
+    """Return the name of a user, or the names of all users in order. Raises NotFound."""
+    if user is None:
+        return sorted({scope.user for scope in client.users()})
+    user_or_all(client, user)
+    return [user]
 
 
 def user_or_all(client: Client, user: str | None) -> Client | UserMemory:
-    """Return the handle of a user, or the client itself for all users."""
-    return client if user is None else client.user(user)
+    """Return the handle of a user, or the client itself for all users. Raises NotFound."""
+    if user is None:
+        return client
+    memory = client.user(user)
+    memory.sessions(limit=1)  # an unknown user is an error, not an empty memory
+    return memory
 
 
 def default_store() -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from theanine.cli.options import EachUser, RememberOptions, YesOption, expand_options, user_or_all
+from theanine.cli.options import RememberOptions, UsersOptions, YesOption, expand_options
 from theanine.cli.output import FormatOptions, progress
 from theanine.cli.text import pluralize
 from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
@@ -17,7 +17,7 @@ from theanine.remembering.rebuild import RebuildEstimate, RebuildReport
 def rebuild(
     options: RememberOptions,
     output: FormatOptions,
-    user: EachUser = None,
+    users: UsersOptions,
     instead: Annotated[
         bool,
         typer.Option(
@@ -59,7 +59,7 @@ def rebuild(
     theanine rebuild --method recursive-summary --fresh --estimate --model openai:gpt-4o-mini
     """
     with options.open() as client:
-        expected = user_or_all(client, user).estimate(again=again, instead=instead, fresh=fresh)
+        expected = users.handle(client).estimate(again=again, instead=instead, fresh=fresh)
         if not output:
             _show_estimate(expected)
         if estimate:
@@ -69,7 +69,7 @@ def rebuild(
         if expected.calls and not yes and sys.stdin.isatty():
             typer.confirm("Continue?", abort=True)
         with progress(expected.sessions, expected.method) as step:
-            report = user_or_all(client, user).rebuild(
+            report = users.handle(client).rebuild(
                 again=again, instead=instead, fresh=fresh, progress=lambda _: step()
             )
     if output:

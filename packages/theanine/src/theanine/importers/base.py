@@ -95,11 +95,14 @@ class Intake:
         return self.source.name
 
     @property
+    def stem(self) -> str:
+        """The source's name without folder and suffix, for the keys of sessions."""
+        return "stdin" if self.source.name == STANDARD_INPUT else self.source.stem
+
+    @property
     def own_name(self) -> str:
         """The name of a history that has none in the source."""
-        if self.options.name:
-            return self.options.name
-        return "stdin" if self.source.name == STANDARD_INPUT else self.source.stem
+        return self.options.name or self.stem
 
     def user_name(self, found: str = "") -> str:
         """Return whose history it is: as the caller says, as found in the source, or the format's.

@@ -35,12 +35,13 @@ def _holds_plans(record: Mapping[str, object]) -> bool:
 
 def _read(intake: Intake) -> Iterator[History]:
     folder = intake.source.path.resolve().parent.name if intake.source.path else ""
-    name = intake.options.name or (f"beam-{folder}" if folder else intake.own_name)
+    key = f"beam-{folder}" if folder else intake.stem
+    name = intake.options.name or key
     sessions: list[UntimedSession] = []
     with intake.catching():
         for where, batch in _batches(intake):
             with intake.catching():
-                sessions.append(_session(intake, f"{name}/{len(sessions) + 1}", batch, where))
+                sessions.append(_session(intake, f"{key}/{len(sessions) + 1}", batch, where))
         history = make_history(intake, name, sessions)
         if history.transcripts:
             yield history

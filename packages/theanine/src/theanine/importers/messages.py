@@ -75,14 +75,14 @@ def _read(intake: Intake) -> Iterator[History]:
         with intake.catching():
             number += 1
             key = next(
-                (str(record[id]) for id in _IDS if record.get(id)), f"{intake.own_name}/{number}"
+                (str(record[id]) for id in _IDS if record.get(id)), f"{intake.stem}/{number}"
             )
             at_list = f"{where}.{field}"
             items = enumerate(check(list[object], record[field], at_list))
             messages = ((f"{at_list}[{i}]", as_object(item, at_list)) for i, item in items)
             yield from _session(intake, require_storable(key, where), messages, calendar)
     if loose:
-        yield from _session(intake, intake.own_name, loose, calendar)
+        yield from _session(intake, intake.stem, loose, calendar)
     yield intake.part(name)
 
 

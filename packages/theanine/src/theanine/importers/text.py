@@ -53,7 +53,7 @@ def _read(intake: Intake) -> Iterator[History]:
     text = intake.source.text()
     blocks = _blocks(intake, [line.removesuffix("\r") for line in text.split("\n")])
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:8]
-    stem = intake.own_name if intake.name != STANDARD_INPUT else f"text-{digest}"
+    stem = intake.stem if intake.name != STANDARD_INPUT else f"text-{digest}"
     if any(_DATE.search(block.header) for block in blocks):
         sessions = _dated_sessions(intake, blocks, stem)
     else:
