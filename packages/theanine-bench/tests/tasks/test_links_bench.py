@@ -101,13 +101,12 @@ def test_gold_edges_and_components_of_whole_histories(run: Terminal, tmp_path: P
 
 def test_causaleval_measures_links_evidence_and_answers(run: Terminal, tmp_path: Path) -> None:
     path = save(tmp_path, "graph_0.json", causal_graph())
-    run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run"))
+    shown = run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run")).out
     found = anyio.run(read_run, tmp_path / "run")
     asked = [result for result in found.results.values() if result.extra["evidence"]]
     assert asked
     assert all(result.scores["evidence hit"] == 1 for result in asked)
     assert found.summary["facts"]["edges"] == 1
-    shown = run.bare("bench", "causaleval", str(path), "--out", str(tmp_path / "run")).out
     assert "of 1 gold edges between sessions are linked" in shown
 
 

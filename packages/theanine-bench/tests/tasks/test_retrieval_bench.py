@@ -59,6 +59,10 @@ def test_every_unit_is_measured(data: Path, tmp_path: Path, unit: str) -> None:
 def test_the_best_turn_comes_first(data: Path, tmp_path: Path) -> None:
     run = measure(tmp_path, read_evidence(data))
     assert run.summary["metrics"]["MRR"]["mean"] == 1
+    assert all(
+        one.output["scores"]["evidence"] > one.output["scores"]["others"]
+        for one in run.results.values()
+    )
 
 
 @pytest.mark.slow
@@ -97,8 +101,10 @@ def test_a_run_is_resumed_and_scored_again(run: Terminal, data: Path, tmp_path: 
     assert after.results == before.results
     assert after.seconds["pair/1"] == before.seconds["pair/1"]
     assert after.seconds["pair/2"] != before.seconds["pair/2"]
-    run.bare("bench", "rescore", str(out), "--metric", "recall@3", "--out", str(again))
-    assert anyio.run(read_run, again).summary["metrics"]["recall@3"]["mean"] == 1
+    metrics = ("--metric", "recall@3", "--metric", "score of evidence")
+    run.bare("bench", "rescore", str(out), *metrics, "--out", str(again))
+    found = anyio.run(read_run, again).summary["metrics"]
+    assert (found["recall@3"]["mean"], found["score of evidence"]["n"]) == (1, 2)
 
 
 def test_the_command_takes_other_models_and_names_them(run: Terminal, data: Path) -> None:

@@ -1,5 +1,6 @@
 """Retrieval metrics of a result: ``recall@K``, ``nDCG@K``, ``session hit@K``, ``DCG``, ``MRR``,
-``within N`` (evidence recalled within N tokens), ``tokens N`` (tokens of that recollection).
+``within N`` (evidence recalled within N tokens), ``tokens N`` (tokens of that recollection), and
+``score of evidence`` and ``score of others``.
 
 They read ``SampleResult.output`` as :mod:`theanine_bench.tasks.retrieval` writes it, and the last
 two as :mod:`theanine_bench.tasks.evidence` does.
@@ -62,6 +63,37 @@ class RetrievalMetric:
                 return recall_at([output["within"][str(k)]], gold, 1)
             case _:
                 return output["tokens"][str(k)]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """The mean retrieval score of the ranked units with evidence, or of the others.
+
+    None is given where there are no such units. Source: SeCom (2025), figure 3c, the similarity of
+    a question to relevant and irrelevant segments.
+
+    Attributes:
+        units: ``evidence`` or ``others``.
+    """
+
+    name: str
+    units: str
+    needs_judge: bool = False
+
+    @property
+    def worst(self) -> Mapping[str, float]:
+        """0."""
+        return {self.name: 0.0}
+
+    async def score(self, result: SampleResult, judge: ScopedChat | None = None) -> Score:
+        """Return the score under the metric's name."""
+        value = result.output.get("scores", {}).get(self.units)
+        return Score(values={} if value is None else {self.name: value})
+
+
+METRICS = {
+    f"score of {units}": MeanScore(f"score of {units}", units) for units in ("evidence", "others")
+}
 
 
 def find_metric(name: str) -> RetrievalMetric | None:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
@@ -214,6 +215,9 @@ class RetrievalTarget(Target):
         seconds = time.perf_counter() - started
         parts = sorted(recollection.parts, key=lambda part: -part.score)
         units = [[turn.id for turn in part.source_turns] for part in parts]
+        scores: dict[bool, list[float]] = {True: [], False: []}
+        for part, unit in zip(parts, units, strict=True):
+            scores[not gold.isdisjoint(unit)].append(part.score)
         return Output(
             seconds=seconds,
             data={
@@ -227,6 +231,10 @@ class RetrievalTarget(Target):
                 ),
                 "gold_sessions": sorted({turns[turn].session for turn in gold}),
                 "within": within,
+                "scores": {
+                    name: fmean(scores[relevant]) if scores[relevant] else None
+                    for name, relevant in (("evidence", True), ("others", False))
+                },
                 "evidence": [_evidence(turns[turn], units) for turn in sorted(gold)],
             },
         )
