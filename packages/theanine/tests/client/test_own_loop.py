@@ -142,11 +142,10 @@ def test_what_came_out_in_another_format_adds_nothing(client: theanine.Client) -
 def test_a_list_can_be_all_new(client: theanine.Client, key: str | None) -> None:
     live = client.user("ana").session(key)
     request: list[Message] = [
-        {"role": "user", "content": "Yes.", "id": "m1"},
+        {"role": "user", "content": "Yes."},
         {"role": "assistant", "content": "Next?"},
     ]
-    for number in range(3):
-        request[0]["id"] = f"m{number}"
+    for _ in range(3):
         assert len(live.add(request, resent=False).turns) == 2
     assert len(live.turns()) == 6
     if key:
@@ -156,10 +155,9 @@ def test_a_list_can_be_all_new(client: theanine.Client, key: str | None) -> None
 @pytest.mark.parametrize("key", [None, "thread-42"])
 def test_a_repeated_request_logs_a_message_once(client: theanine.Client, key: str | None) -> None:
     live = client.user("ana").session(key)
-    for _ in range(2):
-        heard = live.hear("Yes.", id="m1")
-        said = live.say("Next?", id="m1-answer")
+    heard, said = live.hear("Yes.", id="m1"), live.say("Next?", id="m1-answer")
     assert live.hear("No.", id="m1") == heard, "the first words stay"
+    assert live.say("Next?", id="m1-answer") == said
     assert (heard.id, heard.text, said.id, said.key) == (1, "Yes.", 2, "m1-answer")
     assert live.hear("Yes.", id="m2").id == 3
     with pytest.raises(BadInput, match="the message's id is empty"):

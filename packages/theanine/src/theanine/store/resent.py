@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import chain
 
 from theanine.messages.comparing import WordedPart, comparable_parts, text_part
 from theanine.messages.parts import TEXTS, part_words
@@ -56,11 +57,11 @@ def select_new(
         for utterance in sent
         if utterance.role != "system"
     ]
-    sent_parts = [part for of_one in parts for part in of_one]
-    held = count_held(
-        list(_logged_parts(spoken, known_keys, set(sent_parts))), sent_parts, complete=complete
-    )
-    ends = {turn.parts[-1] for turn in spoken}
+    sent_parts = [*chain.from_iterable(parts)]
+    present = set(sent_parts)
+    logged_parts = [_logged_parts(turn, known_keys, present) for turn in spoken]
+    held = count_held([*chain.from_iterable(logged_parts)], sent_parts, complete=complete)
+    ends = {of_one[-1] for of_one in logged_parts}
     instructions = [turn.text for turn in logged if turn.role == "system"][-1:]
     new: list[Utterance] = []
     following = iter(parts)
@@ -79,15 +80,15 @@ def select_new(
 
 
 def _logged_parts(
-    turns: Sequence[LoggedTurn], known_keys: Collection[str], sent: Collection[Hashable]
-) -> Iterator[Hashable]:
-    for turn in turns:
-        if turn.key in known_keys:
-            yield turn.key
-            continue
-        for part in turn.parts:
-            words = text_part(part.role, part.words) if isinstance(part, WordedPart) else part
-            yield words if part not in sent and words in sent else part
+    turn: LoggedTurn, known_keys: Collection[str], sent: Collection[Hashable]
+) -> list[Hashable]:
+    if turn.key in known_keys:
+        return [turn.key]
+    parts: list[Hashable] = []
+    for part in turn.parts:
+        words = text_part(part.role, part.words) if isinstance(part, WordedPart) else part
+        parts.append(words if part not in sent and words in sent else part)
+    return parts
 
 
 def _sent_parts(
