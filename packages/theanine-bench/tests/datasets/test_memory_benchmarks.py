@@ -14,6 +14,7 @@ from support.running import Terminal
 from theanine.errors import BadInput
 from theanine.testing import ScriptedServer
 from theanine.testing.answers import answer
+from theanine_bench.datasets.gold import read_gold
 from theanine_bench.datasets.qa import read_qa
 from theanine_bench.metrics.choice import METRICS, find_choice
 from theanine_bench.samples import SampleResult
@@ -41,30 +42,49 @@ def halumem() -> dict[str, Any]:
         "question_type": "Basic Fact Recall",
     }
     other = {**question, "question": "What is a prime?"}
+
+    def point(text: str, source: str = "primary", *old: str) -> dict[str, Any]:
+        return {"memory_content": text, "memory_source": source, "original_memories": list(old)}
+
     return {
         "uuid": "u1",
         "persona_info": "Name: Martin Mark; Gender: Male",
         "sessions": [
-            session(15, "I moved to Graz.", questions=[question]),
-            session(16, "What is a prime?", questions=[other], is_generated_qa_session=True),
+            session(15, "I moved to Linz.", memory_points=[point("Martin lives in Linz.")]),
+            session(
+                16,
+                "I moved to Graz.",
+                questions=[question],
+                memory_points=[
+                    point("Martin lives in Graz.", "secondary", "Martin lives in Linz."),
+                    point("Martin lives in Rome.", "interference"),
+                ],
+            ),
+            session(17, "What is a prime?", questions=[other], is_generated_qa_session=True),
         ],
     }
 
 
 def test_halumem_asks_after_each_session(tmp_path: Path) -> None:
     [group] = read_qa(save(tmp_path, "h.jsonl", json.dumps(halumem())))
-    first, last = group.stages
+    before, first, last = group.stages
     [sample] = first.samples
-    assert last.samples == ()
+    assert before.samples == last.samples == ()
     assert (sample.category, sample.reference) == ("Basic Fact Recall", "In Graz.")
     assert sample.extra["evidence"] == [{"speaker": "", "text": "Martin lives in Graz."}]
     [turn, reply] = first.histories[0].transcripts[0].turns
-    assert (turn.speaker, turn.at.isoformat()) == ("Martin Mark", "2025-12-15T06:11:23+00:00")
+    assert (turn.speaker, turn.at.isoformat()) == ("Martin Mark", "2025-12-16T06:11:23+00:00")
     assert (reply.role, sample.dialogue[0].at > reply.at) == ("assistant", True)
     broken = halumem()
     broken["sessions"][0]["dialogue"][0]["timestamp"] = "yesterday"
     with pytest.raises(BadInput, match=r"\[0\]\.sessions\[0\]: 'yesterday' is no time"):
         read_qa(save(tmp_path, "h.jsonl", json.dumps(broken)))
+
+
+def test_what_is_to_be_remembered_is_what_holds_in_the_end(tmp_path: Path) -> None:
+    [gold] = read_gold(save(tmp_path, "h.jsonl", json.dumps(halumem())))
+    assert [memory.text for memory in gold.memories] == ["Martin lives in Graz."]
+    assert len(gold.history.transcripts) == 3
 
 
 def personamem(folder: Path) -> Path:

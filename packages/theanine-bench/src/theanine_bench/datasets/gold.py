@@ -1,7 +1,7 @@
 """Gold memories: what should be remembered of histories, as people or a data set wrote it.
 
-They come from LoCoMo's observations, a JSON Lines history with memories, MSC's persona summaries (a
-statement alongside the turn that shows it), or a second file such as
+They come from LoCoMo's observations, HaluMem's memory points, a JSON Lines history with memories,
+MSC's persona summaries (a statement alongside the turn that shows it), or a second file such as
 ``[{"dataID", "summary": {"s1-m1": …}}]``, matched by the history's name and session number.
 """
 
@@ -21,6 +21,7 @@ from theanine.importers import read_histories
 from theanine.importers.dates import DEFAULT_START
 from theanine.sentences import sentence_spans
 from theanine.types import History, ImportedMemory, Transcript, Utterance
+from theanine_bench.datasets.formats.halumem import is_halumem, read_memory_points
 from theanine_bench.datasets.schema import AnyAsText, OptionalAsText, OptionalText, validate
 from theanine_bench.files import read_lines
 
@@ -63,6 +64,8 @@ def read_gold(data: Path, gold: Path | None = None) -> list[GoldHistory]:
         histories = list(_add_memories(read_histories(data).histories, gold))
     elif data.is_dir() and (files := sorted(data.glob("session_*/*.json*"))):
         histories = _read_persona_summaries(files)
+    elif is_halumem(data):
+        histories = read_memory_points(data)
     else:
         histories = list(read_histories(data, memories=True).histories)
     labeled = [one for one in map(_split_memories, histories) if one.memories]

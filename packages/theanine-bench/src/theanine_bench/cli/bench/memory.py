@@ -20,7 +20,7 @@ def memory(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="LoCoMo, MSC's folder of persona summaries, or JSON Lines with memories.",
+            help="LoCoMo, HaluMem, MSC's folder of persona summaries, or JSON Lines with memories.",
         ),
     ],
     *,
