@@ -11,6 +11,9 @@ from theanine.types import LOCAL_MODEL
 NO_METHOD = "nobody"
 """``RunConfig.method`` of a run without a target: existing answers are only scored."""
 
+SCORE = "score"
+"""The bench of answers that were made elsewhere."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from theanine.types import LOCAL_MODEL, History, Turn, Utterance
@@ -49,12 +49,14 @@ class Stage:
 class Group:
     """Stages that share one memory, in order.
 
-    ``dropped`` counts labels that could not be used, by reason.
+    ``dropped`` counts labels that could not be used, by reason. ``dataset`` is the name of the data
+    set, such as ``MSC``, by which tables know it; empty for none.
     """
 
     id: str
     stages: tuple[Stage, ...]
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
+    dataset: str = ""
 
     @property
     def samples(self) -> list[Sample]:
@@ -195,7 +197,7 @@ def _select(group: Group, ids: set[str]) -> Group:
     ]
     while stages and not stages[-1].samples:  # no sample needs these sessions
         stages.pop()
-    return Group(id=group.id, stages=tuple(stages), dropped=group.dropped)
+    return replace(group, stages=tuple(stages))
 
 
 def _merge(groups: Sequence[Group]) -> Group:
@@ -206,4 +208,9 @@ def _merge(groups: Sequence[Group]) -> Group:
         for reason, count in group.dropped.items():
             dropped[reason] = dropped.get(reason, 0) + count
     stage = Stage(histories=tuple(histories), samples=tuple(samples))
-    return Group(id="+".join(group.id for group in groups), stages=(stage,), dropped=dropped)
+    return Group(
+        id="+".join(group.id for group in groups),
+        stages=(stage,),
+        dropped=dropped,
+        dataset=groups[0].dataset,
+    )

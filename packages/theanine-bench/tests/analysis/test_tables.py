@@ -12,11 +12,16 @@ import pytest
 
 from support.running import Terminal
 from theanine.errors import SettingsError
-from theanine_bench.analysis.tables import insert_rows, load_tables, missing_inputs, run_row
+from theanine_bench.analysis.tables import Row, insert_rows, load_tables, missing_inputs, run_rows
+from theanine_bench.config import RunConfig
+
+MSC, CC = "MSC", "Conversation Chronicles"
 
 
-def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[Any, Any]:
-    setup = {"method": method, "model": "openai:m"}
+def a_run(
+    method: str, bench: str = "teafarm", success: float = 0.5, dataset: str = "", **more: Any
+) -> tuple[Any, Any]:
+    setup = RunConfig(method=method, model="openai:m", **more).record()
     settings: dict[str, Any] = {"bench": bench, "samples": 1, "metrics": [], "config": setup}
     summary = {
         "samples": 1,
@@ -28,8 +33,19 @@ def a_run(method: str, bench: str = "teafarm", success: float = 0.5) -> tuple[An
         },
         "corpus": {"mauve": 0.5, "mauve/session 4": 0.125},
         "recalled_tokens": 12.0,
+        "recalled_turns": 6.0,
+        "seconds": {"mean": 0.25},
+        "spent": {
+            name: {"input_tokens": 4, "output_tokens": 1} for name in ("answering", "judging")
+        },
+        "sets": [dataset or {"teafarm": "TeaBag", "qa": "Long-MT-Bench+"}.get(bench, MSC)],
     }
     return settings, summary
+
+
+def row_of(table: Any, *runs: tuple[Any, Any]) -> Row:
+    [row] = run_rows(table, runs)[0]
+    return row
 
 
 def test_headline_values_of_the_papers_are_in_the_tables() -> None:
@@ -53,26 +69,81 @@ def test_every_row_has_a_value_for_every_column(table: Any) -> None:
 
 def test_own_row_follows_the_same_method() -> None:
     [table] = load_tables(["teafarm"])
-    comedy, unknown = run_row(table, *a_run("comedy")), run_row(table, *a_run("my-own"))
-    assert comedy and unknown
+    comedy, unknown = row_of(table, a_run("comedy")), row_of(table, a_run("my-own"))
     assert comedy.values == (None, 0.75, 0.5)
     labels = [row.label for row in insert_rows(table, [comedy, unknown])]
     assert labels.index("ours: comedy, openai:m") == labels.index("COMEDY") + 1
     assert labels[-1] == "ours: my-own, openai:m"
-    assert run_row(table, *a_run("comedy", bench="qa")) is None
+    assert run_rows(table, [a_run("comedy", bench="qa")]) == ([], [])
     with pytest.raises(SettingsError, match="no table 'x'; there are: theanine-msc"):
         load_tables(["x"])
 
 
 def test_table_of_a_session_uses_its_scores() -> None:
     [table] = load_tables(["theanine-session-4"])
-    row = run_row(table, *a_run("theanine", bench="responses"))
-    assert row
-    assert row.values == (None, 25.0, 12.5, None)
+    runs = [a_run("theanine", bench="responses", dataset=name) for name in (MSC, CC)]
+    assert row_of(table, *runs).values == (None, 25.0, 12.5, None)
     [other] = load_tables(["theanine-session-3"])
-    nothing = run_row(other, *a_run("theanine", bench="responses"))
-    assert nothing
-    assert set(nothing.values) == {None}
+    assert set(row_of(other, *runs).values) == {None}
+
+
+def test_a_run_is_in_the_tables_of_its_data_set_alone() -> None:
+    [msc, cc] = load_tables(["theanine-msc", "theanine-cc"])
+    run = a_run("theanine", bench="responses")
+    assert len(run_rows(msc, [run])[0]) == 1
+    assert run_rows(cc, [run]) == ([], [])
+    run[1]["sets"] = []
+    rows, [hint] = run_rows(cc, [run])
+    assert (rows, "its data set is not known" in hint) == ([], True)
+
+
+def test_a_row_of_two_sets_is_their_mean_for_the_same_settings() -> None:
+    [table] = load_tables(["theanine-session-4"])
+    ours, theirs = (a_run("theanine", bench="responses", dataset=name) for name in (MSC, CC))
+    theirs[1]["categories"]["session 4"]["rouge-l"]["mean"] = 0.75
+    assert row_of(table, ours, theirs).values[1] == 50.0  # not pooled
+    rows, [hint] = run_rows(table, [ours])
+    assert (rows, "the row needs a run of Conversation Chronicles as well" in hint) == ([], True)
+    plain = a_run("theanine", bench="responses", dataset=CC, settings={"relation_aware": "false"})
+    assert run_rows(table, [ours, plain])[0] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "settings", "label"),
+    [
+        ("theanine-ablations", "theanine", {"search": "memories"}, "Theanine"),
+        (
+            "theanine-ablations",
+            "theanine",
+            {"search": "memories", "relation_aware": "false"},
+            "without relation-aware linking",
+        ),
+        ("rsum-shots-session-5", "recursive-summary", {"demonstrations": "2"}, "Two-shot"),
+        ("secom-long-mt-bench", "exchange", {"paper": "true"}, "Turn-Level (BM25)"),
+        ("secom-long-mt-bench", "exchange", {"retrieval": "dense"}, "Turn-Level (MPNet)"),
+        ("secom-long-mt-bench", "exchange", {}, "Turn-Level (MPNet)"),  # of neither: the last
+    ],
+)
+def test_rows_are_told_apart_by_what_was_set(
+    name: str, method: str, settings: dict[str, str], label: str
+) -> None:
+    [table] = load_tables([name])
+    runs = [
+        a_run(method, bench=table.bench, dataset=dataset, settings=settings)
+        for dataset in table.sets
+    ]
+    rows = insert_rows(table, [row_of(table, *runs)])
+    [place] = [i for i, row in enumerate(rows) if row.label.startswith("ours: ")]
+    assert rows[place - 1].label == label
+    assert all(f"{key}={value}" in rows[place].label for key, value in settings.items())
+
+
+def test_turns_tokens_and_latency_have_values() -> None:
+    costs, answers = load_tables(["secom-cost", "secom-long-mt-bench"])
+    run = a_run("secom", bench="qa")
+    assert row_of(costs, run).values == (4.0, 1.0, 0.25, None)
+    assert row_of(answers, run).values[-2:] == (3.0, 12.0)  # a turn of SeCom is two of ours
+    assert missing_inputs(costs, *run) == ["GPT Score comes with --metric gpt4score"]
 
 
 def responses(sessions: str, measures: Sequence[str], corpus: Any) -> tuple[Any, Any]:
@@ -86,30 +157,27 @@ def test_mean_of_sessions_is_unweighted_and_needs_all_of_them() -> None:
     values = {f"corpus-bleu-4/session {n}": n / 100 for n in (3, 4, 5)}
     asked = ["rouge-l", "corpus-bleu-4", "mauve:gpt2"]
     run = responses("345", asked, {"corpus-bleu-4": 0.9, "mauve": 0.9, **values})
-    row = run_row(table, *run)
-    assert row
+    row = row_of(table, run)
     assert row.values[:2] == pytest.approx((4.0, 4.0))  # not 90 over all, and not 50
     assert row.values[2:] == (None, None)
     assert missing_inputs(table, *run) == ["BertScore comes with --metric bertscore=FOLDER"]
     alone = responses("3", ["rouge-l"], {"corpus-bleu-4": 0.03})
-    row = run_row(table, *alone)
-    assert row
+    row = row_of(table, alone)
     assert set(row.values) == {None}
     assert missing_inputs(table, *alone) == ["no session 4, session 5 in the run"]
     [third] = load_tables(["theanine-session-3"])
-    row = run_row(third, *alone)
-    assert row
+    alone_too = (alone[0], {**alone[1], "sets": [CC]})
+    row = row_of(third, alone, alone_too)
     assert row.values == (pytest.approx(3.0), pytest.approx(3.0), None, None)
 
 
 def test_pairwise_runs_have_a_row() -> None:
-    [table] = load_tables(["theanine-g-eval"])
+    [table] = load_tables(["theanine-g-eval-msc"])
     settings, summary = a_run("nobody", bench="pairwise")
     settings["config"]["settings"] = {"A": "mine", "B": "theirs"}
     settings["metrics"] = ["specificity"]
     summary["corpus"] = {"specificity/rate": 0.625}
-    row = run_row(table, settings, summary)
-    assert row
+    row = row_of(table, (settings, summary))
     assert (row.label, row.values) == ("ours: mine against theirs", (62.5, None, None))
     assert insert_rows(table, [row])[-1] == row
     assert missing_inputs(table, settings, summary)[0] == "Mem comes with --criteria memorability"

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from math import isnan
 from typing import Any
 
 from theanine.errors import SettingsError
-from theanine.methods.registry import canonical_method
+from theanine.methods.registry import all_settings, canonical_method
+from theanine.types import LOCAL_MODEL
+from theanine_bench.config import SCORE
 from theanine_bench.metrics.neural import NEURAL
 
 FOLDER = "papers"
 """Folder of the tables, one file a paper, with figures as printed; ``nan`` is an empty cell."""
-TOKENS = "recalled_tokens"
-"""The metric that every run has."""
+RUN_MEASURES: Mapping[str, Callable[[Mapping[str, Any]], float | None]] = {
+    "recalled_tokens": lambda summary: summary["recalled_tokens"],
+    "recalled_turns": lambda summary: summary.get("recalled_turns"),
+    "input_tokens": lambda summary: _per_sample(summary, "input_tokens"),
+    "output_tokens": lambda summary: _per_sample(summary, "output_tokens"),
+    "seconds": lambda summary: summary["seconds"].get("mean"),
+}
+"""Means over samples that every run has, from its summary. Model tokens are those of remembering
+and answering; seconds are those of an answer."""
 OPTIONS = {"pairwise": "--criteria {}", "teafarm": "--judge NAME"}
 """The option that adds a metric to these benches; the others use ``--metric``."""
 PAPERS = ("theanine", "theanine-first", "secom", "conditional-memory", "llm-rsum")
@@ -41,11 +51,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A system's figures, None for empty cells; ``method`` is our id of the system, or empty."""
+    """A system's figures.
+
+    Attributes:
+        method: our id of the system; empty for none.
+        values: None for empty cells.
+        settings: of a paper's row, the settings that tell it from other rows of the method; of a
+            run's row, all settings.
+    """
 
     label: str
     method: str
     values: tuple[float | None, ...]
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +75,7 @@ class Table:
         bench: our bench that measures the same; empty for none.
         category: of the samples, such as ``session 5``; empty for all.
         mean_of: categories whose unweighted mean every column is; empty for none.
+        sets: names of its data sets; of several, every column is the unweighted mean.
     """
 
     id: str
@@ -68,6 +87,11 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     mean_of: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+
+
+Run = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""The settings and the summary of a run."""
 
 
 def load_tables(names: Sequence[str] = ()) -> list[Table]:
@@ -83,20 +107,91 @@ def load_tables(names: Sequence[str] = ()) -> list[Table]:
     return [tables[name] for name in names] if names else list(tables.values())
 
 
-def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row | None:
-    """Return a run's figures as a row of the table; None for a run of another bench.
+def run_rows(table: Table, runs: Sequence[Run]) -> tuple[list[Row], list[str]]:
+    """Return the rows of runs in a table, and what is missing for more, in words.
 
-    Columns that the run has no figure for are None. Whether the run's data are the table's is not
-    checked.
+    A run has a row if it is of the table's bench and data set; answers made elsewhere are of any
+    bench. In a table of several sets a row is the mean of one run for each set, with the same
+    method, settings and models. Values that a run lacks are None.
     """
-    if settings["bench"] != table.bench:
-        return None
+    rows: list[Row] = []
+    hints: list[str] = []
+    for own in _runs_by_row(table, runs, hints):
+        label = run_label(own[0][0])
+        names = [summary["sets"][0] for _, summary in own]
+        if len(table.sets) > 1 and (absent := [name for name in table.sets if name not in names]):
+            hints.append(f"{label}: the row needs a run of {', '.join(absent)} as well")
+            continue
+        row = _mean_row([run_row(table, *run) for run in own])
+        if own[0][0]["bench"] == SCORE and not any(value is not None for value in row.values):
+            continue  # answers to samples of another kind
+        rows.append(row)
+        missing = [part for run in own for part in missing_inputs(table, *run)]
+        if missing:
+            hints.append(f"{label}: {'; '.join(dict.fromkeys(missing))}")
+    return rows, hints
+
+
+def _runs_by_row(table: Table, runs: Sequence[Run], hints: list[str]) -> list[list[Run]]:
+    """Return the runs that make up each row, and add a hint for a run without a data set."""
+    by_row: dict[str, list[Run]] = {}
+    for settings, summary in runs:
+        if not table.bench or settings["bench"] not in (table.bench, SCORE):
+            continue
+        sets = summary.get("sets", [])
+        if len(sets) != 1:
+            hints.append(
+                f"{run_label(settings)}: its data set is not known; the command that made the run "
+                "notes it"
+            )
+        elif sets[0] in table.sets:
+            key = [settings["bench"], settings["config"], settings.get("models")]
+            apart = [] if len(table.sets) > 1 else [len(by_row)]
+            by_row.setdefault(json.dumps([key, apart]), []).append((settings, summary))
+    return list(by_row.values())
+
+
+def run_row(table: Table, settings: Mapping[str, Any], summary: Mapping[str, Any]) -> Row:
+    """Return a run's figures as one row. Columns that the run has no figure for are None."""
     config = settings["config"]
-    label = f"ours: {config['method']}, {config['model']}"
-    if table.bench == "pairwise":
-        label = "ours: " + " against ".join(map(str, config["settings"].values()))
     values = tuple(_value(column, table, summary) for column in table.columns)
-    return Row(label, canonical_method(config["method"], warn=False), values)
+    method = canonical_method(config["method"], warn=False)
+    return Row(run_label(settings), method, values, _settings(method, config["settings"]))
+
+
+def run_label(settings: Mapping[str, Any]) -> str:
+    """Return what tells a run's row from others: its method, all that was set, and its models."""
+    config = settings["config"]
+    if settings["bench"] == "pairwise":
+        return "ours: " + " against ".join(map(str, config["settings"].values()))
+    if settings["bench"] == SCORE:
+        return f"scored: {config['method']}"
+    given = [f"{name}={value}" for name, value in config["settings"].items()]
+    if config["budget"] is not None:
+        given.append(f"budget {config['budget']}")
+    if config["embedder"] != LOCAL_MODEL:
+        given.append(f"embedder {config['embedder']}")
+    if config.get("memory_model"):
+        given.append(f"remembered by {config['memory_model']}")
+    return f"ours: {config['method']}{' (' + ', '.join(given) + ')' if given else ''}, " + str(
+        config["model"]
+    )
+
+
+def _settings(method: str, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a method's settings with its defaults; of other targets those given."""
+    try:
+        return all_settings(method, given)
+    except SettingsError:
+        return given
+
+
+def _mean_row(rows: Sequence[Row]) -> Row:
+    means = [
+        sum(values) / len(values) if None not in values else None
+        for values in zip(*(row.values for row in rows), strict=True)
+    ]
+    return replace(rows[0], values=tuple(means))
 
 
 def missing_inputs(
@@ -113,31 +208,47 @@ def missing_inputs(
         neural = name in NEURAL
         if any(m == name or (neural and m.startswith(f"{name}:")) for m in metrics):
             continue
-        if name and name != TOKENS:
+        if name and name not in RUN_MEASURES:
             option = OPTIONS.get(table.bench, f"--metric {name}{'=FOLDER' if neural else ''}")
             missing.append(f"{column.name} comes with {option.format(name)}")
     return missing
 
 
 def insert_rows(table: Table, rows: Sequence[Row]) -> list[Row]:
-    """Return the table's rows with others inserted after the last row of the same method.
+    """Return the table's rows with others inserted after the row of the same method and settings.
 
-    Rows of other methods are appended.
+    That is the row of the method with most settings that are all the other's; without one, the last
+    row of the method. Rows of other methods are appended.
     """
     merged = list(table.rows)
     for row in rows:
         same = [i for i, other in enumerate(merged) if other.method == row.method]
-        merged.insert(same[-1] + 1 if same else len(merged), row)
+        fitting = [i for i in same if _fits(row, merged[i])]
+        place = max(fitting, key=lambda i: (len(merged[i].settings), i)) if fitting else None
+        if place is None:
+            place = same[-1] if same else len(merged) - 1
+        merged.insert(place + 1, row)
     return merged
 
 
+def _fits(row: Row, other: Row) -> bool:
+    return all(str(row.settings.get(name)) == str(value) for name, value in other.settings.items())
+
+
 def _value(column: Column, table: Table, summary: Mapping[str, Any]) -> float | None:
-    if column.measure == TOKENS:
-        return summary[TOKENS]
+    if measure := RUN_MEASURES.get(column.measure):
+        value = measure(summary)
+        return None if value is None else column.scale * value
     categories = table.mean_of or (column.category or table.category,)
     values = [_score(column.measure, category, summary) for category in categories]
     present = [value for value in values if value is not None]
     return column.scale * sum(present) / len(present) if len(present) == len(values) else None
+
+
+def _per_sample(summary: Mapping[str, Any], name: str) -> float | None:
+    spent = summary["spent"]
+    tokens = [spent[purpose][name] for purpose in ("remembering", "answering") if purpose in spent]
+    return sum(tokens) / summary["done"] if tokens and summary["done"] else None
 
 
 def _score(name: str, category: str, summary: Mapping[str, Any]) -> float | None:
@@ -165,8 +276,10 @@ def _parse_table(entry: Mapping[str, Any]) -> Table:
                 row["label"],
                 row["method"],
                 tuple(None if isnan(value) else float(value) for value in row["values"]),
+                row.get("settings", {}),
             )
             for row in entry["rows"]
         ),
         mean_of=tuple(entry.get("mean_of", ())),
+        sets=tuple(entry["sets"]),
     )

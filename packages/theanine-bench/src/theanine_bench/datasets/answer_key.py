@@ -195,7 +195,7 @@ def _group(group: Group, answers: Mapping[str, str | None]) -> Group:
     ]
     rejected = sum(case.id in answers and answers[case.id] is None for case in group.samples)
     dropped = {**group.dropped, **({REJECTED: rejected} if rejected else {})}
-    return Group(id=group.id, stages=tuple(stages), dropped=dropped)
+    return replace(group, stages=tuple(stages), dropped=dropped)
 
 
 def _case(case: Sample, answers: Mapping[str, str | None]) -> Sample:

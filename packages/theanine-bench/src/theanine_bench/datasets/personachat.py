@@ -109,4 +109,5 @@ def _group(index: int, chats: Sequence[_Chat]) -> Group:
             extra={"persona": personas},
         )
         samples.append(build_sample(question, [history]))
-    return Group(id=chat.id, stages=(Stage(histories=(history,), samples=tuple(samples)),))
+    stage = Stage(histories=(history,), samples=tuple(samples))
+    return Group(id=chat.id, stages=(stage,), dataset="Persona-Chat")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from theanine.types import History, Utterance
 from theanine_bench.datasets.evidence import parse_labeled
-from theanine_bench.datasets.formats import QaFormat, load_formats
+from theanine_bench.datasets.formats import LabeledFormat, QaFormat, load_formats
 from theanine_bench.datasets.labels import (
     UNLABELED,
     LabeledHistory,
@@ -19,6 +21,9 @@ from theanine_bench.datasets.questions import read_questions
 from theanine_bench.datasets.reading import PAUSE
 from theanine_bench.files import read_json
 from theanine_bench.samples import Group, Sample, Stage
+
+OTHER_QUESTIONS = ", other questions"
+"""Ending of the name of a data set whose questions are a second file's."""
 
 
 def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
@@ -37,10 +42,19 @@ def read_qa(path: Path, questions: Path | None = None) -> list[Group]:
     if questions is not None:
         return _read_with_questions(path, questions)
     document = None if path.is_dir() else read_json(path)
+    name = _format_name(path, document)
     for format in load_formats():
         if isinstance(format, QaFormat) and format.matches(path, document):
-            return format.read(path, document)
-    return [_group(labeled) for labeled in parse_labeled(path, document)]
+            return [replace(group, dataset=name) for group in format.read(path, document)]
+    labeled = parse_labeled(path, document)
+    return [replace(_group(one), dataset=name) for one in labeled]
+
+
+def _format_name(path: Path, document: Any) -> str:
+    """Return the name of the format that a path is read in; empty if it is none with questions."""
+    matching = [format for format in load_formats() if format.matches(path, document)]
+    matching.sort(key=lambda format: isinstance(format, LabeledFormat))
+    return matching[0].name if matching else ""
 
 
 def _read_with_questions(path: Path, file: Path) -> list[Group]:
@@ -56,8 +70,12 @@ def _read_with_questions(path: Path, file: Path) -> list[Group]:
             answer=one.answer,
         )
         by_user[one.user].append(question)
+    name = _format_name(path, None if path.is_dir() else read_json(path))
+    dataset = f"{name}{OTHER_QUESTIONS}" if name else ""
     return [
-        _group(resolve_labels(history, by_user[history.name], unique=True))
+        replace(
+            _group(resolve_labels(history, by_user[history.name], unique=True)), dataset=dataset
+        )
         for history in histories
         if history.name in by_user
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from theanine.errors import BadInput
 from theanine.importers import read_histories
+from theanine.importers.cc import FORMAT as CC
 from theanine.importers.msc import FORMAT as MSC
 from theanine.types import History, Transcript, Utterance
 from theanine_bench.datasets.personachat import is_personachat, read_personachat
@@ -15,6 +16,8 @@ from theanine_bench.samples import Group, Sample, Stage
 
 SESSIONS = (3, 4, 5)
 """The sessions that Theanine (section 3.3) and LLM-Rsum (section 4.1) test."""
+DATA_SETS = {MSC.name: "MSC", CC.name: "Conversation Chronicles"}
+"""Names of the data sets by their import format."""
 
 
 def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Group]:
@@ -32,7 +35,8 @@ def read_responses(path: Path, sessions: Collection[int] = SESSIONS) -> list[Gro
     reading = read_histories(path, keep_going=True)
     if reading.format == MSC.name:
         reading = read_histories(path, keep_going=True, memories=True)
-    groups = [_group(history, sessions) for history in reading.histories]
+    dataset = DATA_SETS.get(reading.format, "")
+    groups = [replace(_group(history, sessions), dataset=dataset) for history in reading.histories]
     usable = [group for group in groups if group.samples]
     if not usable:
         raise BadInput(

@@ -24,6 +24,8 @@ from theanine_bench.datasets.schema import OptionalAsText, validate
 from theanine_bench.files import read_json
 
 SHAPE = 'a list of {"utterances": [text, …], "segments": [length, …]} is expected'
+TEST_SETS = {"dialseg711": "DialSeg711", "tiage": "TIAGE", "superdialseg": "SuperDialSeg"}
+"""Names of the test sets, by their names in the catalog."""
 LabeledTurns = list[tuple[str, bool]] | None
 """Each turn's text and whether it ends its segment; None for what can't be read."""
 
@@ -41,6 +43,15 @@ class SegmentedDialogue:
     texts: tuple[str, ...]
     lengths: tuple[int, ...]
     part: str = ""
+
+
+def dataset_name(given: Path, path: Path) -> str:
+    """Return the name of a test set by its name in the catalog, its folder's or file's; or empty.
+
+    The files themselves look alike.
+    """
+    names = (str(given), path.parent.name, path.stem)
+    return next((TEST_SETS[name] for name in names if name in TEST_SETS), "")
 
 
 class _Dialogue(BaseModel):

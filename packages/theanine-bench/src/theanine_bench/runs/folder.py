@@ -146,6 +146,13 @@ class RunFolder:
         write_atomically(self.path / name, text)
         return self.path / name
 
+    def dataset(self) -> str:
+        """Return the name of the run's data set; empty if it has none, several or no summary."""
+        if not (self.path / SUMMARY).exists():
+            return ""
+        sets: list[str] = self.summary().get("sets", [])
+        return sets[0] if len(sets) == 1 else ""
+
     def summary(self) -> dict[str, Any]:
         """Return the summary. Raises BadInput where the run isn't finished."""
         file = self.path / SUMMARY

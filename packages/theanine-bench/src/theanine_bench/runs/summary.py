@@ -29,11 +29,14 @@ NO_MEAN = {"mean": None, "low": None, "high": None, "n": 0}
 async def summarize_folder(
     folder: RunFolder, task: Task, results: Sequence[SampleResult], stopped: str = ""
 ) -> Summary:
-    """Return the summary of a run of ``task``; ``stopped`` says why it ended early."""
+    """Return the summary of a run of ``task``; ``stopped`` says why it ended early.
+
+    ``sets`` are the names of its data sets.
+    """
     dropped: Counter[str] = Counter()
     for group in task.groups:
         dropped.update(group.dropped)
-    return summarize_run(
+    summary = summarize_run(
         results,
         total=count_samples(task.groups),
         metrics=[metric.name for metric in task.metrics],
@@ -44,6 +47,7 @@ async def summarize_folder(
         dropped=dropped,
         stopped=stopped,
     )
+    return summary | {"sets": sorted({group.dataset for group in task.groups if group.dataset})}
 
 
 async def read_costs(folder: RunFolder) -> list[CostLine]:
@@ -83,7 +87,8 @@ def summarize_run(
     - ``corpus`` holds scores over all results, or a message where a part is missing;
       ``corpus_intervals`` the intervals of those that have one.
     - ``spent`` holds calls, tokens and US dollars of remembering, answering and judging;
-      ``seconds`` the latency of an answer; ``facts`` what the target reported, summed over groups.
+      ``seconds`` the latency of an answer; ``recalled_tokens`` and ``recalled_turns`` are means;
+      ``facts`` what the target reported, summed over groups.
     """
     names = sort_names(score_names(results), metrics)
     corpus, intervals = _corpus_scores(results, corpus_metrics)
@@ -101,6 +106,7 @@ def summarize_run(
         },
         "corpus": corpus,
         "recalled_tokens": _mean([result.recalled_tokens for result in results]),
+        "recalled_turns": _mean([len(_source_turns(result)) for result in results]),
         "seconds": _percentiles(seconds),
         "spent": _spent(costs),
     }
@@ -172,6 +178,10 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+def _source_turns(result: SampleResult) -> set[int]:
+    return {source["turn"] for part in result.recalled for source in part["sources"]}
+
+
 def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
     ordered = sorted(seconds)
     if not ordered:
@@ -179,7 +189,7 @@ def _percentiles(seconds: Sequence[float]) -> dict[str, float]:
     return {
         name: round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 6)
         for name, share in (("p50", 0.5), ("p95", 0.95))
-    }
+    } | {"mean": round(sum(ordered) / len(ordered), 6)}
 
 
 def _spent(costs: Iterable[CostLine]) -> dict[str, dict[str, Any]]:

@@ -48,14 +48,17 @@ def scoring_task(
     data: str = "",
     dropped: Mapping[str, int] | None = None,
     limit: int | None = None,
+    dataset: str = "",
 ) -> Task:
     """Return a task that only scores existing results, at most ``limit``, evenly spaced.
 
     ``data`` is the data's hash, by default that of the results; ``dropped`` counts those that can't
-    be used, by reason.
+    be used, by reason; ``dataset`` is the name of the data set that the results are of.
     """
     samples = tuple(Sample(id=one.id, category=one.category, dialogue=()) for one in results)
-    group = Group(id=bench, stages=(Stage(samples=samples),), dropped=dropped or {})
+    group = Group(
+        id=bench, stages=(Stage(samples=samples),), dropped=dropped or {}, dataset=dataset
+    )
     groups = limit_samples([group], limit)
     ids = {sample.id for group in groups for sample in group.samples}
     return Task(

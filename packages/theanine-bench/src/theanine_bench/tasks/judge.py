@@ -190,7 +190,7 @@ class _Short(BaseModel, extra="forbid"):
     def to_result(self) -> SampleResult:
         """Return it as a run's result."""
         dialogue = self.dialogue or [_Turn(speaker="user", text=self.question)]
-        extra = {"past": [], **self.model_dump(include=_EXTRA, exclude_none=True)}
+        extra: dict[str, Any] = {"past": [], **self.model_dump(include=_EXTRA, exclude_none=True)}
         if self.answers:
             extra["candidates"] = self._candidates()
         return SampleResult(
@@ -224,7 +224,7 @@ class _Short(BaseModel, extra="forbid"):
 
 def _labeled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) -> SampleResult:
     label = _label(record.pop(LABEL), where, judge)
-    result = parse_result(record, where) if "group" in record else _short(record, where)
+    result = parse_result(record, where) if "group" in record else parse_short_form(record, where)
     two = len(result.extra.get("candidates", ())) == 2
     if isinstance(judge, PairwiseMetric) != two:
         wanted = '"answers", two of them' if isinstance(judge, PairwiseMetric) else 'one "answer"'
@@ -238,10 +238,14 @@ def _labeled(record: dict[str, Any], where: str, judge: Judge | PairwiseMetric) 
     )
 
 
-def _short(record: dict[str, Any], where: str) -> SampleResult:
-    """Parse the short form. Raises BadInput, naming the field at fault."""
+def parse_short_form(record: object, where: str) -> SampleResult:
+    """Return an answer from its short form, such as ``{"answer", "reference"}``.
+
+    Without an id, the line's number is the id. Raises BadInput, naming the field at fault.
+    """
     try:
-        return _Short.model_validate(record).to_result()
+        result = _Short.model_validate(record).to_result()
+        return replace(result, id=result.id or where.rpartition(" ")[2])
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise BadInput(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}", where) from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from theanine.errors import SettingsError
+from theanine_bench.config import SCORE
 from theanine_bench.judges.pairwise import FLIP, LETTERS, TIE, PairwiseMetric, find_criterion
 from theanine_bench.runs.folder import RunFolder
 from theanine_bench.runs.saved_run import common_samples, run_names
@@ -20,16 +21,17 @@ from theanine_bench.tasks.answers import scoring_task
 BENCH = "pairwise"
 G_EVAL = ("specificity", "memorability", "consistency")
 """The criteria of Theanine's first version (appendix D), the default."""
-COMPARED = ("qa", "responses", "teafarm")
+COMPARED = ("qa", "responses", "teafarm", SCORE)
 """Benches whose runs have answers to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A run that takes part: its name, and its results by sample id."""
+    """A run that takes part: its name, its results by sample id, and its data set's name."""
 
     name: str
     items: Mapping[str, SampleResult]
+    dataset: str = ""
 
 
 GOLDEN = "golden responses"
@@ -52,7 +54,7 @@ def read_entries(folders: Sequence[Path], *, golden: bool = False) -> list[Entry
                 f"{folder.path} holds a run of {bench}; what {', '.join(COMPARED)} answered is "
                 "compared"
             )
-        entries.append(Entry(name=name, items=folder.results()))
+        entries.append(Entry(name=name, items=folder.results(), dataset=folder.dataset()))
     if golden:
         entries.append(_golden_entry(entries[0]))
     return entries
@@ -67,7 +69,7 @@ def _golden_entry(entry: Entry) -> Entry:
     }
     if not items:
         raise SettingsError(f"the samples of {entry.name} have no references to compare with")
-    return Entry(name=GOLDEN, items=items)
+    return replace(entry, name=GOLDEN, items=items)
 
 
 def pairwise_task(
@@ -92,6 +94,7 @@ def pairwise_task(
         [Standing(comparison) for comparison in comparisons],
         dropped=dropped,
         limit=limit,
+        dataset=entries[0].dataset if len({entry.dataset for entry in entries}) == 1 else "",
     )
 
 

@@ -68,6 +68,7 @@ def rescore_task(
         data=sha256(results_to_jsonl(results).encode()).hexdigest(),
         dropped=dropped,
         limit=limit,
+        dataset=folder.dataset(),
     )
 
 

@@ -51,12 +51,13 @@ def segmentation_task(
     guidance: Guidance | None = None,
     segmenter: Segmenter | None = None,
     dropped: Mapping[str, int] | None = None,
+    dataset: str = "",
 ) -> Task:
     """Return a task with a sample for each dialogue.
 
     ``data`` is the hash of its file; ``guidance`` is for the segmenter ``llm``; ``segmenter`` takes
-    the place of the one that the run's configuration names. Raises BadInput where there is no
-    boundary to find.
+    the place of the one that the run's configuration names; ``dataset`` is the data set's name for
+    tables. Raises BadInput where there is no boundary to find.
     """
     if not dialogues:
         raise BadInput("no dialogues: nothing can be measured")
@@ -72,7 +73,8 @@ def segmentation_task(
         )
         for number, dialogue in enumerate(dialogues, 1)
     )
-    group = Group(id=BENCH, stages=(Stage(samples=samples),), dropped=dropped or {})
+    stage = Stage(samples=samples)
+    group = Group(id=BENCH, stages=(stage,), dropped=dropped or {}, dataset=dataset)
     metrics, corpus = find_metrics(METRICS)
     return Task(
         bench=BENCH,

@@ -34,6 +34,9 @@ from theanine_bench.teafarm.sources import (
 )
 from theanine_bench.teafarm.teabag import is_teabag, read_teabag
 
+TEABAG = "TeaBag"
+TEABAG_PARTS = frozenset(("MSC", "CC"))
+"""The data sets that TeaBag's questions are about."""
 SESSION_GAP = timedelta(days=7)
 """How long after the last session the new one begins, unless the question says when."""
 TURN_GAP = timedelta(minutes=1)
@@ -90,6 +93,8 @@ def teafarm_task(
     groups = limit_samples(list(_groups(question_file.questions, earlier)), limit)
     if earlier.histories:
         groups = with_past(groups)
+    if {sample.category for group in groups for sample in group.samples} <= TEABAG_PARTS:
+        groups = [replace(group, dataset=TEABAG) for group in groups]
     if judge == LOCAL_MODEL:
         ids = {sample.id for group in groups for sample in group.samples}
         _require_rules([question for question in question_file.questions if question.id in ids])

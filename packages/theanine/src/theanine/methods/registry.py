@@ -123,6 +123,15 @@ def open_method(name: str, config: object = None) -> Method:
     return cast("Method", kind(_parse(name, kind.Config, cast("Mapping[str, Any]", config))))
 
 
+def all_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings of a method by name: those given, as :func:`open_method` takes them, and
+    the others' defaults.
+
+    Raises SettingsError for an unknown method, setting or value.
+    """
+    return asdict(_parse(name, method_class(name).Config, settings))
+
+
 def _parse(name: str, kind: Any, settings: Mapping[str, Any]) -> Any:
     valid = {field.name for field in fields(kind)}
     if unknown := sorted(set(settings) - valid - {"paper"}):

@@ -38,7 +38,7 @@ from theanine_bench.cli.run_options import (
 )
 from theanine_bench.config import RunConfig
 from theanine_bench.datasets.registry import resolve_data_path
-from theanine_bench.datasets.segmentation import read_segmented
+from theanine_bench.datasets.segmentation import dataset_name, read_segmented
 from theanine_bench.files import hash_files
 from theanine_bench.report import segmentation_page
 from theanine_bench.report.segmentation import turns_per_second
@@ -110,6 +110,7 @@ def segmentation(
         hash_files(path),
         guidance=read_guidance(guidance) if guidance else None,
         dropped=dropped,
+        dataset=dataset_name(data, path),
     )
     config = RunConfig(
         method=segmenter,

@@ -16,8 +16,7 @@ from theanine_bench.analysis.tables import (
     Table,
     insert_rows,
     load_tables,
-    missing_inputs,
-    run_row,
+    run_rows,
 )
 from theanine_bench.runs.folder import RunFolder
 
@@ -34,10 +33,10 @@ def tables(
 ) -> None:
     """Print the papers' tables, with the figures of your own runs in them.
 
-    A run appears in every table of its bench; make sure that it used the table's data. Its figures
-    are scaled like the paper's, and a mean over sessions weighs each session equally. What a run
-    needs for a missing figure is printed below the table. docs/benchmarks/metrics.md says how each
-    paper computes its metrics.
+    A run appears in the tables of its bench and data set, after the row of the same method and
+    settings. Its figures are scaled like the paper's; means over sessions or sets weigh each
+    equally, and a mean of sets needs a run of each. What a run needs for a missing figure is
+    printed below the table. docs/benchmarks/metrics.md says how each paper computes its metrics.
 
     \b
     theanine bench tables
@@ -46,22 +45,17 @@ def tables(
     runs = [(folder.settings(), folder.summary()) for folder in map(RunFolder, run or [])]
     records: list[dict[str, Any]] = []
     for table in load_tables(names or []):
-        own: list[Row] = []
-        hints: list[str] = []
-        for settings, summary in runs:
-            if row := run_row(table, settings, summary):
-                own.append(row)
-                if missing := missing_inputs(table, settings, summary):
-                    hints.append(f"{row.label}: {'; '.join(missing)}")
-        rows = insert_rows(table, own)
-        records.append({**asdict(table), "rows": list(map(asdict, rows)), "hints": hints})
+        own, hints = run_rows(table, runs)
+        rows = [asdict(row) for row in insert_rows(table, own)]
+        records.append({**asdict(table), "rows": rows, "hints": hints})
         if not as_json:
-            _show(table, rows, hints)
+            show_paper_table(table, own, hints)
     if as_json:
         show_json(records)
 
 
-def _show(table: Table, rows: Sequence[Row], hints: Sequence[str]) -> None:
+def show_paper_table(table: Table, own: Sequence[Row], hints: Sequence[str] = ()) -> None:
+    """Print a table with rows of runs in it, and the hints below."""
     console().print(
         f"\n{table.id}: {table.description} ({table.paper}, {table.location})", markup=False
     )
@@ -77,7 +71,7 @@ def _show(table: Table, rows: Sequence[Row], hints: Sequence[str]) -> None:
                 for value, digits in zip(row.values, decimals, strict=True)
             ),
         ]
-        for row in rows
+        for row in insert_rows(table, own)
     )
     show_table(["", *(column.name for column in table.columns)], cells)
     for hint in hints:

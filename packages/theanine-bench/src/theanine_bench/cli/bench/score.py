@@ -1,0 +1,88 @@
+"""Score answers that were made elsewhere, and show them in the papers' tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from theanine.cli.options import show_json
+from theanine.cli.rendering import console
+from theanine.errors import SettingsError
+from theanine_bench.analysis.tables import load_tables, run_rows
+from theanine_bench.cli.bench.tables import show_paper_table
+from theanine_bench.cli.execution import (
+    execute,
+    exit_unless_complete,
+    replay_and_show,
+    run_config,
+    show_summary,
+)
+from theanine_bench.cli.run_options import JudgingOptions, MetricsOption, run_command
+from theanine_bench.runs.folder import RunFolder
+from theanine_bench.runs.runner import RunLimits
+from theanine_bench.tasks.score import find_answer_files, score_task
+
+
+@run_command
+def score(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="Answers with references, or folders of such files."),
+    ],
+    *,
+    metric: MetricsOption = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Data set of the answers, such as MSC, for the tables."),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="System that made the answers.")
+    ] = None,
+    options: JudgingOptions,
+) -> None:
+    """Score answers that were made elsewhere, and show them in the papers' tables.
+
+    A file has a JSON object a line, {"answer", "reference"}, perhaps with "id", "category",
+    "question" or "dialogue"; results of a run; or outputs as Theanine's authors published them,
+    whose names say the data set and the system. Rows of several sets are means of the sets, as in
+    the papers.
+
+    \b
+    theanine bench score answers.jsonl --dataset MSC --metric rouge-l
+    theanine bench score authors_outputs --metric corpus-bleu-4 --metric rouge-l
+    """
+    paths = find_answer_files(files)
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        raise SettingsError("two files have the same name: score them apart")
+    runs: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for path in paths:
+        scored = score_task(
+            path, dataset=dataset, method=method, metrics=metric, limit=options.limit
+        )
+        config = replace(run_config(options), method=scored.method)
+        out = options.out if options.out is None or len(paths) == 1 else options.out / path.stem
+        folder = None if out is None else RunFolder(out)
+        if options.replay:
+            replay_and_show(scored.task, config, folder)
+            continue
+        limits = RunLimits(
+            concurrency=options.concurrency, max_cost=options.max_cost, timeout=options.timeout
+        )
+        folder, summary = execute(scored.task, config, folder, limits)
+        runs.append((folder.settings(), summary))
+        if not options.as_json:
+            console().print(f"{path.name}: {scored.method}", markup=False)
+            show_summary(summary)
+    if options.as_json:
+        show_json(dict(zip(names, (summary for _, summary in runs), strict=False)))
+    else:
+        for table in load_tables():
+            rows, _ = run_rows(table, runs)
+            if rows:
+                show_paper_table(table, rows)
+    for _, summary in runs:
+        exit_unless_complete(summary)
