@@ -186,4 +186,4 @@ def _parse_time(text: str, where: str) -> datetime:
         raise BadInput(f"{text!r} is no time such as 'Dec 15, 2025, 06:11:23'", where) from None
 
 
-FORMAT = QaFormat(name="HaluMem", matches=lambda path, document: is_halumem(document), read=_read)
+FORMAT = QaFormat(name="HaluMem", matches=_matches, read=_read)
