@@ -190,6 +190,11 @@ def token_classifier(folder: Path, *, seed: int = 0) -> Path:
     pieces = [(mark, 0.0) for mark in marks] + [(piece, -float(len(pieces))) for piece in pieces]
     tokenizer = Tokenizer(Unigram(pieces, unk_id=3))
     tokenizer.pre_tokenizer, tokenizer.decoder = Metaspace(), MetaspaceDecoder()
+    tokenizer.post_processor = TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", 0), ("</s>", 2)],
+    )
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>",
@@ -205,6 +210,8 @@ def token_classifier(folder: Path, *, seed: int = 0) -> Path:
         max_position_embeddings=LONGEST + 2,
         num_labels=2,
         initializer_range=0.3,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
     )
     transformers.XLMRobertaForTokenClassification(config).eval().save_pretrained(folder)
     return folder

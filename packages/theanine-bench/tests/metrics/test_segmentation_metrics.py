@@ -187,7 +187,7 @@ def test_every_segmenter_by_name(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "llm", "every:0", "every:x", "every:", "4"])
 def test_an_unknown_segmenter_is_named(name: str) -> None:
-    with pytest.raises(BadInput, match="use local, dips, text-tiling or every:N"):
+    with pytest.raises(BadInput, match="use local, dips, text-tiling, trained:FOLDER or every:N"):
         find_segmenter(name)
 
 

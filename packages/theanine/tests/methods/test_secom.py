@@ -261,7 +261,7 @@ def test_the_papers_settings_are_the_papers() -> None:
 
 @pytest.mark.parametrize(("settings", "said"), [
     ({"segmenter": "every:0"}, "every:4, not 'every:0'"),
-    ({"segmenter": "guess"}, "llm, local or every:N"),
+    ({"segmenter": "guess"}, "llm, local, trained:FOLDER or every:N"),
     ({"segment_turns": 1}, "at least 2"),
     ({"rate": 0}, "above 0 and at most 1"),
     ({"rate": 1.1}, "above 0 and at most 1"),

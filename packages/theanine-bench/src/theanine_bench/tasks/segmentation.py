@@ -23,6 +23,7 @@ from theanine.segmentation import (
     lengths_of,
     segment_locally,
 )
+from theanine.segmentation.trained import check_segmenter, segment_by_classifier
 from theanine.store import open_store
 from theanine.types import LOCAL_MODEL, Scope, Utterance
 from theanine_bench.config import RunConfig
@@ -102,7 +103,10 @@ def _make_target(
 
 
 def find_segmenter(name: str) -> Segmenter:
-    """Return ``local``, ``dips``, ``text-tiling`` or ``every:N``. Raises BadInput for others."""
+    """Return ``local``, ``dips``, ``text-tiling``, ``trained:FOLDER`` or ``every:N``.
+
+    Raises BadInput for others, and as :func:`check_segmenter` does.
+    """
     embedder = StaticEmbedder()
     if name == "local":
         return lambda texts: segment_locally(texts, embedder.vectors(texts))
@@ -110,11 +114,16 @@ def find_segmenter(name: str) -> Segmenter:
         return lambda texts: similarity_dips(embedder.vectors(texts))
     if name == "text-tiling":
         return text_tiling
+    kind, _, folder = name.partition(":")
+    if kind == "trained" and folder:
+        check_segmenter(folder)
+        return lambda texts: segment_by_classifier(texts, folder)
     size = name.removeprefix("every:")
     if size != name and size.isdecimal() and int(size) > 0:
         return lambda texts: fixed_length_spans(int(size), len(texts))
     raise BadInput(
-        f"no segmenter {name!r}: use local, dips, text-tiling or every:N, such as every:4"
+        f"no segmenter {name!r}: use local, dips, text-tiling, trained:FOLDER or every:N, such as "
+        "every:4"
     )
 
 

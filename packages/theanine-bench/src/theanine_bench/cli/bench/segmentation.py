@@ -53,7 +53,10 @@ from theanine_bench.tasks.segmentation import LLM, learn_guidance, segmentation_
 def segmentation(
     data: DataArgument,
     segmenter: Annotated[
-        str, typer.Option(metavar="NAME", help="local, dips, text-tiling, every:N or llm.")
+        str,
+        typer.Option(
+            metavar="NAME", help="local, dips, text-tiling, every:N, trained:FOLDER or llm."
+        ),
     ] = "local",
     model: ModelOption = "local",
     base_url: BaseUrlOption = None,

@@ -15,7 +15,7 @@ from theanine.methods.shared.config import (
 )
 from theanine.text.denoising import Denoising
 
-_SEGMENTER = re.compile(r"llm|local|every:[1-9]\d*")
+_SEGMENTER = re.compile(r"llm|local|trained:.+|every:[1-9]\d*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,8 @@ class SecomConfig(ExcerptConfig):
         granularity: the unit of a memory: a ``segment`` of a session, or for comparison a ``turn``,
             an ``exchange`` or a ``session``.
         segmenter: ``llm`` (the language model; ``local`` without one or when its replies are
-            unusable), ``local``, or ``every:N`` turns.
+            unusable), ``local``, ``trained:FOLDER`` (a trained classifier, extra ``segmenter``), or
+            ``every:N`` turns.
         segment_turns: expected turns of a segment for ``local``, 2 or more; None keeps the value
             that its weights were fitted on.
         guidance: file of guidance for ``llm``; see :mod:`theanine.methods.secom.reflect`.
@@ -50,7 +51,8 @@ class SecomConfig(ExcerptConfig):
         check_minimums(self, close_look=0, segment_turns=2)
         if not _SEGMENTER.fullmatch(self.segmenter):
             raise SettingsError(
-                f"segmenter must be llm, local or every:N, such as every:4, not {self.segmenter!r}"
+                "segmenter must be llm, local, trained:FOLDER or every:N, such as every:4, not "
+                f"{self.segmenter!r}"
             )
 
     @classmethod

@@ -28,12 +28,13 @@ from theanine.methods.secom.ask_segments import (
 from theanine.methods.secom.config import SecomConfig
 from theanine.methods.secom.guidance import read_guidance
 from theanine.methods.secom.packing import best_turns
-from theanine.methods.secom.segmenting import Division, divide
+from theanine.methods.secom.segmenting import Division, divide, trained_folder
 from theanine.methods.secom.turn_rerank import TurnReranker
 from theanine.methods.shared.estimates import count_prompt_tokens, count_turn_tokens
 from theanine.methods.shared.memories import denoised_dialogue, make_memory, with_vectors
 from theanine.methods.shared.recall import make_part, pack, query_text, retrieve, search_depth
 from theanine.methods.shared.respond import MethodBase
+from theanine.segmentation.trained import check_segmenter
 from theanine.text.denoising import check_denoising
 from theanine.text.formatting import format_dated_turns
 from theanine.tokenizer import count_tokens
@@ -62,9 +63,14 @@ class Secom(MethodBase[SecomConfig]):
     Config = SecomConfig
 
     def __init__(self, config: SecomConfig | None = None) -> None:
-        """Raise BadInput for an unreadable guidance file, and as ``check_denoising`` does."""
+        """Raise BadInput for an unreadable guidance file.
+
+        Raises as ``check_denoising`` and ``check_segmenter`` do, too.
+        """
         super().__init__(config)
         check_denoising(self.config.denoise, self.config.llmlingua_model)
+        if folder := trained_folder(self.config):
+            check_segmenter(folder)
         guidance = self.config.guidance
         self.guidance = read_guidance(Path(guidance)).text if guidance else ""
         self._reranker = TurnReranker()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
+
 from theanine.embeddings.base import Embedder
 from theanine.errors import UnusableReply
 from theanine.methods.secom.ask_segments import SEGMENT, SEGMENT_GUIDED, ask_segments
@@ -20,6 +22,7 @@ from theanine.segmentation import (
     spans_of,
     with_expected_length,
 )
+from theanine.segmentation.trained import segment_by_classifier
 from theanine.types import LOCAL_MODEL, Turn
 
 if TYPE_CHECKING:
@@ -67,6 +70,12 @@ async def divide(
     if config.segmenter.startswith("every:"):
         size = int(config.segmenter.removeprefix("every:"))
         return Division(spans=fixed_length_spans(size, len(turns)))
+    if folder := trained_folder(config):
+        texts = [turn.full_text for turn in turns]
+        spans = await to_thread.run_sync(
+            segment_by_classifier, texts, folder, exchange_starts(turns)
+        )
+        return Division(spans=spans)
     if config.segmenter == "local" or chat is None:
         return Division(spans=await divide_locally(turns, embedder, config.segment_turns))
     label = SEGMENT_GUIDED.label if guidance else SEGMENT.label
@@ -78,6 +87,12 @@ async def divide(
         spans = await divide_locally(turns, embedder, config.segment_turns)
         return Division(spans=spans, made_by=LOCAL_MODEL, prompt=label)
     return Division(spans=spans, made_by=chat.model, prompt=label)
+
+
+def trained_folder(config: SecomConfig) -> str:
+    """Return the folder of the trained segmenter; empty if there is none."""
+    kind, _, folder = config.segmenter.partition(":")
+    return folder if kind == "trained" else ""
 
 
 async def divide_locally(
