@@ -195,3 +195,35 @@ def test_json_lines_that_are_longer_than_what_is_peeked_at(tmp_path: Path, name:
     reading = read_histories(file)
     assert reading.format == "messages"
     assert len(reading.histories[0].transcripts) == 2
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_is_one_invalid_item(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "good.md").write_text("# 2024-05-08\n\nI love boats.\n")
+    (vault / "latin1.md").write_bytes("# Café\n".encode("latin-1"))
+    (vault / "utf16.md").write_bytes("# Café\n".encode("utf-16"))
+    with pytest.raises(BadInput, match="2 items are invalid"):
+        read_histories(vault)
+    reading = read_histories(vault, keep_going=True)
+    assert [len(history.transcripts) for history in reading.histories] == [1]
+    assert [item.where for item in reading.rejected] == ["latin1.md", "utf16.md"]
+    archive = tmp_path / "vault.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for note in vault.iterdir():
+            file.write(note, note.name)
+    assert len(read_histories(archive, keep_going=True).rejected) == 2
+
+
+def test_a_folder_of_a_named_format_is_told_by_content(tmp_path: Path) -> None:
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    (folder / "boats.txt").write_text(
+        "13/05/2024, 21:54 - Bo: Nice!\n13/05/2024, 21:55 - Ana: Yes."
+    )
+    (folder / "picture.png").write_bytes(b"\x89PNG\0")
+    assert len(read_histories(folder, format="whatsapp").histories) == 1
+    with pytest.raises(BadInput, match=r"no file of the format slack: .*leave out --format"):
+        read_histories(folder, format="slack")
+    with pytest.raises(BadInput, match="no file of the format claude-code"):
+        read_histories(folder, format="claude-code")

@@ -42,7 +42,11 @@ def test_claude_reads_the_last_branch_its_pasted_texts_and_files(tmp_path: Path)
         {"type": "tool_result", "content": []},
         {"type": "text", "text": "Second."},
     ]
-    pasted = [{"file_name": "", "extracted_content": "A pasted letter."}, {"file_name": "a.pdf"}]
+    pasted = [
+        {"file_name": "", "extracted_content": "A pasted letter."},
+        {"file_name": "paste-2.txt", "extracted_content": "And another."},
+        {"file_name": "a.pdf", "extracted_content": "Hundreds of pages."},
+    ]
     talk: Json = {
         "uuid": "c",
         "name": "Letters",
@@ -56,7 +60,7 @@ def test_claude_reads_the_last_branch_its_pasted_texts_and_files(tmp_path: Path)
     }
     history = only(save(tmp_path, "conversations.json", [talk]), speaker="Ana")
     assert said(history) == [
-        ("Ana", 'Read this.\nA pasted letter. [shares the file "a.pdf"]'),
+        ("Ana", 'Read this.\nA pasted letter.\nAnd another. [shares the file "a.pdf"]'),
         ("Assistant", "First.\nSecond."),
     ]
     assert history.transcripts[0].metadata == {"source": "claude", "title": "Letters"}
@@ -65,6 +69,7 @@ def test_claude_reads_the_last_branch_its_pasted_texts_and_files(tmp_path: Path)
         "thoughts left out": 1,
         "tool calls and results left out": 2,
         "empty messages left out": 1,
+        "texts of attached files left out": 1,
     }
 
 

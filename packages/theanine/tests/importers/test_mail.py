@@ -135,3 +135,44 @@ def test_odd_encodings_are_read_and_malformed_mails_named(tmp_path: Path) -> Non
     assert len(said(reading.histories[0])) == 2
     assert [item.where for item in reading.rejected] == ["odd.mbox, mail 3"]
     assert "not the date of a mail" in reading.rejected[0].reason
+
+
+def test_replies_that_name_only_the_mail_before_are_one_thread(tmp_path: Path) -> None:
+    mails = [
+        mail(1, "First."),
+        mail(2, "Second.", In_Reply_To="<1@example.org>"),
+        mail(3, "Third.", In_Reply_To="<2@example.org>"),
+        mail(4, "Fourth.", References="<3@example.org>"),
+    ]
+    whole = ["First.", "Second.", "Third.", "Fourth."]
+    reading = read_histories(save_mailbox(tmp_path / "box.mbox", *reversed(mails)))
+    assert [text for _, text in said(reading.histories[0])] == whole
+    assert len(reading.histories[0].transcripts) == 1
+
+
+def test_a_thread_in_several_files_is_one_session(tmp_path: Path) -> None:
+    boxes = tmp_path / "boxes"
+    boxes.mkdir()
+    first = mail(1, "First.", Delivered_To="ana@example.org")
+    second = mail(2, "Second.", In_Reply_To="<1@example.org>")
+    third = mail(3, "Third.", In_Reply_To="<2@example.org>")
+    save_mailbox(boxes / "Inbox.mbox", third, first)
+    save_mailbox(boxes / "Sent.mbox", second, first)
+    singles = tmp_path / "singles"
+    singles.mkdir()
+    for number, each in enumerate((third, first, second)):
+        (singles / f"{number}.eml").write_bytes(each.as_bytes())
+    for folder in (boxes, singles):
+        (history,) = read_histories(folder).histories
+        assert history.name == "ana@example.org"
+        assert [text for _, text in said(history)] == ["First.", "Second.", "Third."]
+        assert len(history.transcripts) == 1
+
+
+def test_mails_that_answer_each_other_are_read(tmp_path: Path) -> None:
+    box = save_mailbox(
+        tmp_path / "box.mbox",
+        mail(1, "First.", In_Reply_To="<2@example.org>"),
+        mail(2, "Second.", In_Reply_To="<1@example.org>"),
+    )
+    assert len(read_histories(box).histories[0].transcripts) == 1

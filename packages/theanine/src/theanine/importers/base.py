@@ -318,6 +318,7 @@ class Format:
         memories: whether it can hold memories.
         pick: the files of this format in a folder or an archive, in the order of reading.
         kind: the syntax of its sources, if they all have the same and it isn't JSON.
+        joined: whether sessions of one key in several files are parts of one session.
     """
 
     name: str
@@ -326,3 +327,4 @@ class Format:
     memories: bool = False
     pick: Callable[[Folder], Sequence[str]] = _none
     kind: Kind | None = None
+    joined: bool = False

@@ -4,9 +4,9 @@
 "created_at", "text", "content": [{"type", "text"}], "attachments": [{"file_name",
 "extracted_content"}], "files": [{"file_name"}], "parent_message_uuid"?}]}]``. Each conversation
 becomes a session, all in one history. A message's words are its ``content``'s, or ``text`` where
-that has none; a pasted text, an attachment without a name, is part of them. Of messages that were
-asked again, the branch that ends at the last message is read. The archive's ``users.json`` names
-the user.
+that has none; a pasted text, an attachment without a name or called ``paste.txt``, is part of them.
+The texts of other attachments are left out and counted. Of messages that were asked again, the
+branch that ends at the last message is read. The archive's ``users.json`` names the user.
 
 Sources: basicmachines-co/basic-memory
 ``src/basic_memory/importers/claude_conversations_importer.py``, Sinity/polylogue
@@ -15,6 +15,7 @@ Sources: basicmachines-co/basic-memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from theanine.errors import BadInput
@@ -34,6 +35,10 @@ from theanine.importers.schema import (
 from theanine.types import History, Role, Utterance
 
 _ROLES: dict[str, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+_PASTED = re.compile(r"paste[\w ()-]*\.txt", re.IGNORECASE)
+"""Names that Claude.ai gives to a long text that is pasted into a message."""
 
 
 class _Message(Item):
@@ -120,10 +125,13 @@ def _add(
     described = [shared] if shared else []
     for file in [*objects_in(message.attachments), *objects_in(message.files)]:
         name, pasted = file.get("file_name"), file.get("extracted_content")
-        if isinstance(name, str) and name.strip():
+        name = name if isinstance(name, str) else ""
+        has_text = isinstance(pasted, str) and pasted.strip()
+        if has_text and (not name.strip() or _PASTED.fullmatch(name)):
+            texts.append(str(pasted))
+        elif name.strip():
             described.append(f'the file "{name}"')
-        elif isinstance(pasted, str):
-            texts.append(pasted)
+            intake.notes["texts of attached files left out"] += bool(has_text)
     text = require_storable("\n".join(each for each in texts if each.strip()), where)
     attachment = require_storable(", ".join(described), where)
     if not text and not attachment:

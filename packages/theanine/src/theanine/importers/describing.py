@@ -41,8 +41,11 @@ def describe(intake: Intake) -> str:
     return f'plain text that begins with "{first[:60]}"'
 
 
-def describe_folder(folder: Folder) -> str:
-    """Say what a folder or an archive without known files holds, and what to do."""
+def describe_folder(folder: Folder, format: str = "") -> str:
+    """Say what a folder or an archive without known files holds, and what to do.
+
+    ``format`` is the one that the caller named, of which there is no file.
+    """
     if not folder.names:
         return "a folder without files that can be read; name the files"
     suffixes = Counter(PurePosixPath(name).suffix.lower() or "no suffix" for name in folder.names)
@@ -52,6 +55,11 @@ def describe_folder(folder: Folder) -> str:
         )
     kinds = ", ".join(f"{count} × {suffix}" for suffix, count in suffixes.most_common(4))
     hint = "; if it was exported as HTML, export it again as JSON" if ".html" in suffixes else ""
+    if format:
+        return (
+            f"no file of the format {format}: it holds {kinds}, such as {folder.names[0]}; leave "
+            "out --format to have the format detected"
+        )
     return (
         f"no export that can be read: it holds {kinds}, such as {folder.names[0]}; name the files "
         f"one by one, or the format with --format{hint}"

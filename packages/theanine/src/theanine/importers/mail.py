@@ -1,9 +1,10 @@
 """Mail: one ``.eml``, an ``.mbox``, or a folder or archive of them, such as Gmail's from Takeout.
 
 A thread is a session, its mails are turns in the order of their dates; a thread is told by Gmail's
-thread id, or the first of ``References``, ``In-Reply-To`` and ``Message-ID``. Quoted replies and
-signatures are stripped, HTML becomes text, attachments are named. Spam, trash, drafts, newsletters
-and automatic mails of an mbox are left out and counted. The user is the owner of the mailbox, as
+thread id, or the first mail that ``References`` and ``In-Reply-To`` lead to, also in another file
+of the folder, such as the box of sent mails. Quoted replies and signatures are stripped, HTML
+becomes text, attachments are named. Spam, trash, drafts, newsletters and automatic mails of an mbox
+are left out and counted. The user is the owner of the mailbox, as
 ``Delivered-To`` or Gmail's label *Sent* tells.
 
 Written from RFC 5322 and RFC 4155, read with the standard library's :mod:`email`, and Takeout's
@@ -21,18 +22,22 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.header import decode_header, make_header
 from email.message import Message
+from functools import lru_cache
 from typing import BinaryIO, cast
 
 from theanine.errors import BadInput
 from theanine.importers.base import Format, Intake, SessionBuilder
 from theanine.importers.dates import check_date
+from theanine.importers.folder import Folder
 from theanine.importers.html_text import html_to_text
 from theanine.importers.quotes import strip_quotes
 from theanine.importers.schema import require_storable
+from theanine.importers.source import Source
 from theanine.types import History, Utterance
 
 _FROM = re.compile(rb"From \S+.*\d{4}|From \S+")
@@ -54,9 +59,66 @@ class _Mail:
 
     offset: int
     length: int
-    thread: str
+    id: str
+    gmail_thread: str
     at: datetime
     number: int
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What the headers of all mails of an import tell.
+
+    Attributes:
+        parents: by a mail's id, that of the mail that it answers, or of the first of its thread.
+        owners: addresses that mails were delivered to, or sent from by the owner.
+    """
+
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    owners: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, headers: Message, data: bytes) -> str:
+        """Add a mail, and return its id."""
+        if delivered := _header(headers, "Delivered-To"):
+            self.owners[delivered.lower()] += 1
+        elif "sent" in _header(headers, "X-Gmail-Labels").lower():
+            self.owners[email.utils.parseaddr(_header(headers, "From"))[1].lower()] += 1
+        own, references, answered = (
+            re.findall(r"<[^<>\s]+>", _header(headers, name))
+            for name in ("Message-ID", "References", "In-Reply-To")
+        )
+        id = own[0] if own else hashlib.sha256(data).hexdigest()[:16]
+        if earlier := references or answered:
+            self.parents[id] = earlier[0]
+        return id
+
+    @property
+    def owner(self) -> str:
+        """The address of the mailbox; empty if nothing tells it."""
+        return self.owners.most_common(1)[0][0] if self.owners else ""
+
+    def first_mail(self, id: str) -> str:
+        """Return the id of the first mail of a thread; the least one where they form a circle."""
+        passed: set[str] = set()
+        while id in self.parents and id not in passed:
+            passed.add(id)
+            id = self.parents[id]
+        return min(passed) if id in passed else id
+
+
+@lru_cache(maxsize=1)
+def _survey(folder: Folder) -> _Survey:
+    """Read the headers of all mails of a folder; what can't be read is reported by the reader."""
+    survey = _Survey()
+    for name in FORMAT.pick(folder):
+        with suppress(BadInput), folder.open(name) as source:
+            is_box = _is_box(source)
+            for _, data in _split(source, is_box):
+                with suppress(BadInput):
+                    headers = _headers(data, name)
+                    if not (is_box and _unwanted(headers)):
+                        survey.add(headers, data)
+    return survey
 
 
 def _sniff(intake: Intake) -> bool:
@@ -71,33 +133,39 @@ def _sniff(intake: Intake) -> bool:
 
 
 def _read(intake: Intake) -> Iterator[History]:
-    threads: dict[str, list[_Mail]] = {}
-    owners = Counter[str]()
-    is_box = bool(_FROM.match(intake.source.head))
-    for number, (offset, data) in enumerate(_split(intake, is_box), 1):
+    mails: list[_Mail] = []
+    survey = _survey(intake.folder) if intake.folder else _Survey()
+    is_box = _is_box(intake.source)
+    for number, (offset, data) in enumerate(_split(intake.source, is_box), 1):
         where = f"{intake.name}, mail {number}" if is_box else intake.name
         with intake.catching():
-            headers = _parse(data.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0], where)
+            headers = _headers(data, where)
             if is_box and (reason := _unwanted(headers)):
                 intake.notes[reason] += 1
                 continue
-            owners.update(_owner(headers))
             at = _date(intake, headers, where)
-            thread = _thread(headers, data)
-            threads.setdefault(thread, []).append(_Mail(offset, len(data), thread, at, number))
-    owner = owners.most_common(1)[0][0] if owners else ""
-    for thread, mails in threads.items():
-        yield from _session(intake, intake.user_name(owner), thread, mails, is_box)
-    yield intake.part(intake.user_name(owner))
+            id = survey.add(headers, data)
+            gmail = _header(headers, "X-GM-THRID")
+            mails.append(_Mail(offset, len(data), id, gmail, at, number))
+    threads: dict[str, list[_Mail]] = {}
+    for mail in mails:
+        threads.setdefault(mail.gmail_thread or survey.first_mail(mail.id), []).append(mail)
+    for thread, members in threads.items():
+        yield from _session(intake, survey, thread, members, is_box)
+    yield intake.part(intake.user_name(survey.owner))
 
 
-def _split(intake: Intake, is_box: bool) -> Iterator[tuple[int, bytes]]:
+def _is_box(source: Source) -> bool:
+    return bool(_FROM.match(source.head))
+
+
+def _split(source: Source, is_box: bool) -> Iterator[tuple[int, bytes]]:
     """Yield offset and bytes of each mail."""
-    stream = intake.source.raw()
+    stream = source.raw()
     if not is_box:
         data = stream.read(_MAX_MAIL + 1)
         if len(data) > _MAX_MAIL:
-            raise BadInput("a mail of more than 64 MiB; save it without attachments", intake.name)
+            raise BadInput("a mail of more than 64 MiB; save it without attachments", source.name)
         yield 0, data
         return
     start, lines, size = 0, list[bytes](), 0
@@ -130,6 +198,10 @@ def _parse(data: bytes, where: str) -> Message:
         raise BadInput(f"a malformed mail ({fault}); leave it out", where) from None
 
 
+def _headers(data: bytes, where: str) -> Message:
+    return _parse(data.partition(b"\n\n")[0].partition(b"\r\n\r\n")[0], where)
+
+
 def _header(message: Message, name: str) -> str:
     """Return a header without its encoding; empty if there is none."""
     return _without_encoding(message.get(name, "")).strip()
@@ -154,24 +226,6 @@ def _unwanted(headers: Message) -> str:
     return "newsletters and automatic mails left out" if automatic or bulk or newsletter else ""
 
 
-def _owner(headers: Message) -> list[str]:
-    """Return the address that the mail was delivered to, or sent from by the owner."""
-    if delivered := _header(headers, "Delivered-To"):
-        return [delivered.lower()]
-    if "sent" in _header(headers, "X-Gmail-Labels").lower():
-        return [email.utils.parseaddr(_header(headers, "From"))[1].lower()]
-    return []
-
-
-def _thread(headers: Message, data: bytes) -> str:
-    if gmail := _header(headers, "X-GM-THRID"):
-        return gmail
-    for name in ("References", "In-Reply-To", "Message-ID"):
-        if ids := re.findall(r"<[^<>\s]+>", _header(headers, name)):
-            return ids[0]
-    return hashlib.sha256(data).hexdigest()[:16]
-
-
 def _date(intake: Intake, headers: Message, where: str) -> datetime:
     text = _header(headers, "Date")
     try:
@@ -184,7 +238,7 @@ def _date(intake: Intake, headers: Message, where: str) -> datetime:
 
 
 def _session(
-    intake: Intake, name: str, thread: str, mails: Sequence[_Mail], is_box: bool
+    intake: Intake, survey: _Survey, thread: str, mails: Sequence[_Mail], is_box: bool
 ) -> Iterator[History]:
     session: SessionBuilder | None = None
     for mail in sorted(mails, key=lambda each: (each.at, each.number)):
@@ -202,7 +256,8 @@ def _session(
                     require_storable(thread, where), intake.notes, title=subject
                 )
             text, attachment = _content(message, where)
-            if not session.turns and (subject := session.metadata.get("title")):
+            is_first = not session.turns and not (intake.folder and mail.id in survey.parents)
+            if is_first and (subject := session.metadata.get("title")):
                 text = f"Subject: {subject}\n\n{text}".strip()
             if not text and not attachment:
                 intake.notes["mails without own words left out"] += 1
@@ -221,7 +276,7 @@ def _session(
             )
             session.append(turn, where)
     if session:
-        yield intake.part(name, session.build())
+        yield intake.part(intake.user_name(survey.owner), session.build())
 
 
 def _content(message: Message, where: str) -> tuple[str, str]:
@@ -270,4 +325,5 @@ FORMAT = Format(
     read=_read,
     pick=lambda folder: folder.select("*.mbox", "*.eml", "mbox"),
     kind="text",
+    joined=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import partial
@@ -75,7 +76,7 @@ class ImportedHistories:
     """The content of a source.
 
     Attributes:
-        format: the format in which it was read.
+        format: the format in which it was read; empty if no file of a folder could be.
         histories: its histories in the source's order, one for each relationship.
         rejected: the items that were left out; empty unless ``keep_going``.
         notes: oddities with their numbers, over all histories.
@@ -128,22 +129,25 @@ def read_histories(
     spool = Spool()
     rejected: list[Rejected] = []
     formats: list[str] = []
-    for intake, candidates in _intakes(source, FORMATS[format] if format else None, options):
-        chosen = _detect(intake, candidates)
-        if memories and not chosen.memories:
-            able = ", ".join(each.name for each in FORMATS.values() if each.memories)
-            raise SettingsError(
-                f"the format {chosen.name} holds no memories ({able} can); import it without "
-                "--memories"
-            )
-        formats.append(chosen.name)
-        intake.format = chosen.name
+    sources = _intakes(source, FORMATS[format] if format else None, options, rejected)
+    for intake, candidates in sources:
         before = spool.count
-        for part in chosen.read(intake):
-            rejected += spool.add(part)
+        # In a folder, a file that can't be read is one invalid item.
+        with nullcontext() if intake.folder is None else intake.catching():
+            chosen = _detect(intake, candidates)
+            if memories and not chosen.memories:
+                able = ", ".join(each.name for each in FORMATS.values() if each.memories)
+                raise SettingsError(
+                    f"the format {chosen.name} holds no memories ({able} can); import it without "
+                    "--memories"
+                )
+            formats.append(chosen.name)
+            intake.format = chosen.name
+            for part in chosen.read(intake):
+                rejected += spool.add(part, joined=chosen.joined)
+            if spool.count == before and not intake.faults and intake.folder is None:
+                raise BadInput(_nothing(chosen, spool.notes), intake.name)
         rejected += intake.faults
-        if spool.count == before and not intake.faults and intake.folder is None:
-            raise BadInput(_nothing(chosen, spool.notes), intake.name)
     if rejected and not keep_going:
         raise _refusal(rejected)
     histories = spool.histories()
@@ -155,7 +159,10 @@ def read_histories(
         raise BadInput(f'no turn by "{speaker}"; the speakers are {speakers}', str(source))
     notes = sum((Counter(history.notes) for history in histories), Counter[str]())
     return ImportedHistories(
-        format=formats[0], histories=histories, rejected=rejected, notes=dict(notes)
+        format=formats[0] if formats else format or "",
+        histories=histories,
+        rejected=rejected,
+        notes=dict(notes),
     )
 
 
@@ -166,46 +173,66 @@ def _nothing(format: Format | None, notes: Mapping[str, int]) -> str:
 
 
 def _intakes(
-    origin: Path | TextIO, format: Format | None, options: Options
+    origin: Path | TextIO, format: Format | None, options: Options, rejected: list[Rejected]
 ) -> Iterator[tuple[Intake, Sequence[Format]]]:
     """Yield each file to read, with the formats that it can have."""
     if isinstance(origin, Path) and origin.is_dir():
-        yield from _intakes_in(Directory(origin), format, options)
+        yield from _intakes_in(Directory(origin), format, options, rejected)
         return
     with opened(origin) as source:
         if is_zip(source):
-            yield from _intakes_in(Zip(source), format, options)
+            yield from _intakes_in(Zip(source), format, options, rejected)
         else:
             yield _intake(source, format, options), [format] if format else _DETECTED
 
 
 def _intakes_in(
-    folder: Folder, format: Format | None, options: Options
+    folder: Folder, format: Format | None, options: Options, rejected: list[Rejected]
 ) -> Iterator[tuple[Intake, Sequence[Format]]]:
     """Yield the files of all exports in a folder; notes only where there is nothing else.
 
-    What the first format found must be readable; files that others found by name alone are passed
-    over if their content is something else.
+    What the first format found must be readable, or is added to ``rejected``; files that others
+    found by name alone are passed over if their content is something else. If no file has a name
+    of the format that the caller named, its files are told by their content.
     """
-    formats = [format] if format else _DETECTED
-    picked = {each.name: names for each in formats if (names := each.pick(folder))}
-    if not picked:
-        raise BadInput(describe_folder(folder), folder.name)
+    picked = _pick(folder, format)
+    by_name = bool(picked)
+    if format is not None and not by_name:
+        picked = {format.name: folder.names}
     first = next(iter(picked))
-    if first not in _GUESSED_NAMES:
-        picked = {name: names for name, names in picked.items() if name not in _GUESSED_NAMES}
     seen: set[str] = set()
+    count = 0
     for name in dict.fromkeys(name for names in picked.values() for name in names):
         candidates = [FORMATS[each] for each, names in picked.items() if name in names]
-        with folder.open(name) as source:
-            if not source.head.strip():
-                continue
-            intake = _intake(source, format, options)
-            intake.folder, intake.seen = folder, seen
-            if name in picked[first]:
-                yield intake, candidates if format else [*candidates, *_DETECTED]
-            elif any(each.sniff(intake) for each in candidates):
-                yield intake, candidates
+        expected = by_name and name in picked[first]
+        try:
+            with folder.open(name) as source:
+                if not source.head.strip():
+                    continue
+                intake = _intake(source, format, options)
+                intake.folder, intake.seen = folder, seen
+                if expected:
+                    yield intake, candidates if format else [*candidates, *_DETECTED]
+                elif any(each.sniff(intake) for each in candidates):
+                    count += 1
+                    yield intake, candidates
+        except BadInput as fault:
+            if expected:
+                where = fault.where or name
+                rejected.append(Rejected(where, str(fault).removeprefix(f"{where}: ")))
+    if format is not None and not by_name and not count:
+        raise BadInput(describe_folder(folder, format.name), folder.name)
+
+
+def _pick(folder: Folder, format: Format | None) -> dict[str, Sequence[str]]:
+    """Return the files of a folder by the formats that their names are of, the first one first."""
+    formats = [format] if format else _DETECTED
+    picked = {each.name: names for each in formats if (names := each.pick(folder))}
+    if not picked and format is None:
+        raise BadInput(describe_folder(folder), folder.name)
+    if picked and next(iter(picked)) not in _GUESSED_NAMES:
+        picked = {name: names for name, names in picked.items() if name not in _GUESSED_NAMES}
+    return picked
 
 
 def _refusal(rejected: Sequence[Rejected]) -> BadInput:

@@ -8,6 +8,7 @@ import pickle
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, cast, overload
 
@@ -58,15 +59,23 @@ class Spool:
         self._notes: dict[str, Counter[str]] = {}
         self.speakers = Counter[str]()
 
-    def add(self, history: History) -> list[Rejected]:
-        """Add a history, or a part of one, and return what was rejected of it."""
+    def add(self, history: History, *, joined: bool = False) -> list[Rejected]:
+        """Add a history, or a part of one, and return what was rejected of it.
+
+        With ``joined``, sessions of one key become one, with each turn's key once.
+        """
         sessions = self._sessions.setdefault(history.name, {})
         rejected: list[Rejected] = []
         has_new = not history.transcripts
         for transcript in history.transcripts:
             digest = _digest(transcript)
             first = sessions.get(transcript.key)
-            if first is None:
+            if first is None or joined:
+                if first is not None:
+                    earlier = self._blobs.load(first.position)
+                    self.speakers.subtract(turn.speaker for turn in earlier.turns)
+                    transcript = _join(earlier, transcript)
+                    digest = _digest(transcript)
                 position = self._blobs.add(transcript)
                 sessions[transcript.key] = _Entry(transcript.at, position, digest)
                 self.speakers.update(turn.speaker for turn in transcript.turns)
@@ -137,6 +146,13 @@ class SpooledTranscripts(Sequence[Transcript]):
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+def _join(one: Transcript, other: Transcript) -> Transcript:
+    """Return a session with the turns of both by time; the metadata of the one that is earlier."""
+    first, second = sorted((one, other), key=lambda transcript: transcript.at)
+    turns = {turn.key: turn for turn in (*second.turns, *first.turns)}.values()
+    return replace(first, turns=tuple(sorted(turns, key=lambda turn: turn.at)))
 
 
 def _by_time(entry: _Entry) -> datetime:

@@ -59,13 +59,13 @@ _ANDROID_FILE = re.compile(
     rf"[{_MARK}]*(?P<file>[^\n]{{1,200}}\.\w{{2,5}}){_SPACE}\([^()\n]{{3,60}}\)"
 )
 _EDITS = (
-    "This message was edited", "Diese Nachricht wurde bearbeitet", "Se editó este mensaje.",
+    "This message was edited", "Diese Nachricht wurde bearbeitet", "Se editó este mensaje",
     "Ce message a été modifié", "Mensagem editada", "Questo messaggio è stato modificato",
     "Dit bericht is bewerkt",
 )  # fmt: skip
 _EDITED = re.compile(
     rf"{_SPACE}{{0,3}}"
-    rf"(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|<(?:{'|'.join(map(re.escape, _EDITS))})>)\Z"
+    rf"(?:{_LEFT_TO_RIGHT}<[^<>:]{{3,60}}>|<(?:{'|'.join(map(re.escape, _EDITS))})\.?>)\Z"
 )
 _KINDS = (
     ("a sticker", r"sticker|stk-"),
